@@ -1,0 +1,67 @@
+/**
+ * The catalogue of everything Slipway can say went wrong, by stable code.
+ *
+ * `docs/errors.md` has one section per code (what happened, why, what to do); a test holds the two together.
+ * `exitCode` is what the command ends with when the error reaches the person unhandled (design: exit codes).
+ */
+export const ERROR_CATALOGUE = {
+  // Usage and configuration
+  SLIPWAY_USAGE: { exitCode: 1, title: 'The command line was not understood' },
+  SLIPWAY_CONFIG_NOT_FOUND: { exitCode: 1, title: 'No slipway.yaml was found' },
+  SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not right' },
+  SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
+  SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
+  // Artifacts
+  SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },
+  SLIPWAY_ARTIFACT_TOO_LARGE: { exitCode: 1, title: 'The artifact is larger than 200 MB' },
+  SLIPWAY_ARTIFACT_CORRUPT: { exitCode: 1, title: 'The artifact does not match its digest' },
+  SLIPWAY_ARTIFACT_UNREADABLE: { exitCode: 1, title: 'A file of the source could not be read' },
+  // Temporal
+  SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
+  SLIPWAY_TEMPORAL_NOT_INSTALLED: { exitCode: 6, title: 'Temporal could not be found or installed' },
+  SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
+  SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
+  // The two services, as their clients see them
+  SLIPWAY_UNREACHABLE: { exitCode: 6, title: 'The service could not be reached' },
+  SLIPWAY_NO_ANSWER: { exitCode: 6, title: 'The service took the request and did not answer' },
+  SLIPWAY_BAD_ANSWER: { exitCode: 6, title: 'The service answered what its contract does not allow' },
+  SLIPWAY_UNAUTHORIZED: { exitCode: 6, title: 'The service refused the credentials' },
+  SLIPWAY_NOT_FOUND: { exitCode: 6, title: 'The service does not know that resource' },
+  SLIPWAY_CONFLICT: { exitCode: 6, title: 'The service reports a conflict' },
+  SLIPWAY_REFUSED: { exitCode: 6, title: 'The service refused the request as invalid' },
+  SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
+  SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
+} as const satisfies Record<string, { exitCode: number; title: string }>;
+
+/** A stable error code, `SLIPWAY_…`. */
+export type ErrorCode = keyof typeof ERROR_CATALOGUE;
+
+/** What a {@link SlipwayError} carries beside its code. */
+export interface SlipwayErrorOptions {
+  /** Where: a file with line and column, a field's path, a URL. Never a secret. */
+  readonly place?: string;
+  /** What to do about it: one sentence, with the command where there is one. */
+  readonly hint?: string;
+  /** What caused it. Kept for `--verbose`; never printed by default. */
+  readonly cause?: unknown;
+}
+
+/** Any failure that Slipway reports on purpose. `message` says what happened, in one sentence. */
+export class SlipwayError extends Error {
+  readonly code: ErrorCode;
+  readonly place: string | undefined;
+  readonly hint: string | undefined;
+
+  constructor(code: ErrorCode, message: string, options: SlipwayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'SlipwayError';
+    this.code = code;
+    this.place = options.place;
+    this.hint = options.hint;
+  }
+
+  /** The exit code that the command ends with when nothing handles this error. */
+  get exitCode(): number {
+    return ERROR_CATALOGUE[this.code].exitCode;
+  }
+}
