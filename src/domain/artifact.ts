@@ -1,0 +1,48 @@
+/** A source tarball in an artifact store, named by the sha256 of its content. */
+export interface TarballArtifact {
+  readonly kind: 'tarball';
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+  readonly sizeBytes: number;
+  /** The artifact store that holds it: a `file:` URL. */
+  readonly store: string;
+}
+
+/** A container image. */
+export interface ImageArtifact {
+  readonly kind: 'image';
+  readonly uri: string;
+}
+
+/** A branch (bare name) or a tag (`refs/tags/…`) of the deployment's repository. */
+export interface GitArtifact {
+  readonly kind: 'git';
+  readonly ref: string;
+}
+
+/** What is shipped. A reference only: the bytes never pass through a workflow. */
+export type Artifact = TarballArtifact | ImageArtifact | GitArtifact;
+
+/** The short name of an artifact that people read: a shortened digest, an image URI, or a ref. */
+export function describeArtifact(artifact: Artifact): string {
+  switch (artifact.kind) {
+    case 'tarball':
+      return artifact.digest.slice(0, 'sha256:'.length + 12);
+    case 'image':
+      return artifact.uri;
+    case 'git':
+      return artifact.ref;
+  }
+}
+
+/** The identity of an artifact: two artifacts with the same identity ship the same thing. */
+export function artifactIdentity(artifact: Artifact): string {
+  switch (artifact.kind) {
+    case 'tarball':
+      return artifact.digest;
+    case 'image':
+      return `image:${artifact.uri}`;
+    case 'git':
+      return `git:${artifact.ref}`;
+  }
+}

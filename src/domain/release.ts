@@ -1,0 +1,176 @@
+import { type Artifact } from './artifact.ts';
+import { type Check } from './check.ts';
+import { type StepName, type StepOverrides } from './step.ts';
+import { type TargetSpec } from './targetSpec.ts';
+
+/** Who asked, from where, and why. */
+export interface Actor {
+  /** A person or a machine: `ada@example.com`, `ci`. */
+  readonly who: string;
+  /** Where the request came from: a CI run's URL, `cli`, `signal`. */
+  readonly from: string;
+  readonly reason?: string;
+}
+
+/** How many releases wait: only the newest (`latest`), or each of them (`all`). */
+export type QueuePolicy = 'latest' | 'all';
+
+/** A request to put one artifact, with its configuration, on one target. */
+export interface ReleaseRequest {
+  /**
+   * Digest over artifact, configuration and commit. Two requests with the same key ask for the same thing; it is
+   * data, not the update's id (design, "The way of a release", 1).
+   */
+  readonly requestKey: string;
+  readonly target: TargetSpec;
+  readonly artifact: Artifact;
+  /** `graph.json` within the source; `null` for images. */
+  readonly graphConfigPath: string | null;
+  readonly checks: readonly Check[];
+  readonly steps: StepOverrides;
+  /** How long a checked revision is watched before the release counts, in milliseconds. 0: not at all. */
+  readonly soakMs: number;
+  readonly queue: QueuePolicy;
+  /** The commit that the artifact was made from. */
+  readonly commit?: string;
+  /** Where records are kept: the artifact store's URL. */
+  readonly recordStore: string;
+  /** Release although the target is on hold. */
+  readonly overrideHold?: boolean;
+  readonly requestedBy: Actor;
+}
+
+/** How a release ended (design, "Words"). */
+export type Outcome =
+  | 'released'
+  | 'rolled_back'
+  | 'failed'
+  | 'rollback_failed'
+  | 'errored'
+  | 'aborted'
+  | 'superseded'
+  | 'rejected';
+
+/** One step as it went. Times are ISO 8601. */
+export interface StepRecord {
+  readonly step: StepName;
+  /** What the step was about: a check's name, a revision's id. */
+  readonly subject?: string;
+  /** `true` where the step belongs to putting a revision back. */
+  readonly restoring: boolean;
+  readonly startedAt: string;
+  readonly endedAt?: string;
+  readonly attempts?: number;
+  readonly status: 'running' | 'done' | 'failed' | 'canceled';
+  /** What came of it, in a few words. */
+  readonly detail?: string;
+}
+
+/** The verdict of one check on one revision. */
+export interface CheckVerdict {
+  readonly check: string;
+  readonly revisionId: string;
+  readonly passed: boolean;
+  readonly reasons: readonly string[];
+  readonly answer: string;
+  readonly runId: string | null;
+  readonly latencyMs: number;
+  /** Whether the verdict was recorded through the run's feedback link; `null` when none was asked for. */
+  readonly feedbackRecorded: boolean | null;
+}
+
+/** The revision that was active before a release changed anything. */
+export interface Baseline {
+  readonly revisionId: string | null;
+  readonly verified: boolean;
+}
+
+/** What a target knows of a revision that it has dealt with. */
+export interface KnownRevision {
+  readonly revisionId: string;
+  readonly verified: boolean;
+  /** The identity of its artifact, where the target shipped it. */
+  readonly artifact?: string;
+  /** When it was verified, or found not to be: ISO 8601. */
+  readonly at: string;
+}
+
+/** A request to put an earlier revision back. */
+export interface RollbackRequest {
+  /** Says the same thing once: a repeated id is the same request. */
+  readonly requestId: string;
+  /** The revision to go back to. Absent: the newest verified revision before the active one. */
+  readonly to?: string;
+  readonly requestedBy: Actor;
+}
+
+/** What a release or a rollback is, and where it stands: the answer to the query `progress`. */
+export interface Progress {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  /** What it does at this moment, in words. */
+  readonly phase: string;
+  readonly startedAt: string;
+  readonly deploymentId: string | null;
+  readonly revisionId: string | null;
+  readonly baseline: Baseline | null;
+  readonly steps: readonly StepRecord[];
+  readonly verdicts: readonly CheckVerdict[];
+  readonly outcome: Outcome | null;
+}
+
+/** The result of a release or a rollback; also its record in the artifact store. */
+export interface ReleaseResult {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  readonly target: string;
+  readonly deploymentId: string | null;
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  readonly requestKey: string | null;
+  readonly outcome: Outcome;
+  /** Why it ended so: one sentence. */
+  readonly reason: string;
+  /** What a person should do now; set where one is needed. */
+  readonly instructions: string | null;
+  /** The revision that this release made. */
+  readonly revisionId: string | null;
+  readonly baseline: Baseline | null;
+  /** The revision that serves now, as far as is known. */
+  readonly servingRevisionId: string | null;
+  /** Whether what serves now passed its checks. */
+  readonly servingVerified: boolean;
+  /** Revisions with our artifact beyond the one that was followed (a request that landed late). */
+  readonly extraRevisionIds: readonly string[];
+  /** Revisions that were given up on while the control plane still worked on them. */
+  readonly givenUpRevisionIds: readonly string[];
+  readonly knownRevisions: readonly KnownRevision[];
+  readonly agentUrl: string | null;
+  readonly steps: readonly StepRecord[];
+  readonly verdicts: readonly CheckVerdict[];
+  readonly requestedBy: Actor;
+  /** The rollback that pre-empted it. */
+  readonly preemptedBy: RollbackRequest | null;
+  readonly startedAt: string;
+  readonly endedAt: string;
+}
+
+/** The command's exit code for an outcome (design, "The command"). */
+export function outcomeExitCode(kind: 'release' | 'rollback', outcome: Outcome): 0 | 2 | 3 | 4 {
+  switch (outcome) {
+    case 'released':
+      return 0;
+    case 'rolled_back':
+      // A rollback that was asked for reached the state that was asked for; a release that was undone did not.
+      return kind === 'rollback' ? 0 : 2;
+    case 'failed':
+      return 2;
+    case 'rollback_failed':
+    case 'errored':
+      return 3;
+    case 'aborted':
+    case 'superseded':
+    case 'rejected':
+      return 4;
+  }
+}

@@ -1,0 +1,66 @@
+/** The steps of a release and of a restore, in the order in which a release takes them. */
+export const STEP_NAMES = [
+  /** Find the deployment by name, or read it by id. */
+  'find',
+  /** Create it where there is none. */
+  'create',
+  /** Run the checks on the revision that was active before, once, to know whether it is worth returning to. */
+  'baseline',
+  /** Request an upload URL and upload the tarball. */
+  'upload',
+  /** PATCH the deployment: the one call that makes a revision. */
+  'patch',
+  /** Await `DEPLOYED`. */
+  'deployed',
+  /** Confirm that the deployment serves the revision. */
+  'serving',
+  /** Run a check. */
+  'check',
+  /** Let time pass, then check again. */
+  'soak',
+  /** Redeploy an earlier revision. */
+  'redeploy',
+  /** Look for a revision that came up after it was given up on. */
+  'watch',
+  /** Write the release's record. */
+  'record',
+] as const;
+
+export type StepName = (typeof STEP_NAMES)[number];
+
+/** How a step that failed is tried again. Durations in milliseconds. */
+export interface RetryPolicy {
+  readonly initialIntervalMs: number;
+  readonly backoffCoefficient: number;
+  readonly maximumIntervalMs: number;
+  /** 0: as often as the step's `scheduleToCloseMs` allows. */
+  readonly maximumAttempts: number;
+}
+
+/** A step's deadlines. Durations in milliseconds. */
+export interface StepPolicy {
+  /** One attempt's deadline. */
+  readonly startToCloseMs: number;
+  /** All attempts' deadline, waiting included. */
+  readonly scheduleToCloseMs: number;
+  /** The longest silence of a step that reports its progress: after it the step's worker is taken for dead. */
+  readonly heartbeatMs?: number;
+  readonly retry: RetryPolicy;
+}
+
+/** What `slipway.yaml` may change of a step's policy. */
+export interface StepOverride {
+  readonly startToCloseMs?: number;
+  readonly scheduleToCloseMs?: number;
+  readonly heartbeatMs?: number;
+  readonly retry?: Partial<RetryPolicy>;
+}
+
+export type StepOverrides = Readonly<Partial<Record<StepName, StepOverride>>>;
+
+/** A step's policy with what `slipway.yaml` says laid over it. */
+export function overrideStep(policy: StepPolicy, override: StepOverride | undefined): StepPolicy {
+  if (override === undefined) return policy;
+  const { retry, ...deadlines } = override;
+  return { ...policy, ...deadlines, retry: { ...policy.retry, ...retry } };
+}

@@ -1,0 +1,52 @@
+/**
+ * Where a secret comes from, never the secret itself: `env:NAME` (the worker's environment) or `file:/path`
+ * (a file on the worker). Resolved inside the activity that needs it, so that no history ever holds a value.
+ */
+export interface SecretReference {
+  readonly from: string;
+}
+
+/** A secret of the deployment: the environment variable it becomes, and where its value comes from. */
+export interface NamedSecretReference extends SecretReference {
+  readonly name: string;
+}
+
+/** Contract 000, Deployment: `source`. */
+export type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
+
+/** A target as a workflow sees it: everything an activity needs to reach the deployment, without one secret. */
+export interface TargetSpec {
+  /** The target's name in `slipway.yaml`, for people. */
+  readonly name: string;
+  /** The control plane's base URL, normalized. */
+  readonly controlPlane: string;
+  /** The control plane's API key. */
+  readonly apiKey: SecretReference;
+  /** The agent's API key. Default: the control plane's. */
+  readonly agentApiKey?: SecretReference;
+  /** The deployment's name; with it alone the deployment is found, or created. */
+  readonly deployment: string;
+  /** The deployment's id, where the control plane offers no list to find it by name. */
+  readonly deploymentId?: string;
+  /** The agent's address, where the control plane gives none (`source_config.custom_url`). */
+  readonly agentUrl?: string;
+  readonly source: DeploymentSource;
+  /** Settings of the deployment that a release sends along (contract 000, SourceConfig; no secret in it). */
+  readonly sourceConfig: Readonly<Record<string, unknown>>;
+  /** The whole list of secrets; absent: the deployment's secrets are carried over. */
+  readonly secrets?: readonly NamedSecretReference[];
+}
+
+/**
+ * The id of the target's workflow. It comes from the control plane and the deployment alone, so that two
+ * repositories that ship to one deployment share one lock (design, "The way of a release").
+ */
+export function targetWorkflowId(target: Pick<TargetSpec, 'controlPlane' | 'deployment'>): string {
+  return `target:${normalizeServiceUrl(target.controlPlane)}:${target.deployment}`;
+}
+
+/** A service's base URL in one spelling: lower-case scheme and host, no default port, no trailing slash. */
+export function normalizeServiceUrl(url: string): string {
+  const parsed = new URL(url);
+  return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`;
+}
