@@ -31,6 +31,8 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_REFUSED: { exitCode: 6, title: 'The service refused the request as invalid' },
   SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
   SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
+  // The platform
+  SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 
 /** A stable error code, `SLIPWAY_…`. */

@@ -1,0 +1,72 @@
+import { type Actor, type RollbackRequest } from './release.ts';
+
+/**
+ * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every
+ * client and validator (design, rule 9). Each returns the message, or a sentence that says what is wrong with it.
+ */
+
+/** What a person may send as `rollback`; every field may be missing. */
+export interface RollbackMessage {
+  readonly requestId?: string;
+  readonly to?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `hold` or `unhold`. */
+export interface HoldMessage {
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+const TEXT_MAX_CHARACTERS = 1_000;
+const MESSAGE_FIELDS = ['requestId', 'to', 'who', 'from', 'reason'];
+
+/**
+ * Reads a rollback message. Nothing at all is a rollback without a name.
+ *
+ * @param fallbackId - the request's id where the message has none.
+ */
+export function readRollbackMessage(
+  raw: unknown,
+  origin: string,
+  fallbackId: string,
+): RollbackRequest | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  const { requestId, to } = fields;
+  return {
+    requestId: requestId ?? fallbackId,
+    ...(to === undefined ? {} : { to }),
+    requestedBy: actor(fields, origin),
+  };
+}
+
+/** Reads who asked for a hold, or for its end, and why. */
+export function readHoldMessage(raw: unknown, origin: string): Actor | string {
+  const fields = readTextFields(raw);
+  return typeof fields === 'string' ? fields : actor(fields, origin);
+}
+
+function actor(fields: Readonly<Record<string, string>>, origin: string): Actor {
+  const { who, from, reason } = fields;
+  return { who: who ?? 'unknown', from: from ?? origin, ...(reason === undefined ? {} : { reason }) };
+}
+
+function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
+  if (raw === undefined || raw === null) return {};
+  if (typeof raw !== 'object' || Array.isArray(raw)) return 'the message is not an object';
+  const fields: Record<string, string> = {};
+  for (const name of MESSAGE_FIELDS) {
+    const value: unknown = (raw as Record<string, unknown>)[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string') return `"${name}" is not text`;
+    const text = value.trim();
+    if (text.length > TEXT_MAX_CHARACTERS)
+      return `"${name}" is longer than ${TEXT_MAX_CHARACTERS} characters`;
+    if (text !== '') fields[name] = text;
+  }
+  return fields;
+}

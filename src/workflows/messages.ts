@@ -1,0 +1,71 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+
+import { type HoldMessage, type RollbackMessage } from '../domain/message.ts';
+import {
+  type KnownRevision,
+  type Progress,
+  type ReleaseRequest,
+  type RollbackRequest,
+} from '../domain/release.ts';
+import {
+  type Lookup,
+  type ReleaseAnswer,
+  type RollbackAnswer,
+  type Running,
+  type TargetState,
+} from '../domain/targetState.ts';
+
+/** The workflow types, by the names under which they are registered. */
+export const WORKFLOW_TYPES = { target: 'target', release: 'release', rollback: 'rollback' } as const;
+
+/** What a target starts from: nothing at first, its own state when it continues as new. */
+export interface TargetInput {
+  readonly state?: TargetState;
+  /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 4,000. */
+  readonly continueAsNewAfterEvents?: number;
+}
+
+/** What a release starts from. */
+export interface ReleaseInput {
+  readonly releaseId: string;
+  readonly request: ReleaseRequest;
+  /** What the target knows of its revisions, oldest first. */
+  readonly known: readonly KnownRevision[];
+}
+
+/** What a rollback on an idle target starts from. */
+export interface RollbackInput {
+  readonly releaseId: string;
+  readonly request: RollbackRequest;
+  /** The newest release request: it names the target, the checks and the steps' overrides. */
+  readonly lastRequest: ReleaseRequest;
+  readonly known: readonly KnownRevision[];
+}
+
+/** The target's answer to the query `view`. */
+export interface TargetView {
+  readonly state: TargetState;
+  readonly running: Running | null;
+}
+
+// To a target
+
+/** Queue a release; answers when it is queued or joined. */
+export const submitReleaseUpdate = defineUpdate<ReleaseAnswer, [ReleaseRequest]>('submitRelease');
+/** Roll back; answers when it is taken. */
+export const rollbackUpdate = defineUpdate<RollbackAnswer, [RollbackMessage]>('rollback');
+/** The same, fire and forget: `temporal workflow signal --name rollback` is enough in an emergency. */
+export const rollbackSignal = defineSignal<[RollbackMessage?]>('rollback');
+export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
+export const holdSignal = defineSignal<[HoldMessage?]>('hold');
+export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
+export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
+export const viewQuery = defineQuery<TargetView>('view');
+/** Where a release or a rollback request stands; `null` for an unknown id. */
+export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
+
+// To a release or a rollback
+
+/** From the target alone: stop going forward and put a good revision back. */
+export const preemptSignal = defineSignal<[RollbackRequest]>('preempt');
+export const progressQuery = defineQuery<Progress>('progress');
