@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { followOutput } from './agentOutput.ts';
+import { probeUntilOk } from './agentProbe.ts';
+import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
+import { agentBaseEnvironment } from './childEnvironment.ts';
+import { killGroup } from './processGroup.ts';
+
+/** Of what the runtime itself passes to an agent, the variables whose values may stand in a log. */
+const NOT_SECRET = new Set([
+  'SLIPWAY_AGENT_TRACING_URL',
+  'SLIPWAY_AGENT_DEPLOYMENT_ID',
+  'SLIPWAY_AGENT_REVISION_ID',
+  'SLIPWAY_AGENT_PROJECT_NAME',
+]);
+
+/** After a process has ended, how long its last output is waited for, in ms. */
+const LAST_OUTPUT_MS = 1_000;
+
+/** What {@link startAgent} needs. */
+export interface StartAgentOptions {
+  /** The directory that a build returned: the agent's working directory. */
+  readonly agentDir: string;
+  /** The graph configuration file, relative to `agentDir`. */
+  readonly graphConfigPath: string;
+  /** Added to the machine's own variables (`agentBaseEnvironment`). Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes what the agent writes, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls the start off. Once the agent runs, it has no effect. */
+  readonly signal: AbortSignal;
+  /** From the start of the process to the first 200 of `GET /ok`, in ms. */
+  readonly readyTimeoutMs: number;
+  /** Program and arguments. Default: {@link agentCommand}. */
+  readonly command?: readonly [string, ...string[]];
+}
+
+/** How a process ended: an exit code, or the signal that ended it. */
+export interface AgentExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** An agent that answers. */
+export interface RunningAgent {
+  /** Its address, on loopback. */
+  readonly url: string;
+  /** The process, which is also the id of its process group. */
+  readonly pid: number;
+  /** Resolves when the process has ended, however that came about; never rejects. */
+  readonly exited: Promise<AgentExit>;
+  /**
+   * Asks the agent to finish what it is at and end (SIGTERM), and kills its process group after `timeoutMs`.
+   * Resolves when nothing of it is left. Called again, it joins; a shorter time limit then counts.
+   */
+  drain(timeoutMs: number): Promise<void>;
+  /** Kills the process group at once. */
+  kill(): void;
+}
+
+/**
+ * Starts a built agent as a process of its own, in its own process group, and waits until it answers.
+ *
+ * The process ends with this one, also when this one is killed: it holds the other end of its stdin, and the
+ * agent's command ends when that closes.
+ *
+ * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called
+ *   off. Nothing of it is left running then.
+ */
+export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
+  if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
+  const [program, ...args] = options.command ?? agentCommand(options.agentDir, options.graphConfigPath);
+  const child = spawn(program, args, {
+    cwd: options.agentDir,
+    env: { ...agentBaseEnvironment(), ...options.env },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  // Nothing is ever written to stdin: the only error it has is that the agent has gone, which `exited` tells.
+  child.stdin.on('error', () => undefined);
+  const output = followOutput(child, secretsIn(options.env), options.log);
+  const exited = exitOf(child);
+
+  let seen = 'it printed no ready line';
+  const start = startLimits(options, child, () => seen);
+  try {
+    const url = await start.within(output.ready);
+    seen = `it said that it was ready at ${url}, and nothing answered there`;
+    await start.within(probeUntilOk(url, (answer) => (seen = answer), start.signal));
+    return runningAgent(url, child, exited);
+  } catch (error) {
+    if (child.pid !== undefined) {
+      killGroup(child.pid);
+      await exited;
+      await lastOutput(child);
+    }
+    throw start.signal.aborted ? new AgentStartError(start.failure(), output.lastLines()) : error;
+  } finally {
+    start.over();
+  }
+}
+
+/** The command that serves an agent's Run API: this package's own `slipway agent`, run by this Node. */
+export function agentCommand(agentDir: string, graphConfigPath: string): [string, ...string[]] {
+  const bin = fileURLToPath(new URL('../../../bin/slipway.js', import.meta.url));
+  const config = graphConfigPath === 'graph.json' ? [] : ['--config', graphConfigPath];
+  return [process.execPath, bin, 'agent', agentDir, ...config, '--port', '0', '--json'];
+}
+
+/** Everything that can end a start, as one signal whose reason is the {@link AgentStartFailure}. */
+interface StartLimits {
+  readonly signal: AbortSignal;
+  /** Why the signal was aborted. */
+  failure(): AgentStartFailure;
+  /** Waits for something, but not beyond the signal. */
+  within<T>(promise: Promise<T>): Promise<T>;
+  /** Takes all listeners and timers away. */
+  over(): void;
+}
+
+function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () => string): StartLimits {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const fail = (failure: AgentStartFailure) => controller.abort(failure);
+  const onAbort = () => fail({ kind: 'aborted' });
+  const onError = (error: Error) => fail({ kind: 'not_runnable', cause: error.message });
+  const onExit = (code: number | null, by: string | null) => fail({ kind: 'exited', code, signal: by });
+  const timer = setTimeout(
+    () => fail({ kind: 'not_ready', afterMs: options.readyTimeoutMs, seen: seen() }),
+    options.readyTimeoutMs,
+  );
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  child.once('error', onError);
+  child.once('exit', onExit);
+  return {
+    signal,
+    failure: () => signal.reason as AgentStartFailure,
+    within: (promise) =>
+      new Promise((resolve, reject) => {
+        const stop = () => reject(new Error('The start has come to its limit.'));
+        if (signal.aborted) stop();
+        signal.addEventListener('abort', stop, { once: true });
+        promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+      }),
+    over: () => {
+      clearTimeout(timer);
+      options.signal.removeEventListener('abort', onAbort);
+      child.off('exit', onExit);
+    },
+  };
+}
+
+function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): RunningAgent {
+  const { pid } = child;
+  if (pid === undefined) throw new Error('An agent that answers has a pid.');
+  let ended = false;
+  // What the agent started itself, and did not end, goes with it.
+  const gone = exited.then(() => {
+    ended = true;
+    killGroup(pid);
+  });
+  // Once the process has ended, its id may belong to another: from then on nothing is sent to it.
+  const kill = () => {
+    if (!ended) killGroup(pid);
+  };
+  return {
+    url,
+    pid,
+    exited,
+    kill,
+    drain: async (timeoutMs) => {
+      if (!ended) child.kill('SIGTERM');
+      const timer = setTimeout(kill, timeoutMs);
+      await gone;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<AgentExit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }));
+    // A program that could not be started has no exit.
+    child.once('error', () => {
+      if (child.pid === undefined) resolve({ code: null, signal: null });
+    });
+  });
+}
+
+/** Waits for what an ended process still has in its pipes; not for ever, because another process may hold them. */
+async function lastOutput(child: ChildProcess): Promise<void> {
+  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null && !stream.closed);
+  const closed = Promise.all(
+    streams.map((stream) => new Promise((resolve) => stream?.once('close', resolve))),
+  );
+  await Promise.race([closed, sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+}
+
+function secretsIn(env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(env)
+    .filter(([name]) => !NOT_SECRET.has(name))
+    .map(([, value]) => value);
+}

@@ -1,0 +1,50 @@
+/** Shorter values (`1`, `on`, `eu`) are no secrets, and masking them would make a log unreadable. */
+const SHORTEST_SECRET = 4;
+
+/** What stands in a log where a secret stood. */
+export const MASK = '***';
+
+/** Replaces secrets in one line of output; `cut` says that the line's end was lost. */
+export type SecretMask = (line: string, cut?: boolean) => string;
+
+/**
+ * Makes a {@link SecretMask} for these secret values: each is masked as it is, line by line when it has several
+ * (logs are lines), JSON-escaped, and URL-encoded; of a URL, its password alone as well. Values of under four
+ * characters are left alone.
+ *
+ * The end of a line that was cut may be the beginning of a secret, which no comparison would find: as many
+ * characters as the longest secret has are dropped there.
+ */
+export function createSecretMask(values: Iterable<string>): SecretMask {
+  const forms = new Set<string>();
+  for (const value of values) {
+    for (const form of formsOf(value)) {
+      if (form.length >= SHORTEST_SECRET) forms.add(form);
+    }
+  }
+  if (forms.size === 0) return (line) => line;
+  // The longest first, so that a secret that contains another is masked whole.
+  const sorted = [...forms].sort((a, b) => b.length - a.length);
+  const longest = sorted[0]?.length ?? 0;
+  const pattern = new RegExp(
+    sorted.map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
+    'g',
+  );
+  return (line, cut = false) => {
+    const masked = line.replace(pattern, MASK);
+    return cut ? masked.slice(0, Math.max(0, masked.length - longest)) : masked;
+  };
+}
+
+function formsOf(value: string): string[] {
+  const plain = [value, ...value.split(/\r\n|\n|\r/).map((line) => line.trim())];
+  const password = passwordIn(value);
+  if (password !== undefined) plain.push(password, decodeURIComponent(password));
+  return plain.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);
+}
+
+function passwordIn(value: string): string | undefined {
+  if (!URL.canParse(value)) return undefined;
+  const { password } = new URL(value);
+  return password === '' ? undefined : password;
+}
