@@ -32,6 +32,11 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
   SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
   // The platform
+  SLIPWAY_HOME_IN_USE: { exitCode: 1, title: 'Another process uses this home' },
+  SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not a key' },
+  SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key does not open the stored secrets' },
+  SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
+  SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 
