@@ -1,0 +1,73 @@
+import { type Context, type ErrorHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { type ContentfulStatusCode } from 'hono/utils/http-status';
+import { type Logger } from 'pino';
+
+import { type ValidationIssue } from '../../contract/httpErrors.ts';
+
+/**
+ * An answer other than success, thrown by a handler and turned into the wire's shape by
+ * {@link respondWithProblem}: `{"detail": "…"}`, or `{"detail": [{loc, msg, type}]}` for a validation error
+ * (contract 000, "Errors"). It is an answer and not a failure of ours, so it carries a status and no code.
+ */
+export class HttpProblem extends Error {
+  readonly status: ContentfulStatusCode;
+  readonly detail: string | ValidationIssue[];
+  readonly headers: Record<string, string>;
+
+  /** `detail` is shown to the caller: one sentence without secrets, or the validation issues of a 422. */
+  constructor(
+    status: ContentfulStatusCode,
+    detail: string | ValidationIssue[],
+    options: { headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(
+      typeof detail === 'string' ? detail : 'The request failed validation.',
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.name = 'HttpProblem';
+    this.status = status;
+    this.detail = detail;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A 422 with the given issues. */
+export function invalid(issues: ValidationIssue[]): HttpProblem {
+  return new HttpProblem(422, issues);
+}
+
+/**
+ * The answer for anything that a handler threw. An {@link HttpProblem} becomes its own status and body, a full
+ * disk becomes 507, everything else 500 with a body that tells nothing of the inside and one log line that does.
+ */
+export function respondWithProblem(error: unknown, c: Context, log?: Logger): Response {
+  if (error instanceof HttpProblem) {
+    return c.json({ detail: error.detail }, error.status, error.headers);
+  }
+  if (error instanceof HTTPException) return c.json({ detail: error.message }, error.status);
+  if (isDiskFull(error)) {
+    log?.error({ err: error, path: c.req.routePath }, 'the disk is full');
+    return c.json({ detail: 'The disk of this platform is full.' }, 507);
+  }
+  // The route's pattern, not the path itself: paths may carry signed tokens.
+  log?.error({ err: error, method: c.req.method, path: c.req.routePath }, 'a request failed');
+  return c.json({ detail: 'Internal Server Error' }, 500);
+}
+
+/** {@link respondWithProblem} as Hono's `app.onError` takes it. */
+export function problemHandler(log: Logger): ErrorHandler {
+  return (error, c) => respondWithProblem(error, c, log);
+}
+
+/** The answer for a path that no route serves, as Hono's `app.notFound` takes it. */
+export function respondWithNotFound(c: Context): Response {
+  return c.json({ detail: 'Not Found' }, 404);
+}
+
+/** Whether an error of the file system says that nothing more can be written (no space, or over quota). */
+export function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'ENOSPC' || code === 'EDQUOT' || isDiskFull(error.cause);
+}
