@@ -1,5 +1,6 @@
 import { type Context, type ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
+import { routePath } from 'hono/route';
 import { type ContentfulStatusCode } from 'hono/utils/http-status';
 import { type Logger } from 'pino';
 
@@ -47,11 +48,11 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   }
   if (error instanceof HTTPException) return c.json({ detail: error.message }, error.status);
   if (isDiskFull(error)) {
-    log?.error({ err: error, path: c.req.routePath }, 'the disk is full');
+    log?.error({ err: error, path: routePath(c) }, 'the disk is full');
     return c.json({ detail: 'The disk of this platform is full.' }, 507);
   }
   // The route's pattern, not the path itself: paths may carry signed tokens.
-  log?.error({ err: error, method: c.req.method, path: c.req.routePath }, 'a request failed');
+  log?.error({ err: error, method: c.req.method, path: routePath(c) }, 'a request failed');
   return c.json({ detail: 'Internal Server Error' }, 500);
 }
 

@@ -1,0 +1,114 @@
+import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
+
+import { type RevisionStatus } from '../controlPlane/revisionStates.ts';
+
+/** A point in time: a `Date` when read; a `Date` when written. */
+type Time = ColumnType<Date, Date, Date>;
+/** An optional point in time. */
+type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;
+/** JSON kept as it came: an object when read, its text when written. */
+type Json = JSONColumnType<Record<string, unknown>>;
+
+/** One deployment. The configuration columns hold what was asked for last; revisions hold their own copies. */
+export interface DeploymentsTable {
+  id: string;
+  name: string;
+  source: string;
+  tenant_id: string;
+  status: string;
+  source_config: Json;
+  source_revision_config: Json;
+  /** The array of secret references, or null. */
+  secret_references: ColumnType<unknown[] | null, string | null, string | null>;
+  /** The list of secrets, sealed with the deployment's id as context. */
+  sealed_secrets: string;
+  image_version: string | null;
+  latest_revision_id: string | null;
+  active_revision_id: string | null;
+  /** Whether the tracing project goes with the deployment when it is deleted. */
+  delete_tracing_project: Generated<boolean>;
+  created_at: Time;
+  updated_at: Time;
+}
+
+/** One revision, with the configuration that it was created with: redeploying it brings all of that back. */
+export interface RevisionsTable {
+  id: string;
+  deployment_id: string;
+  /** The order of creation across all deployments. */
+  number: Generated<string>;
+  status: ColumnType<RevisionStatus, RevisionStatus, RevisionStatus>;
+  /** Why it has that status, in words; null where there is nothing to say. */
+  status_reason: string | null;
+  source: string;
+  source_config: Json;
+  source_revision_config: Json;
+  sealed_secrets: string;
+  /** When this revision was last asked for, as a count: creation and each redeploy take the next one. */
+  requested: Generated<string>;
+  /** What asked for it last. */
+  requested_by: 'create' | 'patch' | 'redeploy';
+  /** How often a restart of the platform found it half done since it was last asked for. */
+  restarts: Generated<number>;
+  /** When it was last built with success; null where it never was. */
+  built_at: OptionalTime;
+  /** Where the built agent is, relative to the home; null where it was never built, or removed again. */
+  agent_dir: string | null;
+  /** The graph configuration as the builder resolved it, relative to `agent_dir`. */
+  agent_graph_config: string | null;
+  deployed_at: OptionalTime;
+  created_at: Time;
+  updated_at: Time;
+}
+
+/** Every change of a revision's status. */
+export interface RevisionTransitionsTable {
+  id: Generated<string>;
+  revision_id: string;
+  /** Null for the first one. */
+  from_status: string | null;
+  to_status: string;
+  reason: string | null;
+  at: Time;
+}
+
+/** What the builder and the agent of a revision wrote. */
+export interface RevisionLogsTable {
+  id: Generated<string>;
+  revision_id: string;
+  /** Which part of the revision's life it is from. */
+  stage: 'build' | 'deploy';
+  line: string;
+  at: Time;
+}
+
+/** One object path handed out by an upload-url endpoint. */
+export interface UploadsTable {
+  object_path: string;
+  deployment_id: string;
+  created_at: Time;
+  /** When its content was complete on disk; null before. */
+  uploaded_at: OptionalTime;
+  /** Bytes. */
+  size: ColumnType<string | null, number | null | undefined, number | null>;
+  sha256: string | null;
+}
+
+/** A tracing project. One is created with each deployment, under the same name. */
+export interface TracingProjectsTable {
+  id: string;
+  name: string;
+  /** The deployment it was created with; null after that was deleted. */
+  deployment_id: string | null;
+  created_at: Time;
+}
+
+/** The control plane's tables. */
+export interface Schema {
+  deployments: DeploymentsTable;
+  revisions: RevisionsTable;
+  revision_transitions: RevisionTransitionsTable;
+  revision_logs: RevisionLogsTable;
+  uploads: UploadsTable;
+  tracing_projects: TracingProjectsTable;
+}

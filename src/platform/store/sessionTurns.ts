@@ -1,0 +1,99 @@
+import { type PGlite } from '@electric-sql/pglite';
+
+import { query, sync } from './wireMessages.ts';
+
+/** Who takes turns: one connection. */
+export interface TurnOwner {
+  /** A piece of the answer; valid only during the call. */
+  send(data: Uint8Array): void;
+  /** Ends the connection with a fatal error. */
+  end(sqlState: string, text: string): void;
+}
+
+/** What one connection wants done in one go. */
+export interface Turn {
+  readonly owner: TurnOwner;
+  readonly bytes: Buffer;
+  /** True after Flush: the batch goes on, so nobody else may come in between. */
+  readonly leavesBatchOpen: boolean;
+}
+
+/** The order in which connections use the one session. */
+export interface Turns {
+  /** Queues a turn's bytes; they are run when the owner's transaction or all earlier turns are over. */
+  take(turn: Turn): void;
+  /** Forgets what a closed connection still wanted, and ends the transaction that it left open. */
+  leave(owner: TurnOwner, cleanup: Buffer | undefined): void;
+  /** Resolves when nothing runs or waits. */
+  idle(): Promise<void>;
+}
+
+/**
+ * Turns on one PGlite: first come, first served, except that whoever is inside a transaction goes on alone.
+ * `idleInTransactionMs` is how long it may hold the session without a next message before it is cut off.
+ */
+export function createTurns(db: PGlite, idleInTransactionMs: number): Turns {
+  let waiting: Turn[] = [];
+  let running: Promise<void> | undefined;
+  /** Who holds the session: inside a transaction, or after Flush inside an extended batch. */
+  let holder: TurnOwner | undefined;
+  let patience: NodeJS.Timeout | undefined;
+
+  const next = (): Turn | undefined => {
+    const index = holder === undefined ? 0 : waiting.findIndex((turn) => turn.owner === holder);
+    return index < 0 ? undefined : waiting.splice(index, 1)[0];
+  };
+
+  const run = async (): Promise<void> => {
+    for (let turn = next(); turn !== undefined; turn = next()) {
+      clearTimeout(patience);
+      try {
+        await db.runExclusive(() =>
+          db.execProtocolRawStream(turn.bytes, { onRawData: (data) => turn.owner.send(data) }),
+        );
+      } catch (error) {
+        // Not an SQL error, which is an answer: the engine itself gave up. Only this connection is told.
+        turn.owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
+      }
+      holder = db.isInTransaction() || turn.leavesBatchOpen ? hold(turn) : undefined;
+    }
+  };
+
+  const hold = (turn: Turn): TurnOwner => {
+    patience = setTimeout(
+      () => turn.owner.end('25P03', 'The connection was idle in a transaction for too long.'),
+      idleInTransactionMs,
+    );
+    patience.unref();
+    return turn.owner;
+  };
+
+  const start = (): void => {
+    running ??= run().finally(() => {
+      running = undefined;
+      if (holder === undefined ? waiting.length > 0 : waiting.some((turn) => turn.owner === holder)) {
+        start();
+      }
+    });
+  };
+
+  const take = (turn: Turn): void => {
+    waiting.push(turn);
+    start();
+  };
+
+  return {
+    take,
+    leave: (owner, cleanup) => {
+      waiting = waiting.filter((turn) => turn.owner !== owner);
+      // Runs after what this connection has running, and before anybody else's turn if it holds the session.
+      const ending = Buffer.concat([sync(), query('ROLLBACK'), ...(cleanup === undefined ? [] : [cleanup])]);
+      waiting.push({ owner, bytes: ending, leavesBatchOpen: false });
+      start();
+    },
+    idle: async () => {
+      while (running !== undefined) await running;
+      clearTimeout(patience);
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { timingSafeEqual } from 'node:crypto';
+
+/**
+ * The few messages of the Postgres wire protocol (version 3) that serving an embedded Postgres to others takes.
+ * See "Message Formats" in the Postgres manual: a type byte, a length that counts itself, a body.
+ */
+
+/** What a connection asks before it is a session: packets without a type byte. */
+export type StartupKind = 'encryption' | 'cancel' | 'startup' | 'unknown';
+
+const SSL_REQUEST = 80_877_103;
+const GSS_ENCRYPTION_REQUEST = 80_877_104;
+const CANCEL_REQUEST = 80_877_102;
+const PROTOCOL_3 = 196_608;
+
+/** Reads one untyped packet off the front of `buffer`; undefined while it is not complete. */
+export function readStartup(buffer: Buffer): { kind: StartupKind; packet: Buffer } | undefined {
+  if (buffer.length < 8) return undefined;
+  const length = buffer.readInt32BE(0);
+  // Postgres itself refuses start-up packets over 10,000 bytes.
+  if (length < 8 || length > 10_000) return { kind: 'unknown', packet: buffer };
+  if (buffer.length < length) return undefined;
+  return { kind: startupKind(buffer.readInt32BE(4)), packet: buffer.subarray(0, length) };
+}
+
+function startupKind(code: number): StartupKind {
+  if (code === SSL_REQUEST || code === GSS_ENCRYPTION_REQUEST) return 'encryption';
+  if (code === CANCEL_REQUEST) return 'cancel';
+  return code === PROTOCOL_3 ? 'startup' : 'unknown';
+}
+
+/** A complete message with its type byte, one character. */
+export interface WireMessage {
+  readonly type: string;
+  /** The whole message, type byte and length included. */
+  readonly bytes: Buffer;
+}
+
+/** Reads one typed message off the front of `buffer`; undefined while it is not complete, null when it is none. */
+export function readMessage(buffer: Buffer): WireMessage | undefined | null {
+  if (buffer.length < 5) return undefined;
+  const length = buffer.readInt32BE(1);
+  // Postgres's own limit of a message is 1 GB.
+  if (length < 4 || length > 0x3fff_ffff) return null;
+  if (buffer.length < length + 1) return undefined;
+  return { type: String.fromCharCode(buffer[0] ?? 0), bytes: buffer.subarray(0, length + 1) };
+}
+
+/** A message of the given type and body. */
+export function writeMessage(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type, 0, 'latin1');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+
+/** A simple query. */
+export function query(sql: string): Buffer {
+  return writeMessage('Q', Buffer.from(`${sql}\0`));
+}
+
+/** The end of an extended batch. */
+export function sync(): Buffer {
+  return writeMessage('S', Buffer.alloc(0));
+}
+
+/** Closes a prepared statement. */
+export function closeStatement(name: string): Buffer {
+  return writeMessage('C', Buffer.from(`S${name}\0`));
+}
+
+/** The server's request for a password in clear text: the line never leaves this machine. */
+export function askForPassword(): Buffer {
+  return writeMessage('R', Buffer.from([0, 0, 0, 3]));
+}
+
+/** Whether a password message carries this password; takes the same time however much of it is right. */
+export function isPassword(message: WireMessage, password: string): boolean {
+  if (message.type !== 'p') return false;
+  const given = message.bytes.subarray(5, -1);
+  const expected = Buffer.from(password);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+/** A fatal error, as Postgres words it. */
+export function fatalError(sqlState: string, text: string): Buffer {
+  return writeMessage('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));
+}
+
+/**
+ * The message with the name of its prepared statement replaced, where it has one. Unnamed statements stay so.
+ * Parse, Bind, Describe and Close are the messages that name statements.
+ */
+export function renameStatement(message: WireMessage, rename: (name: string) => string): Buffer {
+  const body = message.bytes.subarray(5);
+  switch (message.type) {
+    case 'P': {
+      const end = body.indexOf(0);
+      if (end <= 0) return message.bytes;
+      return writeMessage('P', Buffer.concat([named(rename, body, 0, end), body.subarray(end)]));
+    }
+    case 'B': {
+      const portalEnd = body.indexOf(0);
+      const end = body.indexOf(0, portalEnd + 1);
+      if (portalEnd < 0 || end <= portalEnd + 1) return message.bytes;
+      const portal = body.subarray(0, portalEnd + 1);
+      return writeMessage(
+        'B',
+        Buffer.concat([portal, named(rename, body, portalEnd + 1, end), body.subarray(end)]),
+      );
+    }
+    case 'D':
+    case 'C': {
+      const end = body.indexOf(0, 1);
+      if (body[0] !== 'S'.charCodeAt(0) || end <= 1) return message.bytes;
+      return writeMessage(
+        message.type,
+        Buffer.concat([body.subarray(0, 1), named(rename, body, 1, end), body.subarray(end)]),
+      );
+    }
+    default:
+      return message.bytes;
+  }
+}
+
+function named(rename: (name: string) => string, body: Buffer, start: number, end: number): Buffer {
+  return Buffer.from(rename(body.toString('utf8', start, end)));
+}
