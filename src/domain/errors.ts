@@ -38,6 +38,14 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
+  // What a release can end on
+  SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },
+  SLIPWAY_STEP_TIMED_OUT: { exitCode: 2, title: 'A step did not finish before its deadline' },
+  SLIPWAY_NOT_SERVING: { exitCode: 2, title: 'The deployment does not serve the revision' },
+  SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
+  SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'It could not be told whether the request was carried out' },
+  SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to go back to' },
+  SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway itself failed' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 
 /** A stable error code, `SLIPWAY_…`. */
