@@ -1,0 +1,222 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type GatewayAgent, AgentRoute } from './agentRoute.ts';
+import { type Passage, forward, hasBody } from './forward.ts';
+
+/** How long a request waits for an agent that is being started or restarted, in ms. */
+const PATIENCE_MS = 5_000;
+/** How long after a refused connection the same agent is tried again, in ms. */
+const RETRY_PAUSE_MS = 100;
+/** What `Retry-After` says when nobody could answer, in seconds. */
+const RETRY_AFTER_S = 2;
+/** How often a GET that an agent took and did not answer is sent, in all. */
+const SENDS_OF_A_READ = 2;
+
+/** What can be chosen about a gateway. */
+export interface GatewayOptions {
+  /** How long a request waits for an agent that is being started or restarted, in ms. Default: 5,000. */
+  readonly patienceMs?: number;
+}
+
+/**
+ * The way to the agents: one stable address per deployment, whichever revision serves it.
+ *
+ * A request goes to the agent that is active when it arrives and stays there until it has ended. Where that
+ * agent surely never saw it, or it is a read that got no answer, it is sent to the one that is active then; it
+ * waits a while for that one. So neither a switch nor an agent's restart fails a request, unless it had been
+ * taken by an agent that crashed.
+ */
+export interface Gateway {
+  /**
+   * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`.
+   * What it answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 where no revision is
+   * active, or none came up in time; 502 when the agent could not be reached or broke off before it answered.
+   *
+   * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has
+   *   before that is passed on as `x-forwarded-prefix`.
+   */
+  handle(
+    deploymentId: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): Promise<void>;
+  /**
+   * Makes a deployment known. `starting`: an agent is on its way, so requests wait for it; otherwise they are
+   * told at once that no revision is active. Said again, it changes that; an agent that lives goes on serving.
+   */
+  register(deploymentId: string, state: { readonly starting: boolean }): void;
+  /**
+   * Sends every request from now on to this agent. Resolves when the last request on the agent before it has
+   * ended: that one can then be drained. Never rejects. Streams may take their time: give it a limit.
+   */
+  switchTo(deploymentId: string, agent: GatewayAgent): Promise<void>;
+  /** Forgets a deployment. Resolves when its last request has ended. */
+  remove(deploymentId: string): Promise<void>;
+  /** Answers nothing more; breaks off what is in flight. */
+  close(): Promise<void>;
+}
+
+/** Makes a {@link Gateway} that knows no deployment yet. */
+export function createGateway(options: GatewayOptions = {}): Gateway {
+  const patienceMs = options.patienceMs ?? PATIENCE_MS;
+  const deployments = new Map<string, Deployment>();
+  const retiring = new Set<AgentRoute>();
+
+  const retire = async (route: AgentRoute | undefined) => {
+    if (route === undefined) return;
+    retiring.add(route);
+    await route.retire();
+    retiring.delete(route);
+  };
+  const known = (deploymentId: string): Deployment => {
+    const deployment = deployments.get(deploymentId) ?? new Deployment(deploymentId);
+    deployments.set(deploymentId, deployment);
+    return deployment;
+  };
+
+  return {
+    handle: async (deploymentId, request, response, path) => {
+      const deployment = deployments.get(deploymentId);
+      if (deployment === undefined) {
+        answer(response, 404, `Deployment ID ${deploymentId} not found.`);
+        return;
+      }
+      const url = request.url ?? path;
+      const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
+      await pass(deployment, { request, response, path, prefix }, performance.now() + patienceMs);
+    },
+    register: (deploymentId, { starting }) => known(deploymentId).expect(starting),
+    switchTo: (deploymentId, agent) => retire(known(deploymentId).serveWith(agent)),
+    remove: async (deploymentId) => {
+      const deployment = deployments.get(deploymentId);
+      deployments.delete(deploymentId);
+      await retire(deployment?.forget());
+    },
+    close: async () => {
+      const routes = [...retiring];
+      for (const deployment of deployments.values()) {
+        const route = deployment.forget();
+        if (route !== undefined) routes.push(route);
+      }
+      deployments.clear();
+      await Promise.all(routes.map((route) => route.pool.destroy()));
+    },
+  };
+}
+
+/** Takes one request to whichever agent is active, until one answers or the time is up. */
+async function pass(deployment: Deployment, passage: Passage, deadline: number): Promise<void> {
+  const { request, response } = passage;
+  const isRead = (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request);
+  let sends = 0;
+  while (!response.destroyed) {
+    const route = deployment.route;
+    if (route === undefined && !deployment.starting) {
+      answer(response, 503, `Deployment ID ${deployment.id} has no active revision.`);
+      return;
+    }
+    if (route === undefined || route.exited) {
+      if (await deployment.changed(deadline - performance.now(), response)) continue;
+      answer(response, 503, `The agent of deployment ID ${deployment.id} is not up yet.`);
+      return;
+    }
+    const forwarding = await forward(route, passage);
+    if (forwarding.kind === 'over') return;
+    if (forwarding.kind === 'unforwardable') {
+      answer(response, 400, forwarding.why);
+      return;
+    }
+    if (forwarding.sent) {
+      sends += 1;
+      if (!isRead || sends === SENDS_OF_A_READ) {
+        answer(response, 502, brokenOff(deployment.id, isRead));
+        return;
+      }
+    }
+    if (performance.now() >= deadline) {
+      answer(response, 502, `The agent of deployment ID ${deployment.id} cannot be reached.`);
+      return;
+    }
+    if (deployment.route === route) await deployment.changed(RETRY_PAUSE_MS, response);
+  }
+}
+
+function brokenOff(deploymentId: string, isRead: boolean): string {
+  const what = `The agent of deployment ID ${deploymentId} broke off before it answered`;
+  return isRead ? `${what}.` : `${what}; it may have taken the request.`;
+}
+
+function answer(response: ServerResponse, status: number, detail: string): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    ...(status === 502 || status === 503 ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
+  });
+  response.end(JSON.stringify({ detail }));
+}
+
+/** One deployment as the gateway knows it, and those who wait for it to change. */
+class Deployment {
+  readonly id: string;
+  #route: AgentRoute | undefined;
+  #starting = false;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  get route(): AgentRoute | undefined {
+    return this.#route;
+  }
+
+  get starting(): boolean {
+    return this.#starting;
+  }
+
+  expect(starting: boolean): void {
+    this.#starting = starting;
+    // An agent that has ended and gets no successor is no active revision any more.
+    if (!starting && this.#route?.exited) this.#route = undefined;
+    this.#tell();
+  }
+
+  /** Returns the route before. */
+  serveWith(agent: GatewayAgent): AgentRoute | undefined {
+    const before = this.#route;
+    this.#route = new AgentRoute(agent, () => this.#tell());
+    this.#starting = false;
+    this.#tell();
+    return before;
+  }
+
+  forget(): AgentRoute | undefined {
+    const before = this.#route;
+    this.#route = undefined;
+    this.#starting = false;
+    this.#tell();
+    return before;
+  }
+
+  /** Waits for a change, for so many ms and for as long as the client is there. Says whether one came. */
+  async changed(withinMs: number, response: ServerResponse): Promise<boolean> {
+    if (withinMs <= 0) return false;
+    return new Promise((resolve) => {
+      const over = (came: boolean) => {
+        clearTimeout(timer);
+        this.#waiting.delete(onChange);
+        response.off('close', onClose);
+        resolve(came);
+      };
+      const onChange = () => over(true);
+      const onClose = () => over(true);
+      const timer = setTimeout(() => over(false), withinMs);
+      this.#waiting.add(onChange);
+      response.once('close', onClose);
+    });
+  }
+
+  #tell(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+}

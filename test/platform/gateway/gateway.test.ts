@@ -1,0 +1,386 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type RequestListener, type ServerResponse, request as ask } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Gateway, createGateway } from '../../../src/platform/gateway/gateway.ts';
+import { until } from '../runtime/liveness.ts';
+import { type Served, serve, serveGateway } from './standIns.ts';
+
+let gateway: Gateway;
+let front: Awaited<ReturnType<typeof serveGateway>>;
+let served: Served[];
+
+beforeEach(async () => {
+  gateway = createGateway({ patienceMs: 1_000 });
+  front = await serveGateway(gateway);
+  served = [front];
+});
+afterEach(async () => {
+  await gateway.close();
+  for (const one of served) await one.kill();
+});
+
+async function agent(listener: RequestListener, port = 0): Promise<Served> {
+  const one = await serve(listener, port);
+  served.push(one);
+  return one;
+}
+
+/** An agent that answers every request with its name. */
+function named(name: string, port = 0): Promise<Served> {
+  return agent((_request, response) => response.end(name), port);
+}
+
+async function serveWith(one: Served, revisionId = 'r1', exited?: Promise<unknown>): Promise<void> {
+  await gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) });
+}
+
+const at = (path: string) => `${front.url}/agents/d1${path}`;
+
+describe('a request through the gateway', () => {
+  it('reaches the agent with method, path, query, headers and body, and its answer comes back', async () => {
+    const seen: { request?: IncomingMessage; body?: string } = {};
+    const one = await agent((request, response) => {
+      void (async () => {
+        let body = '';
+        for await (const chunk of request) body += String(chunk);
+        Object.assign(seen, { request, body });
+        response.writeHead(
+          418,
+          'Teapot',
+          [
+            ['set-cookie', 'a=1'],
+            ['set-cookie', 'b=2'],
+            ['content-location', '/threads/t/runs/r'],
+          ].flat(),
+        );
+        response.end('short and stout');
+      })();
+    });
+    await serveWith(one);
+    const answer = await fetch(at('/threads/t/runs?limit=2'), {
+      method: 'PATCH',
+      body: '{"a":1}',
+      headers: { 'x-api-key': 'k', 'content-type': 'application/json', te: 'trailers' },
+    });
+    expect(answer.status).toBe(418);
+    expect(answer.statusText).toBe('Teapot');
+    expect(await answer.text()).toBe('short and stout');
+    expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2']);
+    expect(answer.headers.get('content-location')).toBe('/threads/t/runs/r');
+    expect(answer.headers.get('x-slipway-revision-id')).toBe('r1');
+    expect(seen.body).toBe('{"a":1}');
+    expect(seen.request).toMatchObject({ method: 'PATCH', url: '/threads/t/runs?limit=2' });
+    expect(seen.request!.headers).toMatchObject({
+      host: new URL(one.url).host,
+      'x-api-key': 'k',
+      'content-length': '7',
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-host': new URL(front.url).host,
+      'x-forwarded-proto': 'http',
+      'x-forwarded-prefix': '/agents/d1',
+    });
+    expect(seen.request!.headers).not.toHaveProperty('te');
+  });
+
+  it('loses the headers that are named as hop-by-hop, and keeps what proxies before said', async () => {
+    let headers: IncomingMessage['headers'] = {};
+    const one = await agent((request, response) => {
+      headers = request.headers;
+      response.writeHead(200, { connection: 'x-private, close', 'x-private': 'agent', 'x-public': 'yes' });
+      response.end();
+    });
+    await serveWith(one);
+    const sent = ask(at('/'), {
+      headers: {
+        connection: 'x-hop',
+        'x-hop': '1',
+        'x-forwarded-for': '203.0.113.9',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-host': 'agents.example',
+      },
+    }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(headers).not.toHaveProperty('x-hop');
+    expect(headers).toMatchObject({
+      'x-forwarded-for': '203.0.113.9, 127.0.0.1',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-host': 'agents.example',
+    });
+    expect(answer.headers).not.toHaveProperty('x-private');
+    expect(answer.headers['x-public']).toBe('yes');
+  });
+
+  it('is streamed both ways: the answer begins before the body has ended', async () => {
+    const one = await agent((request, response) => {
+      request.on('data', (chunk: Buffer) => response.write(`got ${chunk.toString()}`));
+      request.on('end', () => response.end('the end'));
+    });
+    await serveWith(one);
+    const sent = ask(at('/echo'), { method: 'POST' });
+    sent.write('one');
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    answer.setEncoding('utf8');
+    expect(await once(answer, 'data')).toEqual(['got one']);
+    sent.write('two');
+    expect(await once(answer, 'data')).toEqual(['got two']);
+    sent.end();
+    expect(await once(answer, 'data')).toEqual(['the end']);
+  });
+
+  it('holds no more in memory than is under way, however slow the client', async () => {
+    let written = 0;
+    const one = await agent((_request, response) => {
+      const chunk = Buffer.alloc(1024 * 1024);
+      const fill = () => {
+        for (;;) {
+          if (written === 256) return void response.end();
+          written += 1;
+          if (!response.write(chunk)) return void response.once('drain', fill);
+        }
+      };
+      fill();
+    });
+    await serveWith(one);
+    const sent = ask(at('/large')).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    // Nothing is read: the agent comes to a stand once every buffer on the way is full.
+    let before = -1;
+    while (before !== written) {
+      before = written;
+      await sleep(100);
+    }
+    expect(written).toBeLessThan(64);
+    let read = 0;
+    for await (const chunk of answer) read += (chunk as Buffer).length;
+    expect(read).toBe(256 * 1024 * 1024);
+  });
+
+  it('is broken off at the agent when the client leaves', async () => {
+    let left = false;
+    const one = await agent((_request, response) => {
+      response.on('close', () => (left = true));
+      response.write('data: 1\n\n');
+    });
+    await serveWith(one);
+    const controller = new AbortController();
+    const answer = await fetch(at('/stream'), { signal: controller.signal });
+    expect(answer.status).toBe(200);
+    controller.abort();
+    await until('the agent to see that the client left', () => left);
+  });
+
+  it('ends uncleanly when the agent breaks off in the middle of its answer', async () => {
+    const one = await agent((_request, response) => {
+      response.write('half an ans');
+      setImmediate(() => response.destroy());
+    });
+    await serveWith(one);
+    const answer = await fetch(at('/'));
+    await expect(answer.text()).rejects.toThrow();
+  });
+});
+
+describe('what the gateway answers by itself', () => {
+  it('is 404 for a deployment that it does not know, or has forgotten', async () => {
+    const answer = await fetch(at('/ok'));
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 not found.' });
+    await serveWith(await named('one'));
+    expect((await fetch(at('/ok'))).status).toBe(200);
+    await gateway.remove('d1');
+    expect((await fetch(at('/ok'))).status).toBe(404);
+  });
+
+  it('is 503 at once for a deployment without an active revision', async () => {
+    gateway.register('d1', { starting: false });
+    const answer = await fetch(at('/ok'));
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 has no active revision.' });
+  });
+
+  it('is 503 when an agent that is being started does not come up in time', async () => {
+    gateway.register('d1', { starting: true });
+    const answer = await fetch(at('/ok'));
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(await answer.json()).toEqual({ detail: 'The agent of deployment ID d1 is not up yet.' });
+  });
+
+  it('is 502 when the agent cannot be reached', async () => {
+    const one = await named('one');
+    await one.kill();
+    await serveWith(one);
+    const answer = await fetch(at('/threads'), { method: 'POST', body: 'x' });
+    expect(answer.status).toBe(502);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(await answer.json()).toEqual({ detail: 'The agent of deployment ID d1 cannot be reached.' });
+  });
+
+  it('is 502, and the request is sent once, when the agent took a write and broke off', async () => {
+    let taken = 0;
+    const one = await agent((request) => {
+      taken += 1;
+      request.socket.destroy();
+    });
+    await serveWith(one);
+    const answer = await fetch(at('/runs'), { method: 'POST', body: '{}' });
+    expect(answer.status).toBe(502);
+    expect(await answer.json()).toEqual({
+      detail: 'The agent of deployment ID d1 broke off before it answered; it may have taken the request.',
+    });
+    expect(taken).toBe(1);
+  });
+});
+
+describe('a request while the agent is away', () => {
+  it('waits for an agent that is being started', async () => {
+    gateway.register('d1', { starting: true });
+    const answer = fetch(at('/ok'));
+    await until('the request to arrive', () => front.arrived() > 0);
+    await serveWith(await named('one'));
+    expect(await (await answer).text()).toBe('one');
+  });
+
+  it('waits, body and all, for the successor of an agent that has crashed', async () => {
+    const first = await named('first');
+    let crash!: () => void;
+    const crashed = new Promise<void>((resolve) => (crash = resolve));
+    await serveWith(first, 'r1', crashed);
+    await first.kill();
+    crash();
+    const answer = fetch(at('/threads'), { method: 'POST', body: 'the whole body' });
+    await until('the request to arrive', () => front.arrived() > 0);
+    const second = await agent((request, response) => void request.pipe(response));
+    await serveWith(second, 'r1');
+    expect(await (await answer).text()).toBe('the whole body');
+  });
+
+  it('is sent on, body and all, when nobody has noticed yet that the agent is gone', async () => {
+    const first = await named('first');
+    await serveWith(first);
+    await first.kill();
+    const answer = fetch(at('/threads'), { method: 'POST', body: 'the whole body' });
+    await until('the request to arrive', () => front.arrived() > 0);
+    const second = await agent((request, response) => void request.pipe(response));
+    await serveWith(second, 'r2');
+    expect(await (await answer).text()).toBe('the whole body');
+    expect((await answer).headers.get('x-slipway-revision-id')).toBe('r2');
+  });
+
+  it('is sent again, once, when it is a read that got no answer', async () => {
+    let asked = 0;
+    const one = await agent((request, response) => {
+      asked += 1;
+      if (asked === 1) request.socket.destroy();
+      else response.end('at the second time');
+    });
+    await serveWith(one);
+    expect(await (await fetch(at('/threads'))).text()).toBe('at the second time');
+    asked = -10;
+    const broken = await agent((request) => {
+      asked += 1;
+      request.socket.destroy();
+    });
+    await serveWith(broken);
+    expect((await fetch(at('/threads'))).status).toBe(502);
+    expect(asked).toBe(-8);
+  });
+
+  it('is told at once when no successor will come', async () => {
+    const first = await named('first');
+    await serveWith(first, 'r1', Promise.resolve());
+    const answer = fetch(at('/ok'));
+    await until('the request to arrive', () => front.arrived() > 0);
+    gateway.register('d1', { starting: false });
+    expect((await answer).status).toBe(503);
+  });
+});
+
+describe('a switch', () => {
+  it('fails no request under load, and none is answered by an agent after it was drained', async () => {
+    const drained = new Set<string>();
+    const late: string[] = [];
+    const makeAgent = async (name: string) => {
+      const one = await agent((request, response) => {
+        void (async () => {
+          for await (const _ of request);
+          await sleep(Math.random() * 8);
+          if (drained.has(name)) late.push(name);
+          response.end(name);
+        })();
+      });
+      return one;
+    };
+    let over = false;
+    let answered = 0;
+    const failures: string[] = [];
+    const client = async (method: 'GET' | 'POST') => {
+      while (!over) {
+        const answer = await fetch(
+          at('/work'),
+          method === 'POST' ? { method, body: 'x'.repeat(20_000) } : {},
+        ).catch((error: unknown) => String(error));
+        if (typeof answer === 'string') failures.push(answer);
+        else if (!answer.ok) failures.push(`${String(answer.status)} ${await answer.text()}`);
+        else {
+          const name = await answer.text();
+          if (answer.headers.get('x-slipway-revision-id') !== name) failures.push(`mixed up: ${name}`);
+          answered += 1;
+        }
+      }
+    };
+    let current = await makeAgent('r0');
+    await serveWith(current, 'r0');
+    const clients = Array.from({ length: 16 }, (_, i) => client(i % 2 === 0 ? 'GET' : 'POST'));
+    for (let i = 1; i <= 20; i += 1) {
+      const next = await makeAgent(`r${String(i)}`);
+      const before = answered;
+      await gateway.switchTo('d1', { url: next.url, revisionId: `r${String(i)}` });
+      drained.add(`r${String(i - 1)}`);
+      await current.kill();
+      current = next;
+      await until('requests on the new agent', () => answered > before + 20);
+    }
+    over = true;
+    await Promise.all(clients);
+    expect(failures).toEqual([]);
+    expect(late).toEqual([]);
+    expect(answered).toBeGreaterThan(400);
+  });
+
+  it('leaves an open stream on the old agent, where it ends normally', async () => {
+    let stream: ServerResponse | undefined;
+    const old = await agent((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+      stream = response;
+    });
+    await serveWith(old, 'r1');
+    const answer = await fetch(at('/stream'));
+    const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toBe('data: 1\n\n');
+
+    let idle = false;
+    const switched = serveWith(await named('new'), 'r2').then(() => (idle = true));
+    expect(await (await fetch(at('/ok'))).text()).toBe('new');
+    stream!.write('data: 2\n\n');
+    expect((await reader.read()).value).toBe('data: 2\n\n');
+    expect(idle).toBe(false);
+    stream!.end('data: 3\n\n');
+    expect((await reader.read()).value).toBe('data: 3\n\n');
+    expect((await reader.read()).done).toBe(true);
+    await switched;
+    expect(answer.headers.get('x-slipway-revision-id')).toBe('r1');
+  });
+
+  it('resolves at once when the agent before had nothing to do', async () => {
+    const first = await named('first');
+    await serveWith(first, 'r1');
+    await (await fetch(at('/'))).text();
+    await serveWith(await named('second'), 'r2');
+    expect(await (await fetch(at('/'))).text()).toBe('second');
+  });
+});
