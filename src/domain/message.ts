@@ -21,6 +21,54 @@ export interface HoldMessage {
   readonly reason?: string;
 }
 
+/**
+ * Says what is wrong with a request for a release, or `undefined` when it can be taken. The command sends only right
+ * ones; this guards the target against whatever else is sent to it.
+ */
+export function releaseRequestProblem(raw: unknown): string | undefined {
+  if (!isRecord(raw)) return 'the request is not an object';
+  const missing = REQUEST_TEXTS.find((path) => typeof valueAt(raw, path) !== 'string');
+  if (missing !== undefined) return `"${missing.join('.')}" is not text`;
+  if (!Array.isArray(raw['checks']) || !raw['checks'].every(isCheck))
+    return '"checks" is not a list of checks';
+  if (!isRecord(raw['steps'])) return '"steps" is not an object';
+  if (!Number.isFinite(raw['soakMs'])) return '"soakMs" is not a number';
+  if (raw['queue'] !== 'latest' && raw['queue'] !== 'all') return '"queue" is neither "latest" nor "all"';
+  return undefined;
+}
+
+const REQUEST_TEXTS = [
+  ['requestKey'],
+  ['target', 'name'],
+  ['target', 'controlPlane'],
+  ['target', 'deployment'],
+  ['target', 'source'],
+  ['target', 'apiKey', 'from'],
+  ['artifact', 'kind'],
+  ['recordStore'],
+  ['requestedBy', 'who'],
+  ['requestedBy', 'from'],
+];
+
+function isCheck(check: unknown): boolean {
+  return (
+    isRecord(check) &&
+    typeof check['name'] === 'string' &&
+    typeof check['assistant'] === 'string' &&
+    isRecord(check['input']) &&
+    isRecord(check['expect']) &&
+    Number.isFinite(check['timeoutMs'])
+  );
+}
+
+function valueAt(raw: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), raw);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const TEXT_MAX_CHARACTERS = 1_000;
 const MESSAGE_FIELDS = ['requestId', 'to', 'who', 'from', 'reason'];
 
@@ -57,10 +105,10 @@ function actor(fields: Readonly<Record<string, string>>, origin: string): Actor 
 
 function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
   if (raw === undefined || raw === null) return {};
-  if (typeof raw !== 'object' || Array.isArray(raw)) return 'the message is not an object';
+  if (!isRecord(raw)) return 'the message is not an object';
   const fields: Record<string, string> = {};
   for (const name of MESSAGE_FIELDS) {
-    const value: unknown = (raw as Record<string, unknown>)[name];
+    const value = raw[name];
     if (value === undefined || value === null) continue;
     if (typeof value !== 'string') return `"${name}" is not text`;
     const text = value.trim();

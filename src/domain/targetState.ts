@@ -318,14 +318,34 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
 /**
  * The rollbacks that a result settles. A rollback settles the first one, whatever came of it: a rollback is never
  * tried again by itself. A release settles those that it was stopped for, unless it had become `released` before
- * the word reached it, or put back another revision than the one named.
+ * the word reached it, ended without a word, or put back another revision than the one named.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
-  if (result.outcome === 'released') return [];
+  const unknown = result.outcome === 'errored' && result.servingRevisionId === null;
+  if (result.outcome === 'released' || unknown) return [];
   return state.rollbacks.filter(
     (request) => request.to === undefined || request.to === result.servingRevisionId,
   );
+}
+
+/** A revision that was given up on came up after all: what served before goes back, without a hold. */
+export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
+  const request: RollbackRequest = {
+    requestId,
+    to: state.activeRevisionId ?? late.restoreTo,
+    requestedBy: {
+      who: 'slipway',
+      from: 'watch',
+      reason: `revision ${late.revisionId} came up after it was given up on`,
+    },
+  };
+  return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
+}
+
+/** There is nothing more to expect of a revision that was given up on. */
+export function forgetLateRevision(state: TargetState, late: LateRevision): TargetState {
+  return { ...state, late: state.late.filter((other) => other.revisionId !== late.revisionId) };
 }
 
 /** Where a release or a rollback request stands: `undefined` for one that the target does not know (any more). */

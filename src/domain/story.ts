@@ -1,0 +1,48 @@
+import { type Progress, type StepRecord } from './release.ts';
+import { type Running, type TargetState } from './targetState.ts';
+
+/**
+ * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
+ */
+export function tellProgress(progress: Progress): string {
+  const lines = [`**${progress.releaseId}**: ${progress.outcome ?? progress.phase}`, ''];
+  if (progress.deploymentId !== null) lines.push(`deployment \`${progress.deploymentId}\``, '');
+  if (progress.revisionId !== null) lines.push(`revision \`${progress.revisionId}\``, '');
+  if (progress.steps.length > 0) {
+    lines.push('| step | status | seconds | attempts | detail |', '|---|---|---|---|---|');
+    for (const step of progress.steps) lines.push(tableRow(step));
+  }
+  return lines.join('\n');
+}
+
+/** A target's state as Markdown: Temporal's own UI shows it as the workflow's current details. */
+export function tellTarget(state: TargetState, running: Running | null): string {
+  const lines = [`**${state.spec?.name ?? 'new target'}**: ${running?.releaseId ?? 'idle'}`, ''];
+  if (state.hold !== null) {
+    const { by, since } = state.hold;
+    lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
+  }
+  if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
+  for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
+  for (const row of state.history.slice(-10).reverse()) {
+    lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);
+  }
+  return lines.join('\n');
+}
+
+/** What a step is called where people read it: `check "greets"`, `restore: redeploy`. */
+export function stepTitle(step: Pick<StepRecord, 'step' | 'subject' | 'restoring'>): string {
+  const subject = step.subject === undefined ? '' : ` ${step.subject}`;
+  return `${step.restoring ? 'restore: ' : ''}${step.step}${subject}`;
+}
+
+/** How long a step took, in milliseconds; up to `now` while it runs. */
+export function stepElapsedMs(step: StepRecord, now: number): number {
+  return (step.endedAt === undefined ? now : Date.parse(step.endedAt)) - Date.parse(step.startedAt);
+}
+
+function tableRow(step: StepRecord): string {
+  const seconds = step.endedAt === undefined ? '' : (stepElapsedMs(step, 0) / 1_000).toFixed(1);
+  const detail = (step.detail ?? '').replaceAll('|', '\\|').replaceAll('\n', ' ');
+  return `| ${stepTitle(step)} | ${step.status} | ${seconds} | ${step.attempts ?? ''} | ${detail} |`;
+}

@@ -1,0 +1,80 @@
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+
+import { createActivities } from './activities/createActivities.ts';
+
+/** How a worker is run. */
+export interface RunWorkerOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  /** Ends the worker: it takes no more tasks, and what runs gets {@link SHUTDOWN_GRACE} to finish. */
+  readonly signal?: AbortSignal;
+  /** Called once the worker polls. */
+  readonly onReady?: () => void;
+  /** Where the prebuilt workflow bundle is. Default: beside the built code. */
+  readonly bundlePath?: string;
+}
+
+/** Workflow code is bundled when Slipway is built, by the same version of the SDK that runs it here. */
+const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
+
+/**
+ * How long running activities get after a shutdown is asked for. Calls that change a deployment end within 20 s; a
+ * poll or a check that is cut off is taken up again by another worker.
+ */
+const SHUTDOWN_GRACE = '25 seconds';
+
+/**
+ * What the worker is set to, and why. The SDK's defaults suit tests, not production: no grace at shutdown, 40 workflow
+ * tasks, 100 activities, a fixed number of pollers.
+ */
+const SETTINGS = {
+  shutdownGraceTime: SHUTDOWN_GRACE,
+  shutdownForceTime: '40 seconds',
+  // A poll holds a slot for up to a minute, and costs next to nothing while it waits.
+  maxConcurrentActivityTaskExecutions: 500,
+  maxConcurrentWorkflowTaskExecutions: 100,
+  maxConcurrentLocalActivityExecutions: 1,
+  // A parked release is small (types and pure functions only): this many fit into some 100 MB.
+  maxCachedWorkflows: 1_000,
+  workflowTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 4, maximum: 20 },
+  activityTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 4, maximum: 20 },
+  // After a worker is killed its workflows wait this long before another worker takes them. The SDK's 10 s is a long
+  // time for somebody who has just asked for a rollback.
+  stickyQueueScheduleToStartTimeout: '1 second',
+  maxHeartbeatThrottleInterval: '10 seconds',
+  defaultHeartbeatThrottleInterval: '5 seconds',
+} as const satisfies Partial<WorkerOptions>;
+
+/**
+ * Runs a worker until it is told to end.
+ *
+ * @throws when the bundle is missing, Temporal cannot be reached, or the worker breaks.
+ */
+export async function runWorker(options: RunWorkerOptions): Promise<void> {
+  const { connection, namespace, taskQueue, signal, onReady } = options;
+  const worker = await Worker.create({
+    ...SETTINGS,
+    connection,
+    namespace,
+    taskQueue,
+    identity: `slipway@${hostname()}:${process.pid}`,
+    workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
+    activities: createActivities(),
+  });
+  const shutDown = (): void => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  const running = worker.run();
+  if (signal?.aborted === true) shutDown();
+  signal?.addEventListener('abort', shutDown, { once: true });
+  onReady?.();
+  try {
+    await running;
+  } finally {
+    signal?.removeEventListener('abort', shutDown);
+  }
+}

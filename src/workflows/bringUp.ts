@@ -1,0 +1,61 @@
+import { type Check } from '../domain/check.ts';
+import { revisionPhase } from '../domain/revision.ts';
+import { type TargetSpec } from '../domain/targetSpec.ts';
+import { pipelineFailure } from './failure.ts';
+import { type Journal } from './journal.ts';
+
+/** A revision of a deployment, and how it is judged. */
+export interface Subject {
+  readonly target: TargetSpec;
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+/**
+ * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
+ *
+ * @returns the agent's address.
+ * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, or the control plane's final answer.
+ */
+export async function bringUp(journal: Journal, subject: Subject): Promise<string> {
+  await journal.step('deployed', undefined, async (activities) => {
+    const { revision, attempt } = await activities.awaitDeployed(subject);
+    if (revisionPhase(revision.status) !== 'deployed') {
+      const why = revision.reason === null ? '' : `: ${revision.reason}`;
+      throw pipelineFailure(
+        'SLIPWAY_REVISION_FAILED',
+        `revision ${revision.revisionId} ended ${revision.status}${why}`,
+      );
+    }
+    return { result: undefined, attempts: attempt, detail: revision.status };
+  });
+  return journal.step('serving', undefined, async (activities) => {
+    const { agentUrl, attempt } = await activities.confirmServing(subject);
+    return { result: agentUrl, attempts: attempt, detail: agentUrl };
+  });
+}
+
+/**
+ * Runs the checks on a revision, in order, and stops at the first that fails: the sooner it is known, the sooner the
+ * previous revision serves again.
+ *
+ * @throws SLIPWAY_CHECK_FAILED.
+ */
+export async function runChecks(
+  journal: Journal,
+  subject: Subject,
+  agentUrl: string,
+  checks: readonly Check[],
+  step: 'check' | 'baseline' | 'soak' = 'check',
+): Promise<void> {
+  for (const check of checks) {
+    await journal.step(step, check.name, async (activities) => {
+      const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
+      journal.verdict(verdict);
+      if (!verdict.passed) {
+        throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+      }
+      return { result: undefined, attempts: attempt, detail: verdict.answer };
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { upsertSearchAttributes } from '@temporalio/workflow';
+
+import { type ReleaseResult } from '../domain/release.ts';
+import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { explain } from './failure.ts';
+import { type Journal, now } from './journal.ts';
+
+/** What a release or a rollback concludes with; the journal knows the rest. */
+export type Conclusion = Omit<
+  ReleaseResult,
+  'kind' | 'releaseId' | 'steps' | 'verdicts' | 'startedAt' | 'endedAt' | 'baseline'
+>;
+
+/**
+ * Ends a release or a rollback: its outcome goes into the search attributes and the current details, its record into
+ * the store. A record that cannot be written never changes the outcome: the result says so instead.
+ *
+ * To be run in a non-cancellable scope.
+ */
+export async function conclude(
+  journal: Journal,
+  conclusion: Conclusion,
+  recordStore: string,
+): Promise<ReleaseResult> {
+  journal.end(conclusion.outcome);
+  const { outcome, servingRevisionId, revisionId } = conclusion;
+  const revision = revisionId ?? servingRevisionId;
+  upsertSearchAttributes([
+    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
+    ...(revision === null
+      ? []
+      : [{ key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.revision, 'KEYWORD'), value: revision }]),
+  ]);
+  const result = resultOf(journal, conclusion);
+  try {
+    await journal.step('record', undefined, async (activities) => {
+      const { location, attempt } = await activities.recordRelease({ store: recordStore, result });
+      return { result: undefined, attempts: attempt, detail: location };
+    });
+    return resultOf(journal, conclusion);
+  } catch (error) {
+    const reason = `${conclusion.reason} (its record could not be written: ${explain(error).message})`;
+    return resultOf(journal, { ...conclusion, reason });
+  }
+}
+
+function resultOf(journal: Journal, conclusion: Conclusion): ReleaseResult {
+  const { releaseId, kind, startedAt, baseline, steps, verdicts } = journal.progress;
+  return { ...conclusion, releaseId, kind, startedAt, endedAt: now(), baseline, steps, verdicts };
+}

@@ -1,0 +1,80 @@
+import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+
+import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
+import { failureDetail, type FailureDetail } from '../domain/failure.ts';
+
+/** Why a step failed, read from what Temporal threw. */
+export interface StepFailure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Whether the service may have carried out the request although nobody got its answer. */
+  readonly mayHaveBeenTaken: boolean;
+  /** When to try again at the earliest, in milliseconds, where the service said so. */
+  readonly retryAfterMs: number | undefined;
+  readonly canceled: boolean;
+  readonly attempts: number;
+}
+
+/** Reads why a step failed. Never throws. */
+export function explain(error: unknown): StepFailure {
+  if (isCancellation(error)) return { ...unknownFailure('canceled'), canceled: true };
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) {
+    const detail = failureDetail(cause.details);
+    return {
+      code: codeOf(cause, detail),
+      message: cause.message,
+      mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? false,
+      retryAfterMs: typeof cause.nextRetryDelay === 'number' ? cause.nextRetryDelay : undefined,
+      canceled: false,
+      attempts: detail?.attempt ?? 1,
+    };
+  }
+  if (cause instanceof TimeoutFailure) return explainTimeout(cause);
+  return unknownFailure(cause instanceof Error ? cause.message : String(cause));
+}
+
+/** A failure of the pipeline's own finding, which ends the step that it is thrown in. */
+export function pipelineFailure(
+  code: ErrorCode,
+  message: string,
+  mayHaveBeenTaken = false,
+): ApplicationFailure {
+  const detail: FailureDetail = { code, mayHaveBeenTaken, attempt: 1 };
+  return ApplicationFailure.create({ message, type: code, nonRetryable: true, details: [detail] });
+}
+
+/**
+ * A deadline passed. The last attempt's own failure says more than the deadline does; and whatever was sent and not
+ * answered in time may have been carried out.
+ */
+function explainTimeout(timeout: TimeoutFailure): StepFailure {
+  const last = timeout.cause instanceof ApplicationFailure ? `; at last: ${timeout.cause.message}` : '';
+  const detail =
+    timeout.cause instanceof ApplicationFailure ? failureDetail(timeout.cause.details) : undefined;
+  return {
+    code: 'SLIPWAY_STEP_TIMED_OUT',
+    message: `not done before its deadline${last}`,
+    mayHaveBeenTaken: true,
+    retryAfterMs: undefined,
+    canceled: false,
+    attempts: detail?.attempt ?? 1,
+  };
+}
+
+function unknownFailure(message: string): StepFailure {
+  return {
+    code: 'SLIPWAY_INTERNAL',
+    message,
+    mayHaveBeenTaken: true,
+    retryAfterMs: undefined,
+    canceled: false,
+    attempts: 1,
+  };
+}
+
+function codeOf(failure: ApplicationFailure, detail: FailureDetail | undefined): ErrorCode {
+  if (detail !== undefined) return detail.code;
+  const type = failure.type ?? '';
+  return type in ERROR_CATALOGUE ? (type as ErrorCode) : 'SLIPWAY_INTERNAL';
+}

@@ -1,0 +1,127 @@
+import { setCurrentDetails, setHandler } from '@temporalio/workflow';
+
+import { type Activities } from '../activities/activities.ts';
+import {
+  type Baseline,
+  type CheckVerdict,
+  type Outcome,
+  type Progress,
+  type StepRecord,
+} from '../domain/release.ts';
+import { type StepName, type StepOverrides } from '../domain/step.ts';
+import { stepTitle, tellProgress } from '../domain/story.ts';
+import { explain } from './failure.ts';
+import { progressQuery } from './messages.ts';
+import { activitiesOf } from './steps.ts';
+
+/** What a step hands back: its result, and what to say of it. */
+export interface StepDone<T> {
+  readonly result: T;
+  readonly detail?: string;
+  readonly attempts?: number;
+}
+
+/**
+ * The journal of one release or rollback: runs its steps and keeps what is told of them, for the query `progress`,
+ * the workflow's current details in Temporal's UI, and the record.
+ */
+export class Journal {
+  /** Set while a revision is being put back. */
+  restoring = false;
+  readonly #overrides: StepOverrides;
+  #progress: Progress;
+
+  constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides) {
+    this.#overrides = overrides;
+    this.#progress = {
+      releaseId,
+      kind,
+      phase: 'starting',
+      startedAt: now(),
+      deploymentId: null,
+      revisionId: null,
+      baseline: null,
+      steps: [],
+      verdicts: [],
+      outcome: null,
+    };
+    setHandler(progressQuery, () => this.#progress, {
+      description: 'Each step so far, and what it does now',
+    });
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  get overrides(): StepOverrides {
+    return this.#overrides;
+  }
+
+  /** Notes a fact about the release. */
+  note(fact: { deploymentId?: string; revisionId?: string; baseline?: Baseline; phase?: string }): void {
+    this.#update(fact);
+  }
+
+  /** Notes a check's verdict. */
+  verdict(verdict: CheckVerdict): void {
+    this.#update({ verdicts: [...this.#progress.verdicts, verdict] });
+  }
+
+  /** Notes how it ended. */
+  end(outcome: Outcome): void {
+    this.#update({ outcome, phase: outcome });
+  }
+
+  /**
+   * Runs one step under its own row of the table in `steps.ts`.
+   *
+   * @param subject - what the step is about, for people.
+   * @throws what the step threw, after noting it.
+   */
+  async step<T>(
+    step: StepName,
+    subject: string | undefined,
+    work: (activities: Activities) => Promise<StepDone<T>>,
+  ): Promise<T> {
+    const record: StepRecord = {
+      step,
+      ...(subject === undefined ? {} : { subject }),
+      restoring: this.restoring,
+      startedAt: now(),
+      status: 'running',
+    };
+    const index = this.#progress.steps.length;
+    const title = stepTitle(record);
+    this.#update({ phase: title, steps: [...this.#progress.steps, record] });
+    const settle = (settled: Partial<StepRecord>): void =>
+      this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
+    try {
+      const { result, detail, attempts } = await work(activitiesOf(step, this.#overrides, title));
+      settle({
+        status: 'done',
+        ...(detail === undefined ? {} : { detail }),
+        ...(attempts === undefined ? {} : { attempts }),
+      });
+      return result;
+    } catch (error) {
+      const failure = explain(error);
+      settle({
+        status: failure.canceled ? 'canceled' : 'failed',
+        detail: failure.message,
+        attempts: failure.attempts,
+      });
+      throw error;
+    }
+  }
+
+  #update(change: Partial<Progress>): void {
+    this.#progress = { ...this.#progress, ...change };
+    setCurrentDetails(tellProgress(this.#progress));
+  }
+}
+
+/** The workflow's own time, deterministic under replay: ISO 8601. */
+export function now(): string {
+  return new Date().toISOString();
+}

@@ -1,0 +1,98 @@
+import { CancellationScope } from '@temporalio/workflow';
+
+import { restoreInstructions } from '../domain/instructions.ts';
+import { type KnownRevision, type ReleaseResult } from '../domain/release.ts';
+import { previousVerified } from '../domain/restoreChoice.ts';
+import { conclude, type Conclusion } from './conclude.ts';
+import { explain } from './failure.ts';
+import { Journal } from './journal.ts';
+import { type RollbackInput } from './messages.ts';
+import { restore } from './restore.ts';
+
+/**
+ * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
+ * stopped halfway.
+ */
+export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
+  return CancellationScope.nonCancellable(() => rollBack(input));
+}
+
+async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
+  const { releaseId, request, lastRequest, known } = input;
+  const { target, checks, recordStore } = lastRequest;
+  const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
+  const finish = (
+    ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,
+  ): Promise<ReleaseResult> => conclude(journal, { ...emptyConclusion(input), ...ending }, recordStore);
+  const needsPerson = (
+    deploymentId: string | null,
+    reason: string,
+    knownRevisions: readonly KnownRevision[],
+  ): Promise<ReleaseResult> => {
+    const instructions = restoreInstructions({ target, deploymentId, baseline: null, known, reason });
+    return finish({ outcome: 'rollback_failed', reason, instructions, deploymentId, knownRevisions });
+  };
+
+  let deployment;
+  try {
+    deployment = await journal.step('find', target.deployment, async (activities) => {
+      const { deployment: found, attempt } = await activities.findDeployment({ target });
+      return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
+    });
+  } catch (error) {
+    return needsPerson(null, `the deployment could not be read: ${explain(error).message}`, []);
+  }
+  if (deployment === null) {
+    return finish({ outcome: 'failed', reason: `there is no deployment "${target.deployment}"` });
+  }
+  const { deploymentId, activeRevisionId } = deployment;
+  journal.note({ deploymentId });
+  const to = request.to ?? previousVerified(known, activeRevisionId);
+  if (to === undefined) {
+    return finish({
+      outcome: 'failed',
+      reason: 'no earlier verified revision is known; name one to go back to',
+      deploymentId,
+      servingRevisionId: activeRevisionId,
+    });
+  }
+  const restored = await restore(journal, {
+    target,
+    deploymentId,
+    checks,
+    to,
+    baseline: null,
+    known,
+    avoid: activeRevisionId === null ? [] : [activeRevisionId],
+  });
+  if (!restored.ok) return needsPerson(deploymentId, restored.reason, restored.knownRevisions);
+  return finish({
+    outcome: 'rolled_back',
+    reason: `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`,
+    deploymentId,
+    servingRevisionId: restored.revisionId,
+    servingVerified: restored.verified,
+    knownRevisions: restored.knownRevisions,
+    agentUrl: restored.agentUrl,
+  });
+}
+
+function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusion, 'outcome' | 'reason'> {
+  return {
+    target: lastRequest.target.name,
+    deploymentId: null,
+    artifact: null,
+    commit: null,
+    requestKey: null,
+    instructions: null,
+    revisionId: null,
+    servingRevisionId: null,
+    servingVerified: false,
+    extraRevisionIds: [],
+    givenUpRevisionIds: [],
+    knownRevisions: [],
+    agentUrl: null,
+    requestedBy: request.requestedBy,
+    preemptedBy: null,
+  };
+}

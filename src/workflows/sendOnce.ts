@@ -1,0 +1,92 @@
+import { condition } from '@temporalio/workflow';
+
+import { type ErrorCode } from '../domain/errors.ts';
+import { type StepPolicy } from '../domain/step.ts';
+import { explain, pipelineFailure } from './failure.ts';
+
+/** Answers that say the request can never succeed as it is. */
+const FINAL: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNAUTHORIZED',
+  'SLIPWAY_NOT_FOUND',
+  'SLIPWAY_CONFLICT',
+  'SLIPWAY_REFUSED',
+  'SLIPWAY_SECRET_MISSING',
+  'SLIPWAY_INTERNAL',
+]);
+
+/**
+ * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
+ *
+ * Surely not taken: it is sent again after a delay. Unknown: the outside is read first, and the call is sent again
+ * only when reading shows that it was not carried out, and never where reading cannot show that.
+ *
+ * @throws the last failure, when attempts or time run out, the answer is final, or the call was abandoned.
+ */
+export async function sendOnce<T>(call: {
+  readonly send: () => Promise<T>;
+  /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
+  readonly settle: () => Promise<T | undefined>;
+  /** Whether reading can show that the call was not carried out. Where it cannot, it is never sent again. */
+  readonly absenceIsTelling: boolean;
+  readonly policy: StepPolicy;
+  /** Whether nobody wants it any more. */
+  readonly abandoned: () => boolean;
+  /** What the call is, in words, for the failure that says it could not be told. */
+  readonly what: string;
+}): Promise<{ readonly result: T; readonly attempts: number; readonly unknownAnswers: number }> {
+  const { retry, scheduleToCloseMs } = call.policy;
+  const deadline = Date.now() + scheduleToCloseMs;
+  let unknownAnswers = 0;
+  for (let attempts = 1; ; attempts++) {
+    let failed: unknown;
+    try {
+      return { result: await call.send(), attempts, unknownAnswers };
+    } catch (error) {
+      failed = error;
+    }
+    const failure = explain(failed);
+    const delayMs = failure.retryAfterMs ?? backoff(retry, attempts);
+    if (failure.mayHaveBeenTaken) {
+      unknownAnswers++;
+      // A request can be on its way still when its caller has given up: look, wait, and look again.
+      for (const waitMs of [0, delayMs]) {
+        if (waitMs > 0) await condition(call.abandoned, waitMs);
+        const settled = await settle(call, failure.message);
+        if (settled !== undefined) return { result: settled, attempts, unknownAnswers };
+      }
+      if (!call.absenceIsTelling) {
+        throw pipelineFailure(
+          'SLIPWAY_OUTCOME_UNKNOWN',
+          `${call.what} was sent and not answered (${failure.message}), and reading the deployment does not tell whether it was carried out`,
+          true,
+        );
+      }
+    } else if (FINAL.has(failure.code)) {
+      throw failed;
+    }
+    const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
+    if (exhausted || Date.now() + delayMs > deadline || call.abandoned()) throw failed;
+    if (!failure.mayHaveBeenTaken) await condition(call.abandoned, delayMs);
+  }
+}
+
+/** Reading failed too: then nothing is known, and that is what is said. */
+async function settle<T>(
+  call: { readonly settle: () => Promise<T | undefined>; readonly what: string },
+  failedWith: string,
+): Promise<T | undefined> {
+  try {
+    return await call.settle();
+  } catch (error) {
+    throw pipelineFailure(
+      'SLIPWAY_OUTCOME_UNKNOWN',
+      `${call.what} was sent and not answered (${failedWith}), and the deployment could not be read: ${explain(error).message}`,
+      true,
+    );
+  }
+}
+
+function backoff(retry: StepPolicy['retry'], attempts: number): number {
+  const interval = retry.initialIntervalMs * retry.backoffCoefficient ** (attempts - 1);
+  return Math.min(interval, retry.maximumIntervalMs);
+}

@@ -1,0 +1,186 @@
+import { CancellationScope } from '@temporalio/workflow';
+
+import { type Activities } from '../activities/activities.ts';
+import { describeArtifact } from '../domain/artifact.ts';
+import { type ReleaseRequest } from '../domain/release.ts';
+import { type DeploymentSnapshot } from '../domain/revision.ts';
+import { pipelineFailure } from './failure.ts';
+import { type Journal } from './journal.ts';
+import { sendOnce } from './sendOnce.ts';
+import { activitiesOf, stepPolicy } from './steps.ts';
+
+/** What the steps that ship an artifact share. */
+export interface Shipment {
+  readonly journal: Journal;
+  readonly request: ReleaseRequest;
+  /** Whether the release has been told to stop. */
+  readonly stopped: () => boolean;
+}
+
+/**
+ * Finds the target's deployment, or creates it.
+ *
+ * @returns the deployment, and whether it was made here.
+ */
+export async function findOrCreateDeployment(
+  shipment: Shipment,
+): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
+  const { journal, request } = shipment;
+  const { target } = request;
+  const found = await journal.step('find', target.deployment, async (activities) => {
+    const { deployment, attempt } = await activities.findDeployment({ target });
+    return { result: deployment, attempts: attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
+  });
+  const deployment = found ?? (await create(shipment));
+  journal.note({ deploymentId: deployment.deploymentId });
+  return { deployment, created: found === null };
+}
+
+async function create(shipment: Shipment): Promise<DeploymentSnapshot> {
+  const { journal, request, stopped } = shipment;
+  const { target, artifact, graphConfigPath } = request;
+  return CancellationScope.nonCancellable(() =>
+    journal.step('create', target.deployment, async (activities) => {
+      const { result, attempts } = await sendOnce({
+        what: 'the request to create the deployment',
+        send: async () =>
+          (await activities.createDeployment({ target, artifact, graphConfigPath })).deployment,
+        // A deployment of that name is the one that we asked for: names are unique on a control plane.
+        settle: async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined,
+        absenceIsTelling: true,
+        policy: stepPolicy('create', journal.overrides),
+        abandoned: stopped,
+      });
+      return { result, attempts, detail: result.deploymentId };
+    }),
+  );
+}
+
+/**
+ * Uploads the artifact, where it is a tarball.
+ *
+ * @returns the object path, unique to this upload: the key by which a PATCH of ours is recognized.
+ */
+export async function upload(shipment: Shipment, deploymentId: string): Promise<string | null> {
+  const { journal, request } = shipment;
+  const { artifact, target } = request;
+  if (artifact.kind !== 'tarball') return null;
+  return journal.step('upload', describeArtifact(artifact), async (activities) => {
+    const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
+    return { result: objectPath, attempts: attempt, detail: `${artifact.sizeBytes} bytes` };
+  });
+}
+
+/** The revision that a PATCH made. */
+export interface Patched {
+  readonly revisionId: string;
+  /** Whether an answer was missing on the way: a request given up on can still land later. */
+  readonly ambiguous: boolean;
+}
+
+/**
+ * PATCHes the deployment to the artifact: the one call that makes the release's revision. At most one revision comes
+ * of it: after an unknown answer a revision that carries our upload path is adopted.
+ */
+export async function patch(
+  shipment: Shipment,
+  before: DeploymentSnapshot,
+  objectPath: string | null,
+): Promise<Patched> {
+  const { journal, request, stopped } = shipment;
+  const { target, artifact, graphConfigPath } = request;
+  const { deploymentId } = before;
+  return CancellationScope.nonCancellable(() =>
+    journal.step('patch', undefined, async (activities) => {
+      const findOurs = (): Promise<string | undefined> =>
+        findRevision(readsOf(journal), shipment, before, objectPath);
+      const { result, attempts, unknownAnswers } = await sendOnce({
+        what: 'the PATCH',
+        send: async () => {
+          const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
+          const { deployment } = await activities.patchDeployment(input);
+          // Somebody else's PATCH may have come right after ours: "latest" is ours only if it carries our key.
+          return carriesOurs(deployment, shipment, objectPath) && deployment.latestRevisionId !== null
+            ? deployment.latestRevisionId
+            : await requireRevision(findOurs);
+        },
+        settle: findOurs,
+        absenceIsTelling: objectPath !== null,
+        policy: stepPolicy('patch', journal.overrides),
+        abandoned: stopped,
+      });
+      journal.note({ revisionId: result });
+      return {
+        result: { revisionId: result, ambiguous: unknownAnswers > 0 },
+        attempts,
+        detail: unknownAnswers > 0 ? `adopted revision ${result}` : `revision ${result}`,
+      };
+    }),
+  );
+}
+
+/**
+ * Every revision that carries our upload path beyond the one that was followed: what a request that landed late, or
+ * twice, has left (design, rule 2). `null` where the control plane offers no list to look in.
+ */
+export async function findExtraRevisions(
+  shipment: Shipment,
+  deploymentId: string,
+  objectPath: string,
+  followed: string | null,
+): Promise<readonly string[] | null> {
+  const { target } = shipment.request;
+  const { revisions } = await readsOf(shipment.journal).listRevisions({ target, deploymentId });
+  if (revisions === null) return null;
+  return revisions
+    .filter((revision) => revision.tarballPath === objectPath && revision.revisionId !== followed)
+    .map((revision) => revision.revisionId);
+}
+
+async function findRevision(
+  reads: Activities,
+  shipment: Shipment,
+  before: DeploymentSnapshot,
+  objectPath: string | null,
+): Promise<string | undefined> {
+  const { target } = shipment.request;
+  const { deploymentId } = before;
+  const { deployment } = await reads.readDeployment({ target, deploymentId });
+  const moved = deployment.latestRevisionId !== before.latestRevisionId;
+  if (moved && deployment.latestRevisionId !== null && carriesOurs(deployment, shipment, objectPath)) {
+    return deployment.latestRevisionId;
+  }
+  if (!moved || objectPath === null) return undefined;
+  const { revisions } = await reads.listRevisions({ target, deploymentId });
+  return revisions?.findLast((revision) => revision.tarballPath === objectPath)?.revisionId;
+}
+
+async function requireRevision(find: () => Promise<string | undefined>): Promise<string> {
+  const revisionId = await find();
+  if (revisionId !== undefined) return revisionId;
+  throw pipelineFailure(
+    'SLIPWAY_OUTCOME_UNKNOWN',
+    'the PATCH was answered, but no revision of the deployment carries our artifact',
+    true,
+  );
+}
+
+function carriesOurs(
+  deployment: DeploymentSnapshot,
+  { request: { artifact } }: Shipment,
+  objectPath: string | null,
+): boolean {
+  switch (artifact.kind) {
+    case 'tarball':
+      return deployment.latestTarballPath === objectPath;
+    case 'image':
+      return deployment.latestImageUri === artifact.uri;
+    case 'git':
+      return deployment.latestRepoRef === artifact.ref;
+  }
+}
+
+/** Reads within a step that changes something: under the reading step's own deadlines and retries. */
+function readsOf(journal: Journal): Activities {
+  return activitiesOf('find', journal.overrides, 'read what became of it');
+}

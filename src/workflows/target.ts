@@ -1,0 +1,191 @@
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  uuid4,
+  workflowInfo,
+} from '@temporalio/workflow';
+
+import { readHoldMessage, readRollbackMessage, releaseRequestProblem } from '../domain/message.ts';
+import { type RollbackRequest } from '../domain/release.ts';
+import { tellTarget } from '../domain/story.ts';
+import {
+  counterLateRevision,
+  EMPTY_TARGET,
+  forgetLateRevision,
+  ignoreMessage,
+  lookUp,
+  recordResult,
+  releaseHold,
+  requestRollback,
+  type RollbackAnswer,
+  type Running,
+  setHold,
+  submitRelease,
+  takeNext,
+  type TargetState,
+} from '../domain/targetState.ts';
+import { explain } from './failure.ts';
+import { now } from './journal.ts';
+import {
+  holdSignal,
+  holdUpdate,
+  lookupQuery,
+  preemptSignal,
+  rollbackSignal,
+  rollbackUpdate,
+  submitReleaseUpdate,
+  type TargetInput,
+  unholdSignal,
+  unholdUpdate,
+  viewQuery,
+} from './messages.ts';
+import { WATCH_MS } from './steps.ts';
+import { watchLateRevision } from './watchLateRevision.ts';
+import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
+
+const CONTINUE_AS_NEW_AFTER_EVENTS = 4_000;
+
+/**
+ * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
+ * it never touches the deployment itself. It lives on until it is terminated, continuing as new between two pieces of
+ * work.
+ */
+export async function target(input: TargetInput = {}): Promise<void> {
+  let state = input.state ?? EMPTY_TARGET;
+  let running: Running | null = null;
+  let child: WorkHandle | null = null;
+
+  const change = (next: TargetState): void => {
+    state = next;
+    setCurrentDetails(tellTarget(state, running));
+  };
+
+  /** Tells the running release to stop. One that has just ended needs no telling: its result says what it did. */
+  const preempt = async (request: RollbackRequest): Promise<void> => {
+    try {
+      await child?.signal(preemptSignal, request);
+    } catch (error) {
+      change(ignoreMessage(state, 'preempt', explain(error).message, now()));
+    }
+  };
+
+  const takeRollback = async (raw: unknown, origin: string): Promise<RollbackAnswer> => {
+    const request = readRollbackMessage(raw, origin, uuid4());
+    if (typeof request === 'string') {
+      change(ignoreMessage(state, 'rollback', request, now()));
+      return { requestId: '', disposition: 'ignored', reason: request };
+    }
+    const taken = requestRollback(state, running, request, now());
+    change(
+      taken.answer.disposition === 'ignored'
+        ? ignoreMessage(taken.state, 'rollback', taken.answer.reason, now())
+        : taken.state,
+    );
+    if (taken.preempt) await preempt(request);
+    return taken.answer;
+  };
+
+  const takeHold = (raw: unknown, origin: string, holding: boolean): boolean => {
+    const by = readHoldMessage(raw, origin);
+    if (typeof by === 'string') {
+      change(ignoreMessage(state, holding ? 'hold' : 'unhold', by, now()));
+      return state.hold !== null;
+    }
+    change(holding ? setHold(state, by, now()) : releaseHold(state));
+    return state.hold !== null;
+  };
+
+  setHandler(
+    submitReleaseUpdate,
+    (request) => {
+      const { state: next, answer } = submitRelease(state, running, request, now());
+      change(next);
+      return answer;
+    },
+    {
+      description: 'Queue a release; joins one with the same request key',
+      validator: (request: unknown) => refuse(releaseRequestProblem(request)),
+    },
+  );
+  setHandler(rollbackUpdate, (message) => takeRollback(message, 'update'), {
+    description: 'Put an earlier verified revision back, before everything that waits',
+    validator: (message) => {
+      refuse(readRollbackMessage(message, 'update', 'none'));
+      if (state.spec === null) refuse('this target has never taken a release');
+    },
+  });
+  setHandler(
+    rollbackSignal,
+    async (message) => {
+      await takeRollback(message, 'signal');
+    },
+    {
+      description: 'The same, fire and forget: {"reason": "…", "to": "revision id, optional"}',
+    },
+  );
+  const holdValidator = (message: unknown): void => refuse(readHoldMessage(message, 'update'));
+  setHandler(holdUpdate, (message) => takeHold(message, 'update', true), { validator: holdValidator });
+  setHandler(holdSignal, (message) => {
+    takeHold(message, 'signal', true);
+  });
+  setHandler(unholdUpdate, (message) => takeHold(message, 'update', false), { validator: holdValidator });
+  setHandler(unholdSignal, (message) => {
+    takeHold(message, 'signal', false);
+  });
+  setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
+  setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
+    description: 'Where a release or a rollback request stands',
+  });
+
+  change(state);
+  const historyLimit = input.continueAsNewAfterEvents ?? CONTINUE_AS_NEW_AFTER_EVENTS;
+  const historyIsLong = (): boolean =>
+    workflowInfo().historyLength >= historyLimit || workflowInfo().continueAsNewSuggested;
+  const hasWork = (): boolean => state.rollbacks.length > 0 || state.queue.length > 0;
+
+  for (;;) {
+    const next = takeNext(state);
+    if (next !== undefined) {
+      running = describeWork(next.work);
+      change(next.state);
+      child = await startWork(next.work, state, running.workflowId);
+      // What was said between queueing and starting has not reached the child yet.
+      const [waiting] = state.rollbacks;
+      if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
+      const result = await resultOf(child, next.work);
+      running = null;
+      child = null;
+      change(recordResult(state, result, WATCH_MS));
+      continue;
+    }
+    if (historyIsLong() && allHandlersFinished()) {
+      // Never in the workflow task that completes an update: its answer would be lost.
+      await sleep(1);
+      if (!hasWork() && allHandlersFinished()) {
+        await continueAsNew<typeof target>({ ...input, state });
+      }
+      continue;
+    }
+    const wanted = (): boolean => hasWork() || (historyIsLong() && allHandlersFinished());
+    const [late] = state.late;
+    if (late === undefined || state.spec === null) {
+      await condition(wanted);
+      continue;
+    }
+    const ended = await watchLateRevision(state.spec, late, wanted);
+    if (ended === 'came_up') change(counterLateRevision(state, late, uuid4()));
+    if (ended === 'settled') change(forgetLateRevision(state, late));
+  }
+}
+
+/** Refuses an update whose message a reader has found wrong: the reader's sentence is the reason. */
+function refuse(problem: unknown): void {
+  if (typeof problem === 'string') {
+    throw ApplicationFailure.create({ message: problem, type: 'SLIPWAY_USAGE', nonRetryable: true });
+  }
+}
