@@ -1,0 +1,43 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { TestWorkflowEnvironment } from '@temporalio/testing';
+import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
+import { type TestProject } from 'vitest/node';
+
+import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
+import { installTemporal } from '../../src/temporal/installation.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    temporalAddress: string;
+    workflowBundle: string;
+  }
+}
+
+/** One real Temporal dev server, and one bundle of the workflows as they are now, for all tests of the project. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const { path } = await installTemporal({ onProgress: () => undefined });
+  const environment = await TestWorkflowEnvironment.createLocal({
+    server: {
+      executable: { type: 'existing-path', path },
+      searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
+        defineSearchAttributeKey(name, 'KEYWORD'),
+      ),
+      extraArgs: ['--sqlite-pragma', 'journal_mode=wal'],
+    },
+  });
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    logger: new DefaultLogger('ERROR'),
+  });
+  const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));
+  await mkdir(folder, { recursive: true });
+  const bundle = `${folder}workflow-bundle-${process.pid}.js`;
+  await writeFile(bundle, code);
+  project.provide('temporalAddress', environment.address);
+  project.provide('workflowBundle', bundle);
+  return () => environment.teardown();
+}
