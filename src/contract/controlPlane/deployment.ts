@@ -1,0 +1,192 @@
+import { z } from 'zod';
+
+import { type ValidationIssue } from '../httpErrors.ts';
+import { DEPLOYMENT_NAME_MAX, NAME_MAX } from '../limits.ts';
+import { PageQuery } from '../pageQuery.ts';
+import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
+import { AnsweredSourceConfig, SourceConfig } from './sourceConfig.ts';
+import { AnsweredSourceRevisionConfig, SourceRevisionConfig } from './sourceRevisionConfig.ts';
+import { type Breach, BUILDABLE_SOURCES, inapplicableFields, tagRule, valueAt } from './sourceRules.ts';
+
+/** What a deployment is made from (contract 000, "Deployment": `source`). Immutable. */
+export const Source = oneOf(['repo_host', 'external_image', 'internal_image', 'internal_source']);
+export type Source = z.infer<typeof Source>;
+
+/** Contract 000, "States and transitions". Read-only. */
+export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
+export type DeploymentStatus = z.infer<typeof DeploymentStatus>;
+
+/** A deployment as the control plane answers it (contract 000, "Deployment"). Loose: unknown fields and words pass. */
+export const Deployment = z.looseObject({
+  id: Uuid,
+  tenant_id: Uuid,
+  name: z.string(),
+  source: openEnum(Source),
+  source_config: AnsweredSourceConfig,
+  source_revision_config: AnsweredSourceRevisionConfig,
+  secrets: z.array(AnsweredSecret),
+  secret_references: z.array(z.looseObject(SecretReference.shape)).nullish(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  status: openEnum(DeploymentStatus),
+  latest_revision_id: Uuid.nullable(),
+  active_revision_id: Uuid.nullable(),
+  image_version: z.string().nullish(),
+});
+export type Deployment = z.infer<typeof Deployment>;
+
+/**
+ * A deployment's name. The contract bounds it by nothing; decision: one line of 1 to 128 characters, any script, no
+ * control characters, no white space at its ends.
+ */
+export const DeploymentName = line(DEPLOYMENT_NAME_MAX);
+
+/**
+ * `POST /v2/deployments` (contract 000, "Deployment", "Endpoints"). Required: `name`, `source`, `source_config`,
+ * `source_revision_config`, `secrets`. Decisions: read-only fields (`id`, `tenant_id`, `created_at`, `updated_at`,
+ * `status`, `latest_revision_id`, `active_revision_id`, `repo_commit_sha`) and unknown fields are ignored, as the
+ * public relative does, so that what was read can be sent back. `image_uri` and `repo_url` are not required ("every
+ * field is nullable and optional"; only `graph_config_path` is "required on create"): a deployment may be made
+ * first and be given its image later. `cluster_namespace` needs the `listener_id` by which it is validated.
+ */
+export const DeploymentCreate = z
+  .object({
+    name: DeploymentName,
+    source: Source,
+    source_config: SourceConfig,
+    source_revision_config: SourceRevisionConfig,
+    secrets: Secrets,
+    secret_references: SecretReferences.nullish(),
+    image_version: nonEmptyText(NAME_MAX).nullish(),
+  })
+  .superRefine((request, context) => {
+    for (const { path, message, type } of createBreaches(request)) {
+      context.addIssue({ code: 'custom', path, message, params: { type } });
+    }
+  });
+export type DeploymentCreate = z.infer<typeof DeploymentCreate>;
+
+/**
+ * `PATCH /v2/deployments/{deployment_id}`: the fields that may change (contract 000, "Deployment" and "Endpoints").
+ * Null and absent both leave a field as it is; `secrets` and `resource_spec` are replaced whole. Read-only and unknown
+ * fields are ignored as in {@link DeploymentCreate}. The immutable `name` and `source` are looked at, so that a change
+ * of them is refused rather than lost. Rules that need the current deployment: {@link validatePatch}.
+ */
+export const DeploymentPatch = z.object({
+  name: z.string().nullish(),
+  source: z.string().nullish(),
+  source_config: SourceConfig.nullish(),
+  source_revision_config: SourceRevisionConfig.nullish(),
+  secrets: Secrets.nullish(),
+  secret_references: SecretReferences.nullish(),
+  image_version: nonEmptyText(NAME_MAX).nullish(),
+});
+export type DeploymentPatch = z.infer<typeof DeploymentPatch>;
+
+/** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
+export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
+export type DeploymentsList = z.infer<typeof DeploymentsList>;
+
+/** The query of `GET /v2/deployments` (public relative). An empty filter filters nothing. */
+export const DeploymentsQuery = z.object({
+  ...PageQuery.shape,
+  name_contains: text().optional(),
+  status: text().optional(),
+});
+export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
+
+/** The query of `DELETE /v2/deployments/{deployment_id}` (public relative). */
+export const DeploymentDeleteQuery = z.object({ delete_tracing_project: QueryBoolean.default(false) });
+export type DeploymentDeleteQuery = z.infer<typeof DeploymentDeleteQuery>;
+
+/** The path of every request about one deployment. */
+export const DeploymentPath = z.object({ deployment_id: Uuid });
+export type DeploymentPath = z.infer<typeof DeploymentPath>;
+
+/**
+ * The rules of a PATCH that need the deployment as it is: immutable fields, fields by source, and the tag rule over
+ * what the deployment would become. A value that is the current one already is no change and breaks nothing, so
+ * what was read can be sent back. Empty: the patch is right.
+ */
+export function validatePatch(current: Deployment, patch: DeploymentPatch): ValidationIssue[] {
+  const isCurrent = (path: readonly string[], value: unknown): boolean =>
+    sameJson(valueAt(current, path), value);
+  const foreign = inapplicableFields(current.source, patch, isCurrent);
+  const immutable = IMMUTABLE.flatMap((path): Breach[] => {
+    const value = valueAt(patch, path);
+    if (value == null || isCurrent(path, value)) return [];
+    if (foreign.some((breach) => breach.path.every((part, index) => part === path[index]))) return [];
+    return [
+      { path: [...path], message: 'Cannot be changed once the deployment is created', type: 'immutable' },
+    ];
+  });
+  const tag = tagRule(
+    patch.source_revision_config?.repo_ref ?? current.source_revision_config.repo_ref,
+    patch.source_config?.build_on_push ?? current.source_config.build_on_push,
+  );
+  return [...immutable, ...foreign, ...tag].map(({ path, message, type }) => ({
+    loc: ['body', ...path],
+    msg: message,
+    type,
+  }));
+}
+
+/** Whether a PATCH makes a new revision (contract 000, "Revision-creating updates"): any of the six set to non-null. */
+export function createsRevision(patch: DeploymentPatch): boolean {
+  return REVISION_CREATING.some((path) => valueAt(patch, path) != null);
+}
+
+/** Contract 000, "States and transitions": the updates that create a revision, exactly these. */
+export const REVISION_CREATING: readonly (readonly string[])[] = [
+  ['source_revision_config', 'repo_ref'],
+  ['source_revision_config', 'graph_config_path'],
+  ['source_revision_config', 'image_uri'],
+  ['source_revision_config', 'source_tarball_path'],
+  ['secrets'],
+  ['source_config', 'resource_spec'],
+];
+
+/** Contract 000: "cannot change after creation", "immutable via PATCH". */
+const IMMUTABLE: readonly (readonly string[])[] = [
+  ['name'],
+  ['source'],
+  ['source_config', 'integration_id'],
+  ['source_config', 'repo_url'],
+  ['source_config', 'deployment_type'],
+  ['source_config', 'listener_id'],
+  ['source_config', 'listener_config', 'cluster_namespace'],
+];
+
+function createBreaches(request: DeploymentCreate): Breach[] {
+  const { source, source_config: config, source_revision_config: revisionConfig } = request;
+  const breaches = inapplicableFields(source, request);
+  if (BUILDABLE_SOURCES.includes(source) && revisionConfig.graph_config_path == null) {
+    breaches.push({
+      path: ['source_revision_config', 'graph_config_path'],
+      message: `Required for source ${source}`,
+      type: 'missing',
+    });
+  }
+  if (config.listener_config?.cluster_namespace != null && config.listener_id == null) {
+    breaches.push({
+      path: ['source_config', 'listener_id'],
+      message: 'Required by source_config.listener_config.cluster_namespace',
+      type: 'missing',
+    });
+  }
+  if (source !== 'repo_host') return breaches;
+  return [...breaches, ...tagRule(revisionConfig.repo_ref, config.build_on_push)];
+}
+
+/** Equality of JSON values, where the order of names in an object does not count. */
+function sameJson(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  const [names, others] = [left, right].map((value) => Object.keys(value).sort());
+  return (
+    Array.isArray(left) === Array.isArray(right) &&
+    names?.join('\0') === others?.join('\0') &&
+    (names ?? []).every((name) => sameJson(valueAt(left, [name]), valueAt(right, [name])))
+  );
+}

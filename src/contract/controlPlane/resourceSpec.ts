@@ -1,0 +1,127 @@
+import { z } from 'zod';
+
+import { CPU_LIMIT, CPU_REQUEST, LIST_MAX, NAME_MAX } from '../limits.ts';
+import { integer, nonEmptyText, text } from '../scalars.ts';
+import { Container, LocalObjectReference, Volume, VolumeMount } from './pod.ts';
+
+/** Cores, rounded to one decimal place after the bounds were checked (contract 000, "Limits"). */
+function cores({ min, max }: { min: number; max: number }) {
+  return z.number().min(min).max(max).transform(roundToOneDecimal).nullish();
+}
+
+/** Cores without bounds in the contract. Decision: not negative. */
+const unboundedCores = () => z.number().min(0).transform(roundToOneDecimal).nullish();
+const count = () => integer().nullish();
+const megabytes = () => integer().nullish();
+
+/**
+ * The resources of an `external_image` deployment (contract 000, "ResourceSpec"). Every field is nullable and
+ * optional; CPU in cores, memory in MB. Decisions: integers are not negative ("bounds on scale and memory values:
+ * not shown"); a minimum above its maximum and a limit below its request are left for the cluster to judge, since
+ * no contract names them; the fields "marked do not use" are accepted and kept, and get no bounds and no defaults.
+ */
+export const ResourceSpec = z
+  .object({
+    min_scale: count(),
+    max_scale: count(),
+    cpu: cores(CPU_REQUEST),
+    cpu_limit: cores(CPU_LIMIT),
+    memory_mb: megabytes(),
+    memory_limit_mb: megabytes(),
+    queue_min_scale: count(),
+    queue_max_scale: count(),
+    queue_cpu: cores(CPU_REQUEST),
+    queue_cpu_limit: cores(CPU_LIMIT),
+    queue_memory_mb: megabytes(),
+    queue_memory_limit_mb: megabytes(),
+    orchestrator_cpu: unboundedCores(),
+    orchestrator_cpu_limit: unboundedCores(),
+    orchestrator_memory_mb: megabytes(),
+    orchestrator_memory_limit_mb: megabytes(),
+    orchestrator_min_scale: count(),
+    orchestrator_max_scale: count(),
+    executor_cpu: unboundedCores(),
+    executor_cpu_limit: unboundedCores(),
+    executor_memory_mb: megabytes(),
+    executor_memory_limit_mb: megabytes(),
+    cache_cpu: cores(CPU_REQUEST),
+    cache_cpu_limit: cores(CPU_LIMIT),
+    cache_memory_mb: megabytes(),
+    cache_memory_limit_mb: megabytes(),
+    labels: z.record(z.string(), text()).nullish(),
+    annotations: z.record(z.string(), z.string()).nullish(),
+    service_account_name: nonEmptyText(NAME_MAX).nullish(),
+    image_pull_secrets: z.array(LocalObjectReference).max(LIST_MAX).nullish(),
+    volumes: z.array(Volume).max(LIST_MAX).nullish(),
+    volume_mounts: z.array(VolumeMount).max(LIST_MAX).nullish(),
+    init_containers: z.array(Container).max(LIST_MAX).nullish(),
+    sidecars: z.array(Container).max(LIST_MAX).nullish(),
+    db_cpu: unboundedCores(),
+    db_cpu_limit: unboundedCores(),
+    db_memory_mb: megabytes(),
+    db_memory_limit_mb: megabytes(),
+    db_storage_gi: integer().nullish(),
+    db_max_connections: integer().nullish(),
+  })
+  .superRefine(checkVolumes);
+export type ResourceSpec = z.infer<typeof ResourceSpec>;
+
+/**
+ * The spec with every default that the table computes from other fields filled in (contract 000, "ResourceSpec",
+ * column "Bounds / default"). A default whose source is not set either stays unset. The input is not changed.
+ */
+export function withResourceDefaults(spec: ResourceSpec): ResourceSpec {
+  const filled: ResourceSpec = { ...spec };
+  for (const [field, from, factor] of DEFAULTS) {
+    const source = filled[from];
+    if (filled[field] == null && source != null) filled[field] = source * factor;
+  }
+  return filled;
+}
+
+/** In this order: `queue_cpu_limit` doubles a `queue_cpu` that may itself have come from `cpu`. */
+const DEFAULTS = [
+  ['cpu_limit', 'cpu', 2],
+  ['memory_limit_mb', 'memory_mb', 2],
+  ['queue_min_scale', 'min_scale', 1],
+  ['queue_max_scale', 'max_scale', 1],
+  ['queue_cpu', 'cpu', 1],
+  ['queue_cpu_limit', 'queue_cpu', 2],
+  ['queue_memory_mb', 'memory_mb', 1],
+  ['queue_memory_limit_mb', 'queue_memory_mb', 2],
+  ['cache_cpu_limit', 'cache_cpu', 2],
+  ['cache_memory_limit_mb', 'cache_memory_mb', 1],
+  ['db_cpu_limit', 'db_cpu', 2],
+  ['db_memory_limit_mb', 'db_memory_mb', 2],
+] as const satisfies readonly (readonly [keyof ResourceSpec, keyof ResourceSpec, number])[];
+
+function roundToOneDecimal(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
+/** Volume names are unique in the pod, and every mount of the pod names one of them. */
+function checkVolumes(spec: ResourceSpec, context: z.RefinementCtx): void {
+  const names = new Set<string>();
+  for (const [index, volume] of (spec.volumes ?? []).entries()) {
+    if (names.has(volume.name)) {
+      refuse(context, ['volumes', index, 'name'], 'Volume names are unique in the pod', 'duplicate');
+    }
+    names.add(volume.name);
+  }
+  const checkMounts = (mounts: VolumeMount[] | null | undefined, path: (string | number)[]): void => {
+    for (const [index, mount] of (mounts ?? []).entries()) {
+      if (names.has(mount.name)) continue;
+      refuse(context, [...path, index, 'name'], 'The name must match a volume', 'volume_unknown');
+    }
+  };
+  checkMounts(spec.volume_mounts, ['volume_mounts']);
+  for (const field of ['init_containers', 'sidecars'] as const) {
+    for (const [index, container] of (spec[field] ?? []).entries()) {
+      checkMounts(container.volumeMounts, [field, index, 'volumeMounts']);
+    }
+  }
+}
+
+function refuse(context: z.RefinementCtx, path: (string | number)[], message: string, type: string): void {
+  context.addIssue({ code: 'custom', path, message, params: { type } });
+}

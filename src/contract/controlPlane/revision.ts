@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+import { PageQuery } from '../pageQuery.ts';
+import { oneOf, openEnum, text, Timestamp, Uuid } from '../scalars.ts';
+import { Source } from './deployment.ts';
+import { AnsweredSourceRevisionConfig } from './sourceRevisionConfig.ts';
+
+/**
+ * Contract 000, "States and transitions": "`DEPLOYED` is the only value named; other values and transitions: not
+ * shown". The others are those of the public relative (facts, "The control plane in the wild").
+ */
+export const RevisionStatus = oneOf([
+  'CREATING',
+  'QUEUED',
+  'AWAITING_BUILD',
+  'BUILDING',
+  'AWAITING_DEPLOY',
+  'DEPLOYING',
+  'CREATE_FAILED',
+  'BUILD_FAILED',
+  'DEPLOY_FAILED',
+  'DEPLOYED',
+  'SKIPPED',
+  'INTERRUPTED',
+  'UNKNOWN',
+]);
+export type RevisionStatus = z.infer<typeof RevisionStatus>;
+
+/**
+ * A revision as the control plane answers it (contract 000, "Other resources": "fields not shown beyond a `status` …
+ * and the SourceRevisionConfig fields"). The fields are those of the public relative; only `id` and `status` must be
+ * there. `status_message` is our addition: why the revision failed, where the control plane says so.
+ */
+export const Revision = z.looseObject({
+  id: Uuid,
+  status: openEnum(RevisionStatus),
+  created_at: Timestamp.nullish(),
+  updated_at: Timestamp.nullish(),
+  source: openEnum(Source).nullish(),
+  source_revision_config: AnsweredSourceRevisionConfig.nullish(),
+  status_message: z.string().nullish(),
+});
+export type Revision = z.infer<typeof Revision>;
+
+/** `GET /v2/deployments/{deployment_id}/revisions` (public relative): newest first. */
+export const RevisionsList = z.looseObject({ resources: z.array(Revision), offset: z.int() });
+export type RevisionsList = z.infer<typeof RevisionsList>;
+
+/** Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing. */
+export const RevisionsQuery = z.object({
+  ...PageQuery.shape,
+  status: text()
+    .transform((list) => list.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()])))
+    .optional(),
+});
+export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
+
+/** The path of every request about one revision. */
+export const RevisionPath = z.object({ deployment_id: Uuid, revision_id: Uuid });
+export type RevisionPath = z.infer<typeof RevisionPath>;

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+import { NAME_MAX } from './limits.ts';
+import { EnvironmentName, line, nonEmptyText, text } from './scalars.ts';
+
+/**
+ * Where a graph is: a file of the source tree and the name that it exports, `./src/agent.ts:graph`. The path is
+ * relative to the graph configuration file and stays inside the source tree.
+ */
+export const GraphPath = nonEmptyText().regex(
+  /^(?![/\\])(?![A-Za-z]:[/\\])(?!(?:[^:]*\/)?\.\.(?:\/|:))[^:\\]+:[\p{ID_Start}$_][\p{ID_Continue}$]*$/u,
+  { error: 'Input should be "./file:export": a relative path without "..", a colon, and the exported name' },
+);
+
+/** A graph of the configuration, in either form, normalized to the longer one. */
+export const GraphEntry = z.union([
+  GraphPath.transform((path): { path: string; description?: string | undefined } => ({ path })),
+  z.looseObject({ path: GraphPath, description: text().optional() }),
+]);
+export type GraphEntry = z.infer<typeof GraphEntry>;
+
+/**
+ * The graph configuration file, `graph.json` (contract 000: `graph_config_path`; the contract shows no fields, these
+ * are those of the public relative's file). `env` is a path to a file of `NAME=value` lines, or the variables
+ * themselves. Unknown fields are kept.
+ */
+export const GraphConfig = z.looseObject({
+  graphs: z.record(line(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {
+    error: 'At least one graph must be named',
+    params: { type: 'too_short' },
+  }),
+  env: z.union([nonEmptyText(), z.record(EnvironmentName, z.string())]).optional(),
+  node_version: z
+    .string()
+    .regex(/^\d{1,3}(?:\.\d{1,5}){0,2}$/u, { error: 'Input should be a version of Node, such as "20"' })
+    .optional(),
+  dependencies: z.array(nonEmptyText()).optional(),
+});
+export type GraphConfig = z.infer<typeof GraphConfig>;

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+
+import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
+import {
+  integer,
+  JsonObject,
+  line,
+  nonEmptyText,
+  oneOf,
+  openEnum,
+  queryInteger,
+  text,
+  Timestamp,
+  Uuid,
+} from '../scalars.ts';
+import { AssistantId } from './assistant.ts';
+import { Checkpoint } from './thread.ts';
+
+/**
+ * A run's status. Contract 001, "States and transitions", names the first four; `error` and `timeout` are those of
+ * the public servers (facts).
+ */
+export const RunStatus = oneOf(['pending', 'running', 'success', 'interrupted', 'error', 'timeout']);
+export type RunStatus = z.infer<typeof RunStatus>;
+
+/** What happens to a new run while another is active on its thread (contract 001, "Run"). Default: `reject`. */
+export const MultitaskStrategy = oneOf(['enqueue', 'reject', 'interrupt', 'rollback']);
+export type MultitaskStrategy = z.infer<typeof MultitaskStrategy>;
+
+/** What a stream shows (contract 001, "Events": stream modes). A mode that the contract does not name is refused. */
+export const StreamMode = oneOf(['values', 'updates', 'messages-tuple', 'debug', 'custom', 'events']);
+export type StreamMode = z.infer<typeof StreamMode>;
+
+/** One mode or a list of them, read as a list without repetitions. */
+export const StreamModes = z
+  .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(StreamMode).max(LIST_MAX))
+  .transform((modes) => [...new Set(modes)]);
+export type StreamModes = z.infer<typeof StreamModes>;
+
+/** What happens to the run when its client goes away. Contract 001 names `cancel`; `continue` is the default. */
+export const DisconnectMode = oneOf(['cancel', 'continue']);
+export type DisconnectMode = z.infer<typeof DisconnectMode>;
+
+/** How a run was asked for (contract 001, "Run": `kwargs`). Loose: servers keep more in it. */
+export const RunKwargs = z.looseObject({
+  input: z.unknown().optional(),
+  config: z
+    .looseObject({
+      metadata: z.looseObject({ created_by: z.string().nullish() }).nullish(),
+      configurable: z
+        .looseObject({
+          run_id: z.string().nullish(),
+          user_id: z.string().nullish(),
+          graph_id: z.string().nullish(),
+          thread_id: z.string().nullish(),
+          assistant_id: z.string().nullish(),
+          checkpoint_id: z.string().nullish(),
+        })
+        .nullish(),
+    })
+    .nullish(),
+  webhook: z.string().nullish(),
+  temporary: z.boolean().nullish(),
+  stream_mode: z.union([z.array(z.string()), z.string().transform((mode) => [mode])]).nullish(),
+  feedback_keys: z.array(z.string()).nullish(),
+  interrupt_after: z.union([z.array(z.string()), z.string()]).nullish(),
+  interrupt_before: z.union([z.array(z.string()), z.string()]).nullish(),
+});
+export type RunKwargs = z.infer<typeof RunKwargs>;
+
+/** A run (contract 001, "Run"). */
+export const Run = z.looseObject({
+  run_id: Uuid,
+  thread_id: Uuid,
+  assistant_id: Uuid,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  metadata: JsonObject.nullish().transform((value) => value ?? {}),
+  status: openEnum(RunStatus),
+  kwargs: RunKwargs.nullish(),
+  multitask_strategy: openEnum(MultitaskStrategy).nullish(),
+});
+export type Run = z.infer<typeof Run>;
+
+/** `GET /threads/{thread_id}/runs`: newest first; empty for no runs (contract 001, "Endpoints"). */
+export const Runs = z.array(Run);
+export type Runs = z.infer<typeof Runs>;
+
+/** The nodes before or after which a run stops: a list of names, or `*` for all. */
+const InterruptNodes = z.union([z.literal('*'), z.array(nonEmptyText()).max(LIST_MAX)]);
+
+/** One step to jump to: a node, or a node with its own input. */
+const Goto = z.union([
+  nonEmptyText(),
+  z.looseObject({ node: nonEmptyText(), input: z.unknown().optional() }),
+]);
+
+/** Instead of an input: resume from an interrupt, write state, or jump (public client: `command`). */
+export const RunCommand = z.object({
+  update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
+  resume: z.unknown().optional(),
+  goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
+});
+export type RunCommand = z.infer<typeof RunCommand>;
+
+/** How the graph is run: `configurable` and the rest of a runnable's configuration. */
+export const RunConfig = z.looseObject({
+  tags: z.array(text()).max(LIST_MAX).nullish(),
+  recursion_limit: integer(1).nullish(),
+  configurable: JsonObject.nullish(),
+  metadata: JsonObject.nullish(),
+});
+export type RunConfig = z.infer<typeof RunConfig>;
+
+/**
+ * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body
+ * schema beyond the fields listed: not shown": the rest are the fields that the public client sends). Null says the
+ * same as leaving a field out. `assistant_id` alone is required. With both, `command` wins over `input` (decision).
+ * Unknown fields are ignored.
+ */
+export const RunCreate = z.object({
+  assistant_id: AssistantId,
+  input: JsonObject.nullish(),
+  multitask_strategy: orDefault(MultitaskStrategy, 'reject'),
+  feedback_keys: z.array(line(NAME_MAX)).max(FEEDBACK_KEYS_MAX).nullish().transform(unique),
+  stream_mode: StreamModes.nullish().transform((modes): StreamMode[] =>
+    modes == null || modes.length === 0 ? ['values'] : modes,
+  ),
+  stream_subgraphs: orDefault(z.boolean(), false),
+  stream_resumable: orDefault(z.boolean(), false),
+  on_disconnect: DisconnectMode.nullish(),
+  command: RunCommand.nullish(),
+  config: RunConfig.nullish(),
+  context: z.unknown().optional(),
+  metadata: JsonObject.nullish(),
+  interrupt_before: InterruptNodes.nullish(),
+  interrupt_after: InterruptNodes.nullish(),
+  checkpoint: Checkpoint.nullish(),
+  checkpoint_id: nonEmptyText().nullish(),
+  webhook: z.url({ protocol: /^https?$/u, error: 'Input should be an http or https URL' }).nullish(),
+  on_completion: oneOf(['delete', 'keep', 'complete', 'continue']).nullish(),
+  if_not_exists: orDefault(oneOf(['create', 'reject']), 'reject'),
+  after_seconds: z.number().min(0).max(INTEGER_MAX).nullish(),
+  durability: oneOf(['sync', 'async', 'exit']).nullish(),
+  checkpoint_during: z.boolean().nullish(),
+});
+export type RunCreate = z.infer<typeof RunCreate>;
+/** A {@link RunCreate} as a caller writes it: defaults may be left out. */
+export type RunRequest = z.input<typeof RunCreate>;
+
+/** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
+export const RunsQuery = z.object({
+  limit: queryInteger(1, 1000).optional(),
+  offset: queryInteger(0, INTEGER_MAX).default(0),
+  status: RunStatus.optional(),
+});
+export type RunsQuery = z.infer<typeof RunsQuery>;
+
+/**
+ * What `join` and `wait` answer: the run's final values (contract 001: "not shown"; facts). A run that failed answers
+ * 200 with `{"__error__": {error, message}}`.
+ */
+export const RunOutput = z.unknown();
+export type RunOutput = z.infer<typeof RunOutput>;
+
+/** The body that says of a run that it failed. */
+export const RunFailure = z.looseObject({
+  __error__: z.looseObject({ error: z.string(), message: z.string() }),
+});
+export type RunFailure = z.infer<typeof RunFailure>;
+
+/** The path of every request about one run. */
+export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
+export type RunPath = z.infer<typeof RunPath>;
+
+/** Absent and null both read as the default. */
+function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {
+  return schema.nullish().transform((given): z.output<Schema> => given ?? value);
+}
+
+/** Feedback keys make one link per key: a repeated key is one key. */
+function unique(keys: string[] | null | undefined): string[] | null {
+  return keys == null ? null : [...new Set(keys)];
+}

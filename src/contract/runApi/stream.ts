@@ -1,0 +1,63 @@
+import { z } from 'zod';
+
+import { oneOf } from '../scalars.ts';
+import { FeedbackLinks } from './feedback.ts';
+import { type StreamMode } from './run.ts';
+
+/**
+ * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not shown":
+ * facts give the modes' own names, `metadata` first, `error` on failure). `end` closes a stream on some servers.
+ */
+export const EventName = oneOf([
+  'metadata',
+  'feedback',
+  'values',
+  'updates',
+  'messages',
+  'debug',
+  'custom',
+  'events',
+  'error',
+  'end',
+]);
+export type EventName = z.infer<typeof EventName>;
+
+/** The event name under which each mode streams. */
+export const EVENT_OF_MODE = {
+  values: 'values',
+  updates: 'updates',
+  'messages-tuple': 'messages',
+  debug: 'debug',
+  custom: 'custom',
+  events: 'events',
+} as const satisfies Record<StreamMode, EventName>;
+
+/** The event's name with its graph's namespace: `updates|sub:<id>` for a subgraph, the bare name for the parent. */
+export function namespacedEvent(name: EventName, namespace: readonly string[]): string {
+  return namespace.length === 0 ? name : [name, ...namespace].join('|');
+}
+
+/** The reverse of {@link namespacedEvent}. */
+export function parseEventName(event: string): { name: string; namespace: string[] } {
+  const [name = '', ...namespace] = event.split('|');
+  return { name, namespace };
+}
+
+/** The data of the first event of every stream: which run this is (contract 001, "Events"). */
+export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });
+export type MetadataEvent = z.infer<typeof MetadataEvent>;
+
+/** The data of the `error` event (facts): what a failed run ends its stream with. */
+export const ErrorEvent = z.looseObject({ error: z.string(), message: z.string().nullish() });
+export type ErrorEvent = z.infer<typeof ErrorEvent>;
+
+/** The data of the `feedback` event: key to pre-signed link. */
+export const FeedbackEvent = FeedbackLinks;
+export type FeedbackEvent = z.infer<typeof FeedbackEvent>;
+
+/** The data of a `messages` event: a message chunk with its metadata, whose `graph_node` is the node's name. */
+export const MessagesEvent = z.tuple([
+  z.looseObject({ content: z.unknown().optional() }),
+  z.looseObject({ graph_node: z.string().nullish() }),
+]);
+export type MessagesEvent = z.infer<typeof MessagesEvent>;

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+
+import { INTEGER_MAX, LIST_MAX } from '../limits.ts';
+import { integer, JsonObject, nonEmptyText, oneOf, openEnum, text, Timestamp, Uuid } from '../scalars.ts';
+
+/** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
+export const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
+export type ThreadStatus = z.infer<typeof ThreadStatus>;
+
+/** A free-form object that an absent or null one reads as. */
+const objectOrEmpty = JsonObject.nullish().transform((value) => value ?? {});
+
+/** A thread (contract 001, "Thread"). At creation `metadata` and `config` are empty and `values` is null. */
+export const Thread = z.looseObject({
+  thread_id: Uuid,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  metadata: objectOrEmpty,
+  status: openEnum(ThreadStatus),
+  config: objectOrEmpty,
+  // One of the public servers leaves `values` out on a new thread.
+  values: JsonObject.nullish().transform((value) => value ?? null),
+});
+export type Thread = z.infer<typeof Thread>;
+
+/** `POST /threads/search` answers a list of threads. */
+export const Threads = z.array(Thread);
+export type Threads = z.infer<typeof Threads>;
+
+/** A point of a thread's history, as the public client names it. */
+export const Checkpoint = z.looseObject({
+  thread_id: Uuid.nullish(),
+  checkpoint_ns: text().nullish(),
+  checkpoint_id: text().nullish(),
+  checkpoint_map: JsonObject.nullish(),
+});
+export type Checkpoint = z.infer<typeof Checkpoint>;
+
+/**
+ * A thread's state (contract 001, "Thread state"). The public servers give the checkpoint's ids nested only: they are
+ * lifted to where the contract has them. Null ids: nothing has run yet, or this is the first checkpoint.
+ */
+export const ThreadState = z
+  .looseObject({
+    values: JsonObject.nullish().transform((value) => value ?? {}),
+    next: z.array(z.string()),
+    tasks: z.array(z.unknown()),
+    metadata: JsonObject.nullish(),
+    created_at: Timestamp.nullish(),
+    checkpoint_id: z.string().nullish(),
+    parent_checkpoint_id: z.string().nullish(),
+    checkpoint: Checkpoint.nullish(),
+    parent_checkpoint: Checkpoint.nullish(),
+  })
+  .transform((state) => ({
+    ...state,
+    checkpoint_id: state.checkpoint_id ?? state.checkpoint?.checkpoint_id ?? null,
+    parent_checkpoint_id: state.parent_checkpoint_id ?? state.parent_checkpoint?.checkpoint_id ?? null,
+  }));
+export type ThreadState = z.infer<typeof ThreadState>;
+
+/** `POST /threads/{thread_id}/history` answers states, newest first. */
+export const ThreadStates = z.array(ThreadState);
+export type ThreadStates = z.infer<typeof ThreadStates>;
+
+/** The `metadata` of a {@link ThreadState} (contract 001, "Thread state"). Every field may be absent. */
+export const ThreadStateMetadata = z.looseObject({
+  step: z.int().nullish(),
+  run_id: z.string().nullish(),
+  source: z.string().nullish(),
+  writes: JsonObject.nullish(),
+  user_id: z.string().nullish(),
+  graph_id: z.string().nullish(),
+  thread_id: z.string().nullish(),
+  created_by: z.string().nullish(),
+  assistant_id: z.string().nullish(),
+});
+export type ThreadStateMetadata = z.infer<typeof ThreadStateMetadata>;
+
+/**
+ * `POST /threads` (contract 001: "object (may be empty)"). The fields are those that the public client sends; the
+ * client's `ttl` and `supersteps` are accepted and ignored, like every unknown field.
+ */
+export const ThreadCreate = z.object({
+  thread_id: Uuid.nullish(),
+  metadata: JsonObject.nullish(),
+  if_exists: oneOf(['raise', 'do_nothing']).nullish(),
+});
+export type ThreadCreate = z.infer<typeof ThreadCreate>;
+
+/** `PATCH /threads/{thread_id}` of the public client: `metadata` is merged into what is there. */
+export const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
+export type ThreadPatch = z.infer<typeof ThreadPatch>;
+
+/** `POST /threads/search` of the public client. */
+export const ThreadSearch = z.object({
+  ids: z.array(Uuid).max(LIST_MAX).nullish(),
+  metadata: JsonObject.nullish(),
+  values: JsonObject.nullish(),
+  status: ThreadStatus.nullish(),
+  limit: integer(1, 1000).default(10),
+  offset: integer(0, INTEGER_MAX).default(0),
+  sort_by: oneOf(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']).nullish(),
+  sort_order: oneOf(['asc', 'desc']).nullish(),
+  select: z.array(text()).nullish(),
+});
+export type ThreadSearch = z.infer<typeof ThreadSearch>;
+
+/** `POST /threads/{thread_id}/state` of the public client: writes values as if the node `as_node` had. */
+export const StateUpdate = z.object({
+  values: z.unknown().optional(),
+  checkpoint: Checkpoint.nullish(),
+  checkpoint_id: nonEmptyText().nullish(),
+  as_node: nonEmptyText().nullish(),
+});
+export type StateUpdate = z.infer<typeof StateUpdate>;
+
+/** What a state update answers: where the new state is. */
+export const StateUpdated = z.looseObject({
+  checkpoint: Checkpoint.nullish(),
+  configurable: JsonObject.nullish(),
+});
+export type StateUpdated = z.infer<typeof StateUpdated>;
+
+/** `POST /threads/{thread_id}/history` of the public client. `before` is a checkpoint, its id, or a config. */
+export const HistoryQuery = z.object({
+  limit: integer(1, 1000).default(10),
+  before: z.union([nonEmptyText(), JsonObject]).nullish(),
+  metadata: JsonObject.nullish(),
+  checkpoint: Checkpoint.nullish(),
+});
+export type HistoryQuery = z.infer<typeof HistoryQuery>;
+
+/** The path of every request about one thread. */
+export const ThreadPath = z.object({ thread_id: Uuid });
+export type ThreadPath = z.infer<typeof ThreadPath>;

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+
+import { FIELD_REQUIRED } from './httpErrors.ts';
+import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, TEXT_MAX } from './limits.ts';
+
+const STORABLE = /^[^\0\p{Surrogate}]*$/u;
+const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
+
+/** A uuid in any version, in lower case (both contracts: "string, uuid"). Upper case is accepted and lowered. */
+export const Uuid = z.guid().toLowerCase();
+export type Uuid = z.infer<typeof Uuid>;
+
+/** A moment, ISO 8601 (both contracts: "date-time", "timestamp"). Kept as the text that was sent. */
+export const Timestamp = z
+  .string()
+  .refine((value) => !Number.isNaN(Date.parse(value)), { error: 'Input should be a valid datetime' });
+export type Timestamp = z.infer<typeof Timestamp>;
+
+/** A free-form JSON object. */
+export const JsonObject = z.record(z.string(), z.unknown());
+export type JsonObject = z.infer<typeof JsonObject>;
+
+/** Text of at most `max` characters that a database can hold: without U+0000 and without lone surrogates. */
+export function text(max: number = TEXT_MAX): z.ZodString {
+  return z.string().max(max).regex(STORABLE, { error: 'Input should be valid Unicode without U+0000' });
+}
+
+/** {@link text} that is not empty. */
+export function nonEmptyText(max: number = TEXT_MAX): z.ZodString {
+  return text(max).min(1);
+}
+
+/** One printed line: not empty, no control characters, no white space at either end. */
+export function line(max: number): z.ZodString {
+  return nonEmptyText(max).regex(PRINTED_LINE, {
+    error: 'Input should be one line without control characters or white space at its ends',
+  });
+}
+
+/** A path inside a source tree: relative, with forward slashes, without `..` segments. */
+export const RelativePath = nonEmptyText().regex(/^(?![/\\])(?![A-Za-z]:)(?!(?:.*\/)?\.\.(?:\/|$))[^\\]+$/u, {
+  error: 'Input should be a relative path without ".." segments',
+});
+
+/** A DNS label (RFC 1123): contract 000, "Nested types": Volume and Container names. */
+export const DnsLabel = z
+  .string()
+  .max(DNS_LABEL_MAX)
+  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/u, {
+    error:
+      'Input should be a DNS label: lower-case letters, digits and hyphens, not starting or ending with a hyphen',
+  });
+
+/** The identifier form of a name: contract 000, "Nested types": EnvVar names. */
+export const Identifier = z
+  .string()
+  .max(NAME_MAX)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/u, {
+    error: 'Input should be an identifier: letters, digits and underscores, not starting with a digit',
+  });
+
+/**
+ * The name of an environment variable that a secret populates (contract 000, Secret, SecretReference). The contract
+ * gives no form; decision: printable ASCII without blanks and `=`, which is what an environment can carry.
+ */
+export const EnvironmentName = z
+  .string()
+  .min(1)
+  .max(NAME_MAX)
+  .regex(/^[!-<>-~]+$/u, {
+    error: 'Input should be the name of an environment variable: printable ASCII without blanks and "="',
+  });
+
+/** A count or a size: an integer from `min` (0) that fits 32 bits. The contract bounds none of them: decision. */
+export function integer(min = 0, max: number = INTEGER_MAX): z.ZodInt {
+  return z.int().min(min).max(max);
+}
+
+/** One of the given words, with `missing` instead of a list of words when the field is absent. */
+export function oneOf<const Words extends readonly [string, ...string[]]>(
+  words: Words,
+): z.ZodEnum<{ [Word in Words[number]]: Word }> {
+  return z.enum(words, { error: (issue) => (issue.input === undefined ? FIELD_REQUIRED : undefined) });
+}
+
+/** A word that this contract names, or one that it does not: what an answer may hold where requests may not. */
+export function openEnum<Known extends string>(_known: z.ZodType<Known>): z.ZodType<Known | (string & {})> {
+  return z.string();
+}
+
+/** An integer in a query, where everything is text. */
+export function queryInteger(min: number, max: number) {
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^[+-]?\d{1,15}$/u.test(value) ? Number(value) : value),
+    z.int().min(min).max(max),
+  );
+}
+
+const TRUE = new Set(['1', 'true', 't', 'yes', 'y', 'on']);
+const FALSE = new Set(['0', 'false', 'f', 'no', 'n', 'off', '']);
+
+/** A boolean in a query, in every spelling that clients use: `1`/`0`, `true`/`false`, `yes`/`no`, `on`/`off`. */
+export const QueryBoolean = z.preprocess((value) => {
+  if (typeof value !== 'string') return value;
+  const word = value.toLowerCase();
+  if (TRUE.has(word)) return true;
+  return FALSE.has(word) ? false : value;
+}, z.boolean());
