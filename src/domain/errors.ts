@@ -37,6 +37,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key does not open the stored secrets' },
   SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
+  SLIPWAY_GRAPH_NOT_LOADED: { exitCode: 1, title: 'A graph of the agent could not be loaded' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
   // What a release can end on
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },
