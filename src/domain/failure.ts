@@ -12,6 +12,8 @@ export interface FailureDetail {
   readonly mayHaveBeenTaken: boolean;
   /** The attempt that failed, from 1. */
   readonly attempt: number;
+  /** When the service asks to be tried again, in milliseconds from then. */
+  readonly retryAfterMs?: number;
   readonly hint?: string;
 }
 

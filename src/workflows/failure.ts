@@ -25,7 +25,7 @@ export function explain(error: unknown): StepFailure {
       code: codeOf(cause, detail),
       message: cause.message,
       mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? false,
-      retryAfterMs: typeof cause.nextRetryDelay === 'number' ? cause.nextRetryDelay : undefined,
+      retryAfterMs: detail?.retryAfterMs,
       canceled: false,
       attempts: detail?.attempt ?? 1,
     };

@@ -1,0 +1,69 @@
+import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure, Context } from '@temporalio/activity';
+
+import { ServiceError } from '../clients/serviceError.ts';
+import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import { type FailureDetail } from '../domain/failure.ts';
+
+/** Failures that another attempt may mend; everything else is final. */
+const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_BAD_ANSWER',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+  'SLIPWAY_NOT_SERVING',
+]);
+
+/**
+ * What an activity throws for an error: an `ApplicationFailure` whose type is the error's code and whose detail is a
+ * {@link FailureDetail}. The error itself is left out as a cause: its stack is nobody's business in a history.
+ */
+export function toActivityFailure(error: unknown): Error {
+  if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
+  if (Context.current().cancellationSignal.aborted) return new CancelledFailure('canceled');
+  const { attempt } = Context.current().info;
+  if (error instanceof ServiceError) {
+    const { code, status, mayHaveBeenTaken, hint } = error;
+    return failure(error.message, {
+      code,
+      mayHaveBeenTaken,
+      attempt,
+      ...(status === undefined ? {} : { status }),
+      ...(hint === undefined ? {} : { hint }),
+      ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+    });
+  }
+  if (error instanceof SlipwayError) {
+    const { code, hint } = error;
+    const message = hint === undefined ? error.message : `${error.message} (${hint})`;
+    return failure(message, { code, mayHaveBeenTaken: false, attempt });
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });
+}
+
+/**
+ * "Not there yet": ends this attempt and asks for the next one after a delay. Benign, so that waiting is not
+ * reported as failing.
+ */
+export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: number): ApplicationFailure {
+  const detail: FailureDetail = { code, mayHaveBeenTaken: false, attempt: Context.current().info.attempt };
+  return ApplicationFailure.create({
+    message,
+    type: code,
+    nonRetryable: false,
+    nextRetryDelay: nextRetryDelayMs,
+    category: ApplicationFailureCategory.BENIGN,
+    details: [detail],
+  });
+}
+
+function failure(message: string, detail: FailureDetail): ApplicationFailure {
+  return ApplicationFailure.create({
+    message,
+    type: detail.code,
+    nonRetryable: !RETRYABLE.has(detail.code),
+    details: [detail],
+    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: detail.retryAfterMs }),
+  });
+}

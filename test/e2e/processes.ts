@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const SLIPWAY = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
+
+/** A real process of the product under test, whose JSON lines can be waited for. */
+export class Process {
+  readonly lines: Record<string, unknown>[] = [];
+  readonly child: ChildProcess;
+  stderr = '';
+  stdout = '';
+  readonly exited: Promise<number | null>;
+  #waiting: (() => void)[] = [];
+
+  constructor(
+    command: string,
+    args: readonly string[],
+    options: { env?: Record<string, string>; cwd?: string },
+  ) {
+    this.child = spawn(command, args, {
+      env: { ...environment(), ...options.env },
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    createInterface({ input: this.child.stdout! }).on('line', (line) => {
+      this.stdout += `${line}\n`;
+      try {
+        this.lines.push(JSON.parse(line) as Record<string, unknown>);
+      } catch {
+        this.lines.push({ text: line });
+      }
+      this.#waiting.splice(0).forEach((wake) => wake());
+    });
+    this.child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
+      this.stderr = (this.stderr + chunk).slice(-200_000);
+    });
+    this.exited = once(this.child, 'close').then(([code]) => {
+      this.#waiting.splice(0).forEach((wake) => wake());
+      return code as number | null;
+    });
+  }
+
+  /** Waits for a line that the process has printed, or will. */
+  async line(
+    wanted: (line: Record<string, unknown>) => boolean,
+    timeoutMs = 60_000,
+  ): Promise<Record<string, unknown>> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const found = this.lines.find(wanted);
+      if (found !== undefined) return found;
+      const left = deadline - Date.now();
+      if (left <= 0 || this.child.exitCode !== null || this.child.signalCode !== null) {
+        throw new Error(
+          `no such line from ${this.child.spawnargs.join(' ')}\n${this.stdout}\n${this.stderr}`,
+        );
+      }
+      await Promise.race([
+        new Promise<void>((resolve) => this.#waiting.push(resolve)),
+        new Promise<void>((resolve) => setTimeout(resolve, Math.min(left, 1_000)).unref()),
+      ]);
+    }
+  }
+
+  ready(): Promise<Record<string, unknown>> {
+    return this.line((line) => line['event'] === 'ready', 120_000);
+  }
+
+  /** `kill -9` of the process and all that it started. */
+  async kill(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      process.kill(-this.child.pid!, 'SIGKILL');
+    }
+    await this.exited;
+  }
+
+  /** `kill -9` of this one process alone: what it started must notice by itself. */
+  async killAlone(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exited;
+  }
+
+  async stop(): Promise<number | null> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
+    return this.exited;
+  }
+}
+
+/** Starts `slipway …` as a process of its own. */
+export function slipway(
+  args: readonly string[],
+  options: { env?: Record<string, string>; cwd?: string } = {},
+): Process {
+  return new Process(process.execPath, [SLIPWAY, ...args], options);
+}
+
+/** The environment without anything of CI, Temporal or Slipway that is set around the tests. */
+function environment(): Record<string, string> {
+  const kept = Object.entries(process.env).filter(
+    ([name, value]) =>
+      value !== undefined && !/^(TEMPORAL_|SLIPWAY_|GITHUB_|CI$|CI_|VITEST|NODE_OPTIONS)/.test(name),
+  );
+  return Object.fromEntries(kept) as Record<string, string>;
+}
