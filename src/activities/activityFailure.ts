@@ -1,4 +1,5 @@
-import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 
 import { ServiceError } from '../clients/serviceError.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';

@@ -1,0 +1,43 @@
+import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
+import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
+import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
+import { resolveSecret } from '../config/secretReference.ts';
+import { type TargetSpec } from '../domain/targetSpec.ts';
+
+/**
+ * The clients of the worker, one per service and key, so that connections are pooled and kept alive across releases.
+ * This is where a reference to a key becomes the key: it goes no further.
+ */
+export class Connections {
+  readonly #controlPlanes = new Map<string, ControlPlaneClient>();
+  readonly #agents = new Map<string, RunApiClient>();
+  #feedback: FeedbackClient | undefined;
+
+  /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
+  controlPlane(target: TargetSpec): ControlPlaneClient {
+    const apiKey = resolveSecret(target.apiKey);
+    return remember(this.#controlPlanes, `${target.controlPlane} ${apiKey}`, () =>
+      createControlPlaneClient({ baseUrl: target.controlPlane, apiKey }),
+    );
+  }
+
+  /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
+  agent(target: TargetSpec, agentUrl: string): RunApiClient {
+    const apiKey = resolveSecret(target.agentApiKey ?? target.apiKey);
+    return remember(this.#agents, `${agentUrl} ${apiKey}`, () =>
+      createRunApiClient({ baseUrl: agentUrl, apiKey }),
+    );
+  }
+
+  feedback(): FeedbackClient {
+    return (this.#feedback ??= createFeedbackClient());
+  }
+}
+
+function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
+  const known = clients.get(key);
+  if (known !== undefined) return known;
+  const created = create();
+  clients.set(key, created);
+  return created;
+}

@@ -1,0 +1,157 @@
+import { Context } from '@temporalio/activity';
+
+import { ServiceError } from '../clients/serviceError.ts';
+import { resolveSecret } from '../config/secretReference.ts';
+import { type Artifact } from '../domain/artifact.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { type TargetSpec } from '../domain/targetSpec.ts';
+import { type Activities } from './activities.ts';
+import { type Connections } from './connections.ts';
+import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
+import { type Untracked } from './track.ts';
+
+/** The newest revisions that are looked through for one of ours. */
+const REVISIONS_LOOKED_THROUGH = 50;
+const PAGE = 100;
+
+/** One call of the control plane each (contract 000, "Endpoints"). */
+export function deploymentActivities(
+  connections: Connections,
+): Untracked<
+  Pick<
+    Activities,
+    | 'findDeployment'
+    | 'createDeployment'
+    | 'readDeployment'
+    | 'readRevision'
+    | 'listRevisions'
+    | 'patchDeployment'
+    | 'redeployRevision'
+  >
+> {
+  return {
+    async findDeployment({ target }) {
+      const client = connections.controlPlane(target);
+      if (target.deploymentId !== undefined) {
+        const deployment = await client.getDeployment(target.deploymentId, cancelable());
+        return { deployment: deploymentSnapshot(deployment) };
+      }
+      try {
+        for (let offset = 0; ;) {
+          const page = await client.listDeployments(
+            { name_contains: target.deployment, limit: PAGE, offset },
+            cancelable(),
+          );
+          const found = page.resources.find((deployment) => deployment.name === target.deployment);
+          if (found !== undefined) return { deployment: deploymentSnapshot(found) };
+          if (page.resources.length < PAGE) return { deployment: null };
+          offset += page.resources.length;
+        }
+      } catch (error) {
+        throw notOffered(error) ? noListOfDeployments(target) : error;
+      }
+    },
+
+    async createDeployment({ target, artifact, graphConfigPath }) {
+      const client = connections.controlPlane(target);
+      const deployment = await client.createDeployment(
+        {
+          name: target.deployment,
+          source: target.source,
+          source_config: target.sourceConfig,
+          source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
+          secrets: resolveSecrets(target) ?? [],
+        },
+        cancelable(),
+      );
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async readDeployment({ target, deploymentId }) {
+      const deployment = await connections.controlPlane(target).getDeployment(deploymentId, cancelable());
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async readRevision({ target, deploymentId, revisionId }) {
+      const client = connections.controlPlane(target);
+      return { revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, cancelable())) };
+    },
+
+    async listRevisions({ target, deploymentId }) {
+      try {
+        const client = connections.controlPlane(target);
+        const query = { limit: REVISIONS_LOOKED_THROUGH };
+        const { resources } = await client.listRevisions(deploymentId, query, cancelable());
+        return { revisions: resources.map(revisionSnapshot) };
+      } catch (error) {
+        if (notOffered(error)) return { revisions: null };
+        throw error;
+      }
+    },
+
+    async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
+      const secrets = resolveSecrets(target);
+      const deployment = await connections.controlPlane(target).patchDeployment(
+        deploymentId,
+        {
+          source_config: changeableSourceConfig(target),
+          source_revision_config: {
+            ...(graphConfigPath === null ? {} : { graph_config_path: graphConfigPath }),
+            ...artifactFields(artifact, objectPath),
+          },
+          ...(secrets === undefined ? {} : { secrets }),
+        },
+        cancelable(),
+      );
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async redeployRevision({ target, deploymentId, revisionId }) {
+      const client = connections.controlPlane(target);
+      const deployment = await client.redeployRevision(deploymentId, revisionId, cancelable());
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+  };
+}
+
+/** The activity's own cancellation ends the call that it is waiting for. */
+function cancelable(): { readonly signal: AbortSignal } {
+  return { signal: Context.current().cancellationSignal };
+}
+
+/** Fields that cannot change after creation (contract 000, "SourceConfig") are left out of a PATCH. */
+const IMMUTABLE = new Set(['integration_id', 'repo_url', 'deployment_type', 'listener_id']);
+
+function changeableSourceConfig(target: TargetSpec): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(target.sourceConfig).filter(([name]) => !IMMUTABLE.has(name)));
+}
+
+function artifactFields(artifact: Artifact, objectPath: string | null): Record<string, string> {
+  switch (artifact.kind) {
+    case 'tarball':
+      return objectPath === null ? {} : { source_tarball_path: objectPath };
+    case 'image':
+      return { image_uri: artifact.uri };
+    case 'git':
+      return { repo_ref: artifact.ref };
+  }
+}
+
+function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {
+  return target.secrets?.map(({ name, from }) => ({ name, value: resolveSecret({ from }) }));
+}
+
+/** Whether a control plane says that it has no such endpoint, as one that offers only the contract's own may. */
+function notOffered(error: unknown): boolean {
+  return (
+    error instanceof ServiceError && (error.status === 405 || error.status === 404 || error.status === 501)
+  );
+}
+
+function noListOfDeployments(target: TargetSpec): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_NOT_FOUND',
+    `the control plane offers no list of deployments, so "${target.deployment}" cannot be found by name`,
+    { hint: `create the deployment once and set targets.${target.name}.deploymentId` },
+  );
+}

@@ -1,0 +1,87 @@
+import { Context } from '@temporalio/activity';
+
+import { ServiceError } from '../clients/serviceError.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { revisionPhase } from '../domain/revision.ts';
+import { type TargetSpec } from '../domain/targetSpec.ts';
+import { type Activities } from './activities.ts';
+import { type Connections } from './connections.ts';
+import { pollUntil } from './polling.ts';
+import { revisionSnapshot } from './snapshots.ts';
+import { type Untracked } from './track.ts';
+
+/** Calls that are repeated until the outside has come to where it is going. */
+export function pollActivities(
+  connections: Connections,
+): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'awaitLateSuccess'>> {
+  return {
+    awaitDeployed: async ({ target, deploymentId, revisionId }) => {
+      const client = connections.controlPlane(target);
+      const signal = Context.current().cancellationSignal;
+      const revision = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+        const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, { signal }));
+        return revisionPhase(seen.status) === 'pending'
+          ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
+          : { found: seen };
+      });
+      return { revision };
+    },
+
+    confirmServing: async ({ target, deploymentId, revisionId }) => {
+      const client = connections.controlPlane(target);
+      const signal = Context.current().cancellationSignal;
+      const agentUrl = await pollUntil('SLIPWAY_NOT_SERVING', async () => {
+        const deployment = await client.getDeployment(deploymentId, { signal });
+        const active = deployment.active_revision_id;
+        if (active !== revisionId) {
+          return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
+        }
+        const url = target.agentUrl ?? deployment.source_config.custom_url;
+        if (url == null) throw noAgentUrl(target);
+        const silent = await whySilent(connections, target, url, signal);
+        return silent === undefined ? { found: url } : { insteadOf: silent };
+      });
+      return { agentUrl };
+    },
+
+    awaitLateSuccess: async ({ target, deploymentId, revisionId }) => {
+      const client = connections.controlPlane(target);
+      const signal = Context.current().cancellationSignal;
+      const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+        const deployment = await client.getDeployment(deploymentId, { signal });
+        if (deployment.active_revision_id === revisionId) return { found: true };
+        const { status } = await client.getRevision(deploymentId, revisionId, { signal });
+        return revisionPhase(status) === 'failed'
+          ? { found: false }
+          : { insteadOf: `revision ${revisionId} is ${status} and not active` };
+      });
+      return { cameUp };
+    },
+  };
+}
+
+/**
+ * Why the agent does not answer, or `undefined` when it does. Any answer will do, a refusal included: only a gateway
+ * that has nobody behind it, or nobody at all, says that the revision does not serve yet.
+ */
+async function whySilent(
+  connections: Connections,
+  target: TargetSpec,
+  agentUrl: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    await connections.agent(target, agentUrl).getOk({ signal });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const nobody = error.status === undefined || [502, 503, 504].includes(error.status);
+    return nobody ? `the agent does not answer: ${error.message}` : undefined;
+  }
+}
+
+function noAgentUrl(target: TargetSpec): SlipwayError {
+  return new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the control plane gives no address of the agent', {
+    hint: `set targets.${target.name}.agentUrl`,
+  });
+}

@@ -1,0 +1,30 @@
+import { type ControlPlaneClient } from '../clients/controlPlane.ts';
+import { type DeploymentSnapshot, type RevisionSnapshot } from '../domain/revision.ts';
+
+type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
+
+/** What the pipeline needs of a deployment (contract 000, "Deployment"), and nothing else: no secret gets further. */
+export function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
+  const { source_config: config, source_revision_config: latest } = deployment;
+  return {
+    deploymentId: deployment.id,
+    name: deployment.name,
+    activeRevisionId: deployment.active_revision_id,
+    latestRevisionId: deployment.latest_revision_id,
+    latestTarballPath: latest.source_tarball_path ?? null,
+    latestImageUri: latest.image_uri ?? null,
+    latestRepoRef: latest.repo_ref ?? null,
+    agentUrl: config.custom_url ?? null,
+  };
+}
+
+/** What the pipeline needs of a revision (contract 000, "Other resources"). */
+export function revisionSnapshot(revision: Revision): RevisionSnapshot {
+  return {
+    revisionId: revision.id,
+    status: revision.status,
+    tarballPath: revision.source_revision_config?.source_tarball_path ?? null,
+    reason: revision.status_message ?? null,
+  };
+}

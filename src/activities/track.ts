@@ -1,0 +1,26 @@
+import { Context } from '@temporalio/activity';
+
+import { type Activities, type Attempted } from './activities.ts';
+import { toActivityFailure } from './activityFailure.ts';
+
+/** Activities before {@link track}: plain functions that throw what the clients throw. */
+export type Untracked<T extends Partial<Activities>> = {
+  [Name in keyof T]: T[Name] extends (input: infer Input) => Promise<Attempted<infer Result>>
+    ? (input: Input) => Promise<Omit<Result, 'attempt'>>
+    : never;
+};
+
+/** Makes activities of plain functions: each result carries its attempt, each error becomes a typed failure. */
+export function track(untracked: Untracked<Activities>): Activities {
+  const tracked = Object.entries(untracked).map(([name, work]) => [
+    name,
+    async (input: never) => {
+      try {
+        return { ...(await work(input)), attempt: Context.current().info.attempt };
+      } catch (error) {
+        throw toActivityFailure(error);
+      }
+    },
+  ]);
+  return Object.fromEntries(tracked) as unknown as Activities;
+}
