@@ -1,0 +1,39 @@
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
+
+/** The longest duration that is taken: 30 days. A longer one is a slip of the pen. */
+export const DURATION_MAX_MS = 30 * UNITS.d;
+
+/**
+ * Reads a duration as people write it: `30s`, `5m`, `1h30m`, `250ms`, `0.5s`.
+ *
+ * @returns milliseconds, whole; `undefined` for what is not a duration, or is longer than {@link DURATION_MAX_MS}.
+ */
+export function parseDuration(text: string): number | undefined {
+  const compact = text.trim();
+  if (compact === '0') return 0;
+  PART.lastIndex = 0;
+  let milliseconds = 0;
+  let end = 0;
+  for (let part = PART.exec(compact); part !== null; part = PART.exec(compact)) {
+    milliseconds += Number(part[1]) * UNITS[part[2] as keyof typeof UNITS];
+    end = PART.lastIndex;
+  }
+  if (compact === '' || end !== compact.length) return undefined;
+  const whole = Math.round(milliseconds);
+  return whole <= DURATION_MAX_MS ? whole : undefined;
+}
+
+/** Writes a duration as people read it: `850ms`, `4.2s`, `2m05s`, `1h02m`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)}ms`;
+  if (milliseconds < 59_950) return `${(milliseconds / 1_000).toFixed(1)}s`;
+  const seconds = Math.round(milliseconds / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${pad(seconds % 60)}s`;
+  return `${Math.floor(minutes / 60)}h${pad(minutes % 60)}m`;
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}
