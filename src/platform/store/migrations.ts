@@ -12,7 +12,6 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
         tenant_id uuid not null,
         status text not null,
         source_config jsonb not null,
-        source_revision_config jsonb not null,
         secret_references jsonb,
         sealed_secrets text not null,
         image_version text,

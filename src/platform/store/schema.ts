@@ -9,7 +9,10 @@ type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null
 /** JSON kept as it came: an object when read, its text when written. */
 type Json = JSONColumnType<Record<string, unknown>>;
 
-/** One deployment. The configuration columns hold what was asked for last; revisions hold their own copies. */
+/**
+ * One deployment. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
+ * the `source_revision_config` of a deployment is that of its latest revision.
+ */
 export interface DeploymentsTable {
   id: string;
   name: string;
@@ -17,7 +20,6 @@ export interface DeploymentsTable {
   tenant_id: string;
   status: string;
   source_config: Json;
-  source_revision_config: Json;
   /** The array of secret references, or null. */
   secret_references: ColumnType<unknown[] | null, string | null, string | null>;
   /** The list of secrets, sealed with the deployment's id as context. */

@@ -1,0 +1,73 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { type Kysely } from 'kysely';
+
+import { isSettled } from './revisionStates.ts';
+import { type Schema } from '../store/schema.ts';
+import { type HomeLayout } from './homeLayout.ts';
+
+/** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */
+export const BUILDS_KEPT = 5;
+
+/**
+ * Removes old builds of a deployment: all but the newest {@link BUILDS_KEPT} built, the active one, and whatever is
+ * not settled. Their tarballs stay, so that redeploying one builds it again.
+ */
+export async function removeOldBuilds(
+  kysely: Kysely<Schema>,
+  home: HomeLayout,
+  deploymentId: string,
+): Promise<void> {
+  const { active_revision_id: active } = await kysely
+    .selectFrom('deployments')
+    .select('active_revision_id')
+    .where('id', '=', deploymentId)
+    .executeTakeFirstOrThrow();
+  const built = await kysely
+    .selectFrom('revisions')
+    .select(['id', 'status'])
+    .where('deployment_id', '=', deploymentId)
+    .where('agent_dir', 'is not', null)
+    .orderBy(({ fn }) => fn.coalesce('deployed_at', 'built_at'), 'desc')
+    .orderBy('number', 'desc')
+    .execute();
+  const old = built.slice(BUILDS_KEPT).filter(({ id, status }) => id !== active && isSettled(status));
+  for (const { id } of old) {
+    // The row first: a directory without a row is rubbish, a row without a directory would be a lie.
+    await kysely.updateTable('revisions').set({ agent_dir: null }).where('id', '=', id).execute();
+    await rm(home.build(deploymentId, id), { recursive: true, force: true });
+  }
+}
+
+/** Removes build directories that no revision knows, left behind by a process that was killed. */
+export async function removeOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
+  // The directories first: one that appears after the rows were read belongs to a build that has just begun.
+  const builds = join(home.root, 'builds');
+  const found: string[] = [];
+  for (const deployment of await entries(builds)) {
+    for (const revision of await entries(join(builds, deployment)))
+      found.push(join(builds, deployment, revision));
+  }
+  const known = await kysely
+    .selectFrom('revisions')
+    .select(['id', 'deployment_id', 'status', 'agent_dir'])
+    .execute();
+  const kept = new Set(
+    known
+      .filter(({ status, agent_dir }) => agent_dir !== null || !isSettled(status))
+      .map(({ id, deployment_id }) => home.build(deployment_id, id)),
+  );
+  for (const path of found) {
+    if (!kept.has(path)) await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function entries(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}

@@ -1,0 +1,186 @@
+import { rm } from 'node:fs/promises';
+
+import { Hono } from 'hono';
+import { type Kysely } from 'kysely';
+import { type Logger } from 'pino';
+
+import { createSealing } from '../store/sealing.ts';
+import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
+import { type Schema } from '../store/schema.ts';
+import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
+import { createDeployments } from './deployments.ts';
+import { createFleet } from './fleet.ts';
+import { homeLayout } from './homeLayout.ts';
+import { createOrchestrator } from './orchestrator.ts';
+import { createRevisionLogs } from './revisionLogs.ts';
+import { askAgain, createRevisions } from './revisions.ts';
+import { isSettled } from './revisionStates.ts';
+import { createRevisionWork } from './revisionWork.ts';
+import { controlPlaneRoutes, uploadRoutes } from './routes.ts';
+import { type BuildRevision, type StartAgent, type Switchboard } from './seams.ts';
+import { createStoredSecrets } from './storedSecrets.ts';
+import { createUploads } from './uploads.ts';
+import { createUploadTokens } from './uploadTokens.ts';
+
+/** What a control plane runs on. */
+export interface ControlPlaneOptions {
+  readonly home: string;
+  readonly kysely: Kysely<Schema>;
+  readonly masterKey: MasterKey;
+  readonly apiKey: string;
+  readonly log: Logger;
+  readonly buildRevision: BuildRevision;
+  readonly startAgent: StartAgent;
+  readonly gateway: Switchboard;
+  /** What every agent is told beside its secrets, per revision. */
+  readonly agentEnvironment: (agent: {
+    deploymentId: string;
+    revisionId: string;
+    name: string;
+  }) => Record<string, string>;
+  /** See `controlPlaneRoutes`. */
+  readonly publicUrl?: string;
+  /** How many builds run at once. Default: 2. */
+  readonly buildSlots?: number;
+  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  readonly readyTimeoutMs?: number;
+  /** How long an agent that was switched away from may finish what it is at, in milliseconds. Default: 30,000. */
+  readonly drainTimeoutMs?: number;
+  /** The largest upload, in bytes. Default: 200 MB. */
+  readonly uploadMaxBytes?: number;
+}
+
+/** The control plane of contract 000. */
+export interface ControlPlane {
+  /** Its endpoints and the signed uploads. */
+  readonly app: Hono;
+  /** Brings the active revisions' agents back and takes up what was left half done. */
+  start(): Promise<void>;
+  /** Stops work (to be taken up at the next start) and drains the agents. */
+  close(): Promise<void>;
+}
+
+const CLEAN_EVERY_MS = 3_600_000;
+
+/** Makes a {@link ControlPlane}; nothing moves before its `start`. */
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const { kysely, log } = options;
+  const home = homeLayout(options.home);
+  const secrets = createStoredSecrets(createSealing(deriveKey(options.masterKey, 'secrets')));
+  const logs = createRevisionLogs(kysely, log);
+  const uploads = createUploads({
+    kysely,
+    home,
+    tokens: createUploadTokens(deriveKey(options.masterKey, 'uploads')),
+    ...(options.uploadMaxBytes === undefined ? {} : { maxBytes: options.uploadMaxBytes }),
+  });
+  const fleet = createFleet({
+    startAgent: options.startAgent,
+    gateway: options.gateway,
+    log,
+    readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
+    drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
+  });
+  const work = createRevisionWork({
+    kysely,
+    home,
+    logs,
+    log,
+    fleet,
+    buildRevision: options.buildRevision,
+    environmentOf: async (revision) => {
+      const { name } = await kysely
+        .selectFrom('deployments')
+        .select('name')
+        .where('id', '=', revision.deployment_id)
+        .executeTakeFirstOrThrow();
+      const own = secrets.open(revision.sealed_secrets, revision.deployment_id);
+      return {
+        ...Object.fromEntries(own.map((secret) => [secret.name, secret.value])),
+        // Last, so that no secret of that name takes an agent away from its platform.
+        ...options.agentEnvironment({ deploymentId: revision.deployment_id, revisionId: revision.id, name }),
+      };
+    },
+  });
+  const orchestrator = createOrchestrator({
+    kysely,
+    log,
+    work,
+    fleet,
+    buildSlots: options.buildSlots ?? 2,
+    afterDeploy: (deploymentId) => removeOldBuilds(kysely, home, deploymentId),
+    removeDeployment: async (deploymentId) => {
+      await deployments.purge(deploymentId);
+      await rm(home.buildsOf(deploymentId), { recursive: true, force: true });
+      await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
+    },
+  });
+  const deployments = createDeployments({
+    kysely,
+    secrets,
+    changed: (deployment) => {
+      // Known from its first moment: requests to its agent are told that nothing is active, not that it is unknown.
+      if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
+      orchestrator.wake();
+    },
+  });
+  const revisions = createRevisions({ kysely, changed: () => orchestrator.wake() });
+
+  const app = new Hono();
+  app.route('/', uploadRoutes(uploads));
+  app.route(
+    '/',
+    controlPlaneRoutes({
+      apiKey: options.apiKey,
+      deployments,
+      revisions,
+      uploads,
+      logs,
+      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    }),
+  );
+
+  /** Every deployment becomes known to the gateway, and what served before serves again. */
+  const restoreAgents = async (): Promise<void> => {
+    for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
+      options.gateway.register(row.id, { starting: row.active_revision_id !== null });
+      if (row.active_revision_id === null || row.status === 'AWAITING_DELETE') continue;
+      const revision = await kysely
+        .selectFrom('revisions')
+        .selectAll()
+        .where('id', '=', row.active_revision_id)
+        .executeTakeFirstOrThrow();
+      const spec = await work.specOf(revision);
+      if (spec !== undefined) fleet.restore(spec);
+      else if (isSettled(revision.status)) {
+        await askAgain(kysely, revision.id, 'What was built is no longer on the disk: it is built again.');
+      }
+    }
+  };
+
+  const clean = async (): Promise<void> => {
+    try {
+      await uploads.clean();
+      await removeOrphanedBuilds(kysely, home);
+    } catch (error) {
+      log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
+    }
+  };
+  const cleaning = setInterval(() => void clean(), CLEAN_EVERY_MS);
+  cleaning.unref();
+
+  return {
+    app,
+    start: async () => {
+      await restoreAgents();
+      await clean();
+      await orchestrator.start();
+    },
+    close: async () => {
+      clearInterval(cleaning);
+      await orchestrator.close();
+      await fleet.close();
+      await logs.close();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { type Selectable } from 'kysely';
+
+import { type Deployment } from '../../contract/controlPlane/deployment.ts';
+import { type Revision } from '../../contract/controlPlane/revision.ts';
+import { type Secret } from '../../contract/controlPlane/secret.ts';
+import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
+
+/**
+ * A deployment as it is answered (contract 000, "Deployment"). `source_revision_config` is that of its latest revision
+ * (rule 3). Secrets are answered with their values, as the contract's `Secret` has it: what was read can be sent back
+ * in a PATCH. `source_config.custom_url` is the gateway's address of the deployment; for `external_image`, where it is
+ * settable, what was set goes first.
+ * @param origin Under which the platform is reached: `http://host:port`.
+ */
+export function deploymentView(
+  row: Selectable<DeploymentsTable>,
+  parts: { latestRevisionConfig: Record<string, unknown>; secrets: Secret[]; origin: string },
+): Deployment {
+  const set = row.source_config['custom_url'];
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    name: row.name,
+    source: row.source,
+    source_config: {
+      ...row.source_config,
+      custom_url: typeof set === 'string' ? set : `${parts.origin}/agents/${row.id}`,
+    },
+    source_revision_config: parts.latestRevisionConfig,
+    secrets: parts.secrets,
+    secret_references: row.secret_references as Deployment['secret_references'],
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    status: row.status,
+    latest_revision_id: row.latest_revision_id,
+    active_revision_id: row.active_revision_id,
+    image_version: row.image_version,
+  };
+}
+
+/** A revision as it is answered (contract 000, "Other resources"); `status_message` says why it has its status. */
+export function revisionView(row: Selectable<RevisionsTable>): Revision {
+  return {
+    id: row.id,
+    deployment_id: row.deployment_id,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    status: row.status,
+    status_message: row.status_reason,
+    source: row.source,
+    source_revision_config: row.source_revision_config,
+  };
+}

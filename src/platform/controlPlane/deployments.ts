@@ -1,0 +1,307 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+
+import {
+  createsRevision,
+  type Deployment,
+  type DeploymentCreate,
+  type DeploymentPatch,
+  type DeploymentsQuery,
+  validatePatch,
+} from '../../contract/controlPlane/deployment.ts';
+import { HttpProblem, invalid } from '../http/problem.ts';
+import { type DeploymentsTable, type Schema } from '../store/schema.ts';
+import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
+import { deploymentView } from './deploymentView.ts';
+import { type StoredSecrets } from './storedSecrets.ts';
+
+/** The owner of everything on a platform: it has one tenant. */
+const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
+
+/** Deployments: what their endpoints do. Every problem is an {@link HttpProblem}. `origin`: see `deploymentView`. */
+export interface Deployments {
+  /**
+   * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
+   * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
+   * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
+   * as soon as a newer revision is created; nothing ever waits for it.
+   * @throws HttpProblem 409 where a deployment or a tracing project of that name exists.
+   */
+  create(request: DeploymentCreate, origin: string): Promise<Deployment>;
+  /** @throws HttpProblem 404. */
+  get(id: string, origin: string): Promise<Deployment>;
+  /** Newest first. */
+  list(query: DeploymentsQuery, origin: string): Promise<{ resources: Deployment[]; offset: number }>;
+  /**
+   * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
+   * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
+   * latest revision is the newest one, not the active one), secrets from the deployment.
+   * @throws HttpProblem 404, 422, 400 while it is being deleted.
+   */
+  patch(id: string, patch: DeploymentPatch, origin: string): Promise<Deployment>;
+  /**
+   * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
+   * @throws HttpProblem 404.
+   */
+  delete(id: string, options: { deleteTracingProject: boolean }): Promise<void>;
+  /** Deletes the rows of a deployment that is marked for deletion. */
+  purge(id: string): Promise<void>;
+}
+
+/** Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new one. */
+export function createDeployments(options: {
+  kysely: Kysely<Schema>;
+  secrets: StoredSecrets;
+  changed: (created?: string) => void;
+}): Deployments {
+  const { kysely, secrets } = options;
+
+  const view = async (
+    db: Kysely<Schema>,
+    row: Selectable<DeploymentsTable>,
+    origin: string,
+  ): Promise<Deployment> =>
+    deploymentView(row, {
+      latestRevisionConfig: (await latestRevision(db, row)).source_revision_config,
+      secrets: secrets.open(row.sealed_secrets, row.id),
+      origin,
+    });
+
+  return {
+    create: async (request, origin) => {
+      const created = await kysely
+        .transaction()
+        .execute(async (trx) => view(trx, await insertDeployment(trx, request, secrets), origin))
+        .catch((error: unknown) => {
+          // Two requests at once: the unique index knows it even where the look before did not.
+          throw isUniqueViolation(error) ? nameTaken(request.name) : error;
+        });
+      options.changed(created.id);
+      return created;
+    },
+
+    get: async (id, origin) => view(kysely, await findDeployment(kysely, id), origin),
+
+    list: async (query, origin) => {
+      let select = kysely
+        .selectFrom('deployments')
+        .selectAll()
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .limit(query.limit)
+        .offset(query.offset);
+      if (query.name_contains) {
+        select = select.where(sql<boolean>`strpos(lower(name), lower(${query.name_contains})) > 0`);
+      }
+      if (query.status) select = select.where('status', '=', query.status);
+      const rows = await select.execute();
+      const resources = await Promise.all(rows.map((row) => view(kysely, row, origin)));
+      return { resources, offset: query.offset + resources.length };
+    },
+
+    patch: async (id, patch, origin) => {
+      const patched = await kysely.transaction().execute(async (trx) => {
+        const row = await findDeployment(trx, id, { forChange: true });
+        const issues = validatePatch(await view(trx, row, origin), patch);
+        if (issues.length > 0) throw invalid(issues);
+        await checkTarball(trx, id, patch.source_revision_config?.source_tarball_path);
+        return view(trx, await updateDeployment(trx, row, patch, secrets), origin);
+      });
+      options.changed();
+      return patched;
+    },
+
+    delete: async (id, { deleteTracingProject }) => {
+      await findDeployment(kysely, id);
+      await kysely
+        .updateTable('deployments')
+        .set({
+          status: 'AWAITING_DELETE',
+          delete_tracing_project: deleteTracingProject,
+          updated_at: new Date(),
+        })
+        .where('id', '=', id)
+        .execute();
+      options.changed();
+    },
+
+    purge: async (id) => {
+      await kysely.transaction().execute(async (trx) => {
+        const row = await trx.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+        if (row?.delete_tracing_project === true) {
+          await trx.deleteFrom('tracing_projects').where('deployment_id', '=', id).execute();
+        }
+        await trx
+          .deleteFrom('deployments')
+          .where('id', '=', id)
+          .where('status', '=', 'AWAITING_DELETE')
+          .execute();
+      });
+    },
+  };
+}
+
+/**
+ * The row of a deployment; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 where there is none; with `forChange`, 400 while it is being deleted.
+ */
+export async function findDeployment(
+  db: Kysely<Schema>,
+  id: string,
+  options: { forChange?: boolean } = {},
+): Promise<Selectable<DeploymentsTable>> {
+  let select = db.selectFrom('deployments').selectAll().where('id', '=', id);
+  if (options.forChange === true) select = select.forUpdate();
+  const row = await select.executeTakeFirst();
+  if (row === undefined) throw new HttpProblem(404, `Deployment ID ${id} not found.`);
+  if (options.forChange === true && row.status === 'AWAITING_DELETE') {
+    throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
+  }
+  return row;
+}
+
+async function latestRevision(
+  db: Kysely<Schema>,
+  row: Selectable<DeploymentsTable>,
+): Promise<{ source_revision_config: Record<string, unknown> }> {
+  return db
+    .selectFrom('revisions')
+    .select('source_revision_config')
+    .where('id', '=', row.latest_revision_id)
+    .executeTakeFirstOrThrow();
+}
+
+async function insertDeployment(
+  trx: Transaction<Schema>,
+  request: DeploymentCreate,
+  secrets: StoredSecrets,
+): Promise<Selectable<DeploymentsTable>> {
+  const taken = await trx
+    .selectFrom('tracing_projects')
+    .select('name')
+    .where('name', '=', request.name)
+    .union(trx.selectFrom('deployments').select('name').where('name', '=', request.name))
+    .executeTakeFirst();
+  if (taken !== undefined) throw nameTaken(request.name);
+  const id = randomUUID();
+  const at = new Date();
+  const row = await trx
+    .insertInto('deployments')
+    .values({
+      id,
+      name: request.name,
+      source: request.source,
+      tenant_id: TENANT_ID,
+      status: 'READY',
+      source_config: JSON.stringify(mergeSourceConfig({}, request.source_config)),
+      secret_references: request.secret_references == null ? null : JSON.stringify(request.secret_references),
+      sealed_secrets: secrets.seal(request.secrets, id),
+      image_version: request.image_version ?? null,
+      created_at: at,
+      updated_at: at,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await trx
+    .insertInto('tracing_projects')
+    .values({ id: randomUUID(), name: request.name, deployment_id: id, created_at: at })
+    .execute();
+  return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
+}
+
+async function updateDeployment(
+  trx: Transaction<Schema>,
+  row: Selectable<DeploymentsTable>,
+  patch: DeploymentPatch,
+  secrets: StoredSecrets,
+): Promise<Selectable<DeploymentsTable>> {
+  const updated = await trx
+    .updateTable('deployments')
+    .set({
+      source_config: JSON.stringify(mergeSourceConfig(row.source_config, patch.source_config)),
+      ...(patch.secrets == null ? {} : { sealed_secrets: secrets.seal(patch.secrets, row.id) }),
+      ...(patch.secret_references == null
+        ? {}
+        : { secret_references: JSON.stringify(patch.secret_references) }),
+      ...(patch.image_version == null ? {} : { image_version: patch.image_version }),
+      updated_at: new Date(),
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  if (!createsRevision(patch)) return updated;
+  const before = (await latestRevision(trx, row)).source_revision_config;
+  return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
+}
+
+/** Inserts a revision with the deployment's present configuration and makes it the latest. */
+async function insertRevision(
+  trx: Transaction<Schema>,
+  row: Selectable<DeploymentsTable>,
+  revisionConfig: Record<string, unknown>,
+  requestedBy: 'create' | 'patch',
+): Promise<Selectable<DeploymentsTable>> {
+  const id = randomUUID();
+  const at = new Date();
+  await trx
+    .insertInto('revisions')
+    .values({
+      id,
+      deployment_id: row.id,
+      status: 'CREATING',
+      source: row.source,
+      source_config: JSON.stringify(row.source_config),
+      source_revision_config: JSON.stringify(revisionConfig),
+      sealed_secrets: row.sealed_secrets,
+      requested_by: requestedBy,
+      created_at: at,
+      updated_at: at,
+    })
+    .execute();
+  await trx
+    .insertInto('revision_transitions')
+    .values({ revision_id: id, from_status: null, to_status: 'CREATING', reason: null, at })
+    .execute();
+  return trx
+    .updateTable('deployments')
+    .set({ latest_revision_id: id })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Contract 000: "it must be a path obtained from the upload-url endpoint, arbitrary paths are rejected". */
+async function checkTarball(
+  trx: Transaction<Schema>,
+  deploymentId: string,
+  objectPath: string | null | undefined,
+): Promise<void> {
+  if (objectPath == null) return;
+  const upload = await trx
+    .selectFrom('uploads')
+    .select('uploaded_at')
+    .where('object_path', '=', objectPath)
+    .where('deployment_id', '=', deploymentId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (upload !== undefined && upload.uploaded_at !== null) return;
+  const loc = ['body', 'source_revision_config', 'source_tarball_path'];
+  throw invalid([
+    upload === undefined
+      ? {
+          loc,
+          msg: 'Input should be an object path from the upload-url endpoint of this deployment',
+          type: 'path_unknown',
+        }
+      : { loc, msg: 'Nothing has been uploaded to this object path yet', type: 'upload_missing' },
+  ]);
+}
+
+function nameTaken(name: string): HttpProblem {
+  return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
+}
+
+function isUniqueViolation(error: unknown): boolean {
+  return error instanceof Error && (error as Error & { code?: unknown }).code === '23505';
+}

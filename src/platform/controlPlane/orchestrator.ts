@@ -1,0 +1,272 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { type Kysely } from 'kysely';
+import { type Logger } from 'pino';
+
+import { type Schema } from '../store/schema.ts';
+import { type Fleet } from './fleet.ts';
+import { type Action, planWork, type PlannedRevision, type RunningJob } from './plan.ts';
+import { recordChange } from './revisionLedger.ts';
+import { REVISION_STATUSES, isSettled } from './revisionStates.ts';
+import { type CallOff, type RevisionWork } from './revisionWork.ts';
+import { supportOf } from './sources.ts';
+
+/** How often a restart may find one revision half done before it is given up. */
+export const RESTARTS_MAX = 3;
+
+/** What an orchestrator runs on. */
+export interface OrchestratorOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly log: Logger;
+  readonly work: RevisionWork;
+  readonly fleet: Fleet;
+  /** How many builds run at once over all deployments. */
+  readonly buildSlots: number;
+  /** Called after a revision was deployed, to make room on the disk; failures are logged. */
+  readonly afterDeploy: (deploymentId: string) => Promise<void>;
+  /** Removes what is left of a deployment that was deleted, once nothing of it runs. */
+  readonly removeDeployment: (deploymentId: string) => Promise<void>;
+}
+
+/** Moves revisions on: looks at what is stored, plans, acts; again whenever something has changed. */
+export interface Orchestrator {
+  /** Takes up what an earlier process left half done, and begins. */
+  start(): Promise<void>;
+  /** Something was stored that may need work. */
+  wake(): void;
+  /** Stops what runs; it is taken up again at the next start. */
+  close(): Promise<void>;
+}
+
+interface Job extends RunningJob {
+  building: boolean;
+  interrupted: boolean;
+  readonly controller: AbortController;
+  done: Promise<void>;
+}
+
+const UNSETTLED = REVISION_STATUSES.filter((status) => !isSettled(status));
+const RETRY_AFTER_MS = 1_000;
+
+/** Makes an {@link Orchestrator}; nothing happens before its `start`. */
+export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
+  const { kysely, log, work, fleet } = options;
+  const jobs = new Map<string, Job>();
+  const removals = new Map<string, Promise<void>>();
+  const stopping = new AbortController();
+  let passing: Promise<void> | undefined;
+  let again = false;
+
+  const wake = (): void => {
+    again = true;
+    if (stopping.signal.aborted) return;
+    passing ??= passes().finally(() => {
+      passing = undefined;
+      if (again && !stopping.signal.aborted) wake();
+    });
+  };
+
+  const passes = async (): Promise<void> => {
+    while (again && !stopping.signal.aborted) {
+      again = false;
+      try {
+        await pass();
+      } catch (error) {
+        log.error({ err: error }, 'the work on revisions could not be planned; it is tried again');
+        again = true;
+        await sleep(RETRY_AFTER_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  const pass = async (): Promise<void> => {
+    for (const deploymentId of await deletedDeployments(kysely)) remove(deploymentId);
+    const revisions = await unsettledRevisions(kysely);
+    for (const action of planWork(revisions, jobs, options.buildSlots)) {
+      if (stopping.signal.aborted) return;
+      await act(action, revisions);
+    }
+  };
+
+  const act = async (action: Action, revisions: readonly PlannedRevision[]): Promise<void> => {
+    switch (action.kind) {
+      case 'queue':
+        await recordChange(kysely, { revisionId: action.revisionId, event: 'created' });
+        again = true;
+        return;
+      case 'admit': {
+        const revision = revisions.find((each) => each.id === action.revisionId);
+        const reason = revision?.hasSource === true ? undefined : 'It has no source yet.';
+        await recordChange(kysely, {
+          revisionId: action.revisionId,
+          event: 'admitted',
+          ...(reason === undefined ? {} : { reason }),
+        });
+        again = true;
+        return;
+      }
+      case 'skip':
+        await skip(action.revisionId, action.by);
+        return;
+      case 'interrupt':
+        callOff(action.deploymentId, `Revision ID ${action.by} was redeployed.`);
+        return;
+      case 'run': {
+        const revision = revisions.find((each) => each.id === action.revisionId);
+        if (revision !== undefined) run(revision, action.building);
+        return;
+      }
+    }
+  };
+
+  const skip = async (revisionId: string, by: string): Promise<void> => {
+    const active = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('active_revision_id', '=', revisionId)
+      .executeTakeFirst();
+    const reason = `Revision ID ${by} took its place.`;
+    await recordChange(kysely, {
+      revisionId,
+      event: active === undefined ? 'superseded' : 'keptServing',
+      reason,
+    });
+  };
+
+  const callOff = (deploymentId: string, reason: string): void => {
+    const job = jobs.get(deploymentId);
+    if (job === undefined || job.interrupted) return;
+    job.interrupted = true;
+    job.controller.abort({ kind: 'interrupted', reason } satisfies CallOff);
+  };
+
+  const run = (revision: PlannedRevision, building: boolean): void => {
+    const controller = new AbortController();
+    const job: Job = {
+      revisionId: revision.id,
+      requested: revision.requested,
+      building,
+      interrupted: false,
+      controller,
+      done: Promise.resolve(),
+    };
+    const buildAndDeploy = async (): Promise<void> => {
+      if (building && !(await work.build(revision.id, controller.signal))) return;
+      // Built is not yet out of turn: a newer one that waits lets this one be deployed first.
+      job.building = false;
+      wake();
+      await work.deploy(revision.id, controller.signal);
+      await tidy(revision.deploymentId);
+    };
+    job.done = buildAndDeploy().finally(() => {
+      jobs.delete(revision.deploymentId);
+      wake();
+    });
+    jobs.set(revision.deploymentId, job);
+  };
+
+  const tidy = async (deploymentId: string): Promise<void> => {
+    try {
+      await options.afterDeploy(deploymentId);
+    } catch (error) {
+      log.warn({ err: error, deployment: deploymentId }, 'old builds could not be removed');
+    }
+  };
+
+  const remove = (deploymentId: string): void => {
+    if (removals.has(deploymentId)) return;
+    callOff(deploymentId, 'The deployment was deleted.');
+    const removal = (async () => {
+      await jobs.get(deploymentId)?.done;
+      await fleet.remove(deploymentId);
+      await options.removeDeployment(deploymentId);
+      log.info({ deployment: deploymentId }, 'a deployment was removed');
+    })()
+      .catch((error: unknown) =>
+        log.error({ err: error, deployment: deploymentId }, 'a deployment was not removed'),
+      )
+      .finally(() => removals.delete(deploymentId));
+    removals.set(deploymentId, removal);
+  };
+
+  return {
+    start: async () => {
+      await takeUp(kysely, log);
+      wake();
+    },
+    wake,
+    close: async () => {
+      stopping.abort();
+      await passing;
+      for (const job of jobs.values()) {
+        job.controller.abort({ kind: 'stopping', reason: 'The platform was stopped.' } satisfies CallOff);
+      }
+      await Promise.all([...jobs.values()].map((job) => job.done));
+      await Promise.all(removals.values());
+    },
+  };
+}
+
+/** What a process that was killed left half done goes back to its last durable step, a few times. */
+async function takeUp(kysely: Kysely<Schema>, log: Logger): Promise<void> {
+  const halfDone = await kysely
+    .selectFrom('revisions')
+    .select(['id', 'restarts'])
+    .where('status', 'in', ['BUILDING', 'DEPLOYING'])
+    .execute();
+  for (const { id: revisionId, restarts } of halfDone) {
+    const status = await recordChange(
+      kysely,
+      restarts < RESTARTS_MAX
+        ? {
+            revisionId,
+            event: 'takenUpAgain',
+            reason: 'The platform was restarted.',
+            set: { restarts: restarts + 1 },
+          }
+        : {
+            revisionId,
+            event: 'interrupted',
+            reason: `The platform was stopped ${RESTARTS_MAX + 1} times in the middle of this revision.`,
+          },
+    );
+    log.info({ revision: revisionId, status }, 'a revision was half done');
+  }
+}
+
+async function deletedDeployments(kysely: Kysely<Schema>): Promise<string[]> {
+  const rows = await kysely
+    .selectFrom('deployments')
+    .select('id')
+    .where('status', '=', 'AWAITING_DELETE')
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** The revisions that are not settled, of deployments that are not being deleted. */
+async function unsettledRevisions(kysely: Kysely<Schema>): Promise<PlannedRevision[]> {
+  const rows = await kysely
+    .selectFrom('revisions')
+    .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
+    .select([
+      'revisions.id',
+      'revisions.deployment_id',
+      'revisions.status',
+      'revisions.requested',
+      'revisions.requested_by',
+      'revisions.source',
+      'revisions.source_config',
+      'revisions.source_revision_config',
+    ])
+    .where('revisions.status', 'in', UNSETTLED)
+    .where('deployments.status', '!=', 'AWAITING_DELETE')
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    deploymentId: row.deployment_id,
+    status: row.status,
+    requested: Number(row.requested),
+    requestedBy: row.requested_by,
+    hasSource: supportOf(row.source).hasSource(row),
+  }));
+}

@@ -1,0 +1,105 @@
+import { isWaiting, type RevisionStatus } from './revisionStates.ts';
+
+/** What the plan has to know of a revision that is not settled. */
+export interface PlannedRevision {
+  readonly id: string;
+  readonly deploymentId: string;
+  readonly status: RevisionStatus;
+  /** The order in which revisions were asked for; a redeploy asks again. */
+  readonly requested: number;
+  readonly requestedBy: 'create' | 'patch' | 'redeploy';
+  /** Whether there is anything to build or deploy it from yet. */
+  readonly hasSource: boolean;
+}
+
+/** What runs for a deployment right now. */
+export interface RunningJob {
+  readonly revisionId: string;
+  readonly requested: number;
+  readonly building: boolean;
+  readonly interrupted: boolean;
+}
+
+/** One thing to do. */
+export type Action =
+  /** CREATING to QUEUED. */
+  | { readonly kind: 'queue'; readonly revisionId: string }
+  /** QUEUED to AWAITING_BUILD: it is this one's turn. */
+  | { readonly kind: 'admit'; readonly revisionId: string }
+  /** Build and deploy it, or deploy it where it is built already. */
+  | { readonly kind: 'run'; readonly revisionId: string; readonly building: boolean }
+  /** A newer one takes its place. */
+  | { readonly kind: 'skip'; readonly revisionId: string; readonly by: string }
+  /** Stop what runs, because a redeploy waits. */
+  | { readonly kind: 'interrupt'; readonly deploymentId: string; readonly by: string };
+
+/**
+ * What is to be done now. The rules:
+ * - One revision of a deployment at a time; of those that wait only the one asked for last, the others are skipped.
+ * - A redeploy does not wait for what runs: it interrupts it. Whoever goes back to an earlier revision wants out of
+ *   the present one, and a build that takes ten minutes would keep the deployment bad for as long.
+ * - A revision without a source waits in AWAITING_BUILD, and nothing waits for it.
+ * - `buildSlots` builds at once over all deployments, in the order of the requests. Deploying takes no slot.
+ */
+export function planWork(
+  revisions: readonly PlannedRevision[],
+  jobs: ReadonlyMap<string, RunningJob>,
+  buildSlots: number,
+): Action[] {
+  let freeSlots = buildSlots - [...jobs.values()].filter((job) => job.building).length;
+  const oldestFirst = [...newestPerDeployment(revisions, jobs)].sort((a, b) => a.requested - b.requested);
+  const actions: Action[] = skipOthers(revisions, jobs, oldestFirst);
+  for (const revision of oldestFirst) {
+    const job = jobs.get(revision.deploymentId);
+    if (revision.status === 'CREATING') {
+      actions.push({ kind: 'queue', revisionId: revision.id });
+    } else if (job !== undefined) {
+      const overtakes = revision.requestedBy === 'redeploy' && revision.requested > job.requested;
+      if (overtakes && !job.interrupted) {
+        actions.push({ kind: 'interrupt', deploymentId: revision.deploymentId, by: revision.id });
+      }
+    } else if (revision.status === 'QUEUED') {
+      actions.push({ kind: 'admit', revisionId: revision.id });
+    } else if (revision.status === 'AWAITING_DEPLOY') {
+      actions.push({ kind: 'run', revisionId: revision.id, building: false });
+    } else if (revision.hasSource && freeSlots > 0) {
+      freeSlots -= 1;
+      actions.push({ kind: 'run', revisionId: revision.id, building: true });
+    }
+  }
+  return actions;
+}
+
+function waitingOf(
+  revisions: readonly PlannedRevision[],
+  jobs: ReadonlyMap<string, RunningJob>,
+): PlannedRevision[] {
+  return revisions.filter(
+    (revision) => isWaiting(revision.status) && jobs.get(revision.deploymentId)?.revisionId !== revision.id,
+  );
+}
+
+function newestPerDeployment(
+  revisions: readonly PlannedRevision[],
+  jobs: ReadonlyMap<string, RunningJob>,
+): Iterable<PlannedRevision> {
+  const newest = new Map<string, PlannedRevision>();
+  for (const revision of waitingOf(revisions, jobs)) {
+    const known = newest.get(revision.deploymentId);
+    if (known === undefined || known.requested < revision.requested)
+      newest.set(revision.deploymentId, revision);
+  }
+  return newest.values();
+}
+
+function skipOthers(
+  revisions: readonly PlannedRevision[],
+  jobs: ReadonlyMap<string, RunningJob>,
+  chosen: readonly PlannedRevision[],
+): Action[] {
+  return waitingOf(revisions, jobs).flatMap((revision): Action[] => {
+    const by = chosen.find((other) => other.deploymentId === revision.deploymentId);
+    if (by === undefined || by.id === revision.id) return [];
+    return [{ kind: 'skip', revisionId: revision.id, by: by.id }];
+  });
+}

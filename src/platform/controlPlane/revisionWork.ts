@@ -1,0 +1,263 @@
+import { access, mkdir, rm } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+
+import { type Kysely, type Selectable } from 'kysely';
+import { type Logger } from 'pino';
+
+import { isDiskFull } from '../http/problem.ts';
+import { type RevisionsTable, type Schema } from '../store/schema.ts';
+import { type AgentSpec, type Fleet } from './fleet.ts';
+import { type HomeLayout } from './homeLayout.ts';
+import { recordChange, type RevisionChange } from './revisionLedger.ts';
+import { type RevisionLogs } from './revisionLogs.ts';
+import { type BuildResult, type BuildRevision } from './seams.ts';
+import { supportOf } from './sources.ts';
+
+/** Why work on a revision was called off; the reason of its abort signal. */
+export interface CallOff {
+  /** `interrupted`: another revision goes first. `stopping`: the platform stops and will take it up again. */
+  readonly kind: 'interrupted' | 'stopping';
+  readonly reason: string;
+}
+
+/** What work on a revision runs on. */
+export interface RevisionWorkOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly home: HomeLayout;
+  readonly logs: RevisionLogs;
+  readonly log: Logger;
+  readonly fleet: Fleet;
+  readonly buildRevision: BuildRevision;
+  /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
+  readonly environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
+}
+
+/** Builds and deploys single revisions. */
+export interface RevisionWork {
+  /** Builds a revision that awaits its build. Never throws: every end is a status; true when it awaits deployment. */
+  build(revisionId: string, signal: AbortSignal): Promise<boolean>;
+  /** Deploys a revision that awaits that. Never throws: every end is a status. */
+  deploy(revisionId: string, signal: AbortSignal): Promise<void>;
+  /** Everything it takes to start the agent of a revision that is built; undefined when what was built is gone. */
+  specOf(revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined>;
+}
+
+/** Makes a {@link RevisionWork}. */
+export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
+  const { kysely, home, logs, fleet } = options;
+
+  const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
+    kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
+
+  const record = async (change: RevisionChange): Promise<boolean> => {
+    await logs.flush();
+    const status = await recordChange(kysely, change);
+    options.log.info({ revision: change.revisionId, status, reason: change.reason }, 'a revision went on');
+    return status !== undefined;
+  };
+
+  /** The end of work that was called off: by the revision's place in the deployment, and by why. */
+  const callOff = async (revisionId: string, { kind, reason }: CallOff): Promise<void> => {
+    if (kind === 'stopping') {
+      await record({ revisionId, event: 'takenUpAgain', reason });
+      return;
+    }
+    const active = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('active_revision_id', '=', revisionId)
+      .executeTakeFirst();
+    await record({ revisionId, event: active === undefined ? 'interrupted' : 'keptServing', reason });
+  };
+
+  const runBuild = async (
+    revision: Selectable<RevisionsTable>,
+    signal: AbortSignal,
+  ): Promise<BuildResult> => {
+    const { unsupported } = supportOf(revision.source);
+    if (unsupported?.stage === 'build') return { ok: false, reason: unsupported.reason };
+    const config = revision.source_revision_config;
+    const tarball = home.object(String(config['source_tarball_path']));
+    if (!(await exists(tarball))) return { ok: false, reason: 'The uploaded source is no longer there.' };
+    const workspace = home.build(revision.deployment_id, revision.id);
+    try {
+      await rm(workspace, { recursive: true, force: true });
+      await mkdir(workspace, { recursive: true });
+      return await options.buildRevision({
+        tarball,
+        workspace,
+        graphConfigPath: textOr(config['graph_config_path'], 'graph.json'),
+        installCommand: textOrNull(revision.source_config['install_command']),
+        buildCommand: textOrNull(revision.source_config['build_command']),
+        cacheDir: home.cache,
+        log: logs.sink(revision.id, 'build'),
+        signal,
+      });
+    } catch (error) {
+      if (signal.aborted) return { ok: false, reason: 'The build was called off.' };
+      if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
+      options.log.error({ err: error, revision: revision.id }, 'the builder failed');
+      return { ok: false, reason: 'The builder itself failed; the log of the platform says how.' };
+    }
+  };
+
+  const build = async (revisionId: string, signal: AbortSignal): Promise<boolean> => {
+    if (!(await record({ revisionId, event: 'buildStarted' }))) return false;
+    const revision = await load(revisionId);
+    if (supportOf(revision.source).unsupported?.stage === 'deploy') {
+      return record({ revisionId, event: 'built', reason: 'An image needs no build.' });
+    }
+    const result = await runBuild(revision, signal);
+    if (signal.aborted) {
+      await callOff(revisionId, signal.reason as CallOff);
+      return false;
+    }
+    if (result.ok) {
+      return record({
+        revisionId,
+        event: 'built',
+        set: {
+          built_at: new Date(),
+          agent_dir: relative(home.root, result.agentDir),
+          agent_graph_config: result.graphConfigPath,
+        },
+      });
+    }
+    await rm(home.build(revision.deployment_id, revisionId), { recursive: true, force: true });
+    await record({ revisionId, event: 'buildFailed', reason: result.reason });
+    return false;
+  };
+
+  const specOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
+    if (revision.agent_dir === null) return undefined;
+    const agentDir = join(home.root, revision.agent_dir);
+    if (!(await exists(agentDir))) return undefined;
+    return {
+      deploymentId: revision.deployment_id,
+      revisionId: revision.id,
+      agentDir,
+      graphConfigPath: revision.agent_graph_config ?? 'graph.json',
+      env: await options.environmentOf(revision),
+      log: logs.sink(revision.id, 'deploy'),
+    };
+  };
+
+  const deploy = async (revisionId: string, signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) {
+      await callOff(revisionId, signal.reason as CallOff);
+      return;
+    }
+    const revision = await load(revisionId);
+    const { unsupported } = supportOf(revision.source);
+    if (unsupported !== null) {
+      await record({ revisionId, event: 'deployStarted' });
+      await record({ revisionId, event: 'deployFailed', reason: unsupported.reason });
+      return;
+    }
+    const spec = await specOf(revision);
+    if (spec === undefined) {
+      const reason = 'What was built is no longer on the disk: it is built again.';
+      await record({ revisionId, event: 'buildMissing', reason, set: { agent_dir: null } });
+      return;
+    }
+    if (!(await record({ revisionId, event: 'deployStarted' }))) return;
+    let agent;
+    try {
+      agent = await fleet.start(spec, signal);
+    } catch (error) {
+      if (isCalledOff(signal)) await callOff(revisionId, signal.reason as CallOff);
+      else await record({ revisionId, event: 'deployFailed', reason: messageOf(error) });
+      return;
+    }
+    if (isCalledOff(signal)) {
+      agent.kill();
+      await callOff(revisionId, signal.reason as CallOff);
+      return;
+    }
+    // From here on there is no calling off: the switch is made, and made durable, or taken back.
+    const handover = fleet.handOver(spec, agent);
+    try {
+      await logs.flush();
+      await commit(kysely, revision);
+    } catch (error) {
+      handover.undo();
+      throw error;
+    }
+    options.log.info({ revision: revisionId, deployment: revision.deployment_id }, 'a revision is deployed');
+    handover.finish();
+  };
+
+  return {
+    build: async (revisionId, signal) => (await guarded(build, options, record)(revisionId, signal)) ?? false,
+    deploy: guarded(deploy, options, record),
+    specOf,
+  };
+}
+
+/** The revision that the gateway has switched to becomes the active one, and is `DEPLOYED`, at once. */
+async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<void> {
+  const at = new Date();
+  await kysely.transaction().execute(async (trx) => {
+    await trx
+      .updateTable('deployments')
+      .set({ active_revision_id: revision.id, updated_at: at })
+      .where('id', '=', revision.deployment_id)
+      .execute();
+    await recordChange(trx, {
+      revisionId: revision.id,
+      event: 'deployed',
+      set: { deployed_at: at, restarts: 0 },
+    });
+  });
+}
+
+/** Where the platform itself fails (its database, say), the revision ends as failed if that can still be written. */
+function guarded<T>(
+  work: (revisionId: string, signal: AbortSignal) => Promise<T>,
+  options: RevisionWorkOptions,
+  record: (change: RevisionChange) => Promise<boolean>,
+): (revisionId: string, signal: AbortSignal) => Promise<T | undefined> {
+  return async (revisionId, signal) => {
+    try {
+      return await work(revisionId, signal);
+    } catch (error) {
+      options.log.error({ err: error, revision: revisionId }, 'work on a revision failed');
+    }
+    const reason = 'The platform itself failed; its log says how.';
+    try {
+      const ended = await record({ revisionId, event: 'buildFailed', reason });
+      if (!ended) await record({ revisionId, event: 'deployFailed', reason });
+    } catch (error) {
+      // It stays as it is until the platform starts again and takes it up.
+      options.log.error({ err: error, revision: revisionId }, 'the failure could not be recorded');
+    }
+    return undefined;
+  };
+}
+
+/** Asked anew each time: what the type system remembers of a signal may be over. */
+function isCalledOff(signal: AbortSignal): boolean {
+  return signal.aborted;
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return textOrNull(value) ?? otherwise;
+}

@@ -1,0 +1,99 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+
+import { type Revision, type RevisionsQuery } from '../../contract/controlPlane/revision.ts';
+import { HttpProblem } from '../http/problem.ts';
+import { type RevisionsTable, type Schema } from '../store/schema.ts';
+import { findDeployment } from './deployments.ts';
+import { revisionView } from './deploymentView.ts';
+import { recordChange } from './revisionLedger.ts';
+import { isSettled, type RevisionStatus } from './revisionStates.ts';
+
+/** Revisions: what their endpoints do. Every problem is an {@link HttpProblem}. */
+export interface Revisions {
+  /** @throws HttpProblem 404. */
+  get(deploymentId: string, revisionId: string): Promise<Revision>;
+  /** Newest first. @throws HttpProblem 404. */
+  list(deploymentId: string, query: RevisionsQuery): Promise<{ resources: Revision[]; offset: number }>;
+  /**
+   * Asks for an earlier revision again. Decisions, where the contract shows nothing:
+   * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
+   *   `DEPLOYING` to `DEPLOYED` once more, with the source, the secrets and the commands that it was created with.
+   *   What was built is used again; if it is gone, it is built anew from its tarball.
+   * - The deployment's `latest_revision_id` stays what it was, the newest revision: whoever redeploys follows the
+   *   revision that was asked for. `active_revision_id` moves when it serves.
+   * - It does not wait for what runs (see `planWork`). A revision that is on its way already is left alone.
+   * @throws HttpProblem 404; 400 for a revision that was never built, or while the deployment is being deleted.
+   */
+  redeploy(deploymentId: string, revisionId: string): Promise<void>;
+}
+
+/** Makes {@link Revisions}; `changed` is called after each change that may need work. */
+export function createRevisions(options: { kysely: Kysely<Schema>; changed: () => void }): Revisions {
+  const { kysely } = options;
+  return {
+    get: async (deploymentId, revisionId) => {
+      await findDeployment(kysely, deploymentId);
+      return revisionView(await findRevision(kysely, deploymentId, revisionId));
+    },
+
+    list: async (deploymentId, query) => {
+      await findDeployment(kysely, deploymentId);
+      let select = kysely
+        .selectFrom('revisions')
+        .selectAll()
+        .where('deployment_id', '=', deploymentId)
+        .orderBy('number', 'desc')
+        .limit(query.limit)
+        .offset(query.offset);
+      const asked = query.status ?? [];
+      if (asked.length > 0) {
+        // A word that is no status matches nothing.
+        select = select.where('status', 'in', sql<RevisionStatus>`(${sql.join(asked)})`);
+      }
+      const rows = await select.execute();
+      return { resources: rows.map(revisionView), offset: query.offset + rows.length };
+    },
+
+    redeploy: async (deploymentId, revisionId) => {
+      await kysely.transaction().execute(async (trx) => {
+        await findDeployment(trx, deploymentId, { forChange: true });
+        const revision = await findRevision(trx, deploymentId, revisionId);
+        if (revision.built_at === null) {
+          throw new HttpProblem(
+            400,
+            `Revision ID ${revisionId} was never built, so it cannot be deployed again.`,
+          );
+        }
+        if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
+      });
+      options.changed();
+    },
+  };
+}
+
+/** Puts a settled revision at the end of the queue, to be deployed again. */
+export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
+  const { rows } = await sql<{ next: string }>`select nextval('revision_requests') as next`.execute(db);
+  const [row] = rows;
+  await recordChange(db, {
+    revisionId,
+    event: 'redeployRequested',
+    reason,
+    set: { requested_by: 'redeploy', restarts: 0, ...(row === undefined ? {} : { requested: row.next }) },
+  });
+}
+
+async function findRevision(
+  db: Kysely<Schema>,
+  deploymentId: string,
+  revisionId: string,
+): Promise<Selectable<RevisionsTable>> {
+  const row = await db
+    .selectFrom('revisions')
+    .selectAll()
+    .where('id', '=', revisionId)
+    .where('deployment_id', '=', deploymentId)
+    .executeTakeFirst();
+  if (row === undefined) throw new HttpProblem(404, `Revision ID ${revisionId} not found.`);
+  return row;
+}

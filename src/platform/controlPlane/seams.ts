@@ -1,0 +1,35 @@
+import { type Gateway } from '../gateway/gateway.ts';
+import { type RunningAgent } from '../runtime/agentProcess.ts';
+
+/** How a build ended: where the built agent lies (absolute, inside the workspace), or why there is none. */
+export type BuildResult =
+  | { readonly ok: true; readonly agentDir: string; readonly graphConfigPath: string }
+  | { readonly ok: false; readonly reason: string };
+
+/** Builds a revision's source. Never throws for what the source did. */
+export type BuildRevision = (options: {
+  /** The uploaded tarball's path. */
+  tarball: string;
+  /** An empty directory of this build's own. */
+  workspace: string;
+  graphConfigPath: string;
+  installCommand: string | null;
+  buildCommand: string | null;
+  /** Shared by all builds. */
+  cacheDir: string;
+  log: (line: string) => void;
+  signal: AbortSignal;
+}) => Promise<BuildResult>;
+
+/** Starts a built agent and resolves once it answers; throws an error that says why it did not. */
+export type StartAgent = (options: {
+  agentDir: string;
+  graphConfigPath: string;
+  env: Record<string, string>;
+  log: (line: string) => void;
+  signal: AbortSignal;
+  readyTimeoutMs: number;
+}) => Promise<RunningAgent>;
+
+/** The part of the gateway that the control plane moves. */
+export type Switchboard = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;

@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** How long an upload URL is good for, in milliseconds: an hour. */
+export const UPLOAD_URL_MS = 3_600_000;
+
+/** What a token says, or why it says nothing. */
+export type TokenReading =
+  | { readonly ok: true; readonly objectPath: string }
+  | { readonly ok: false; readonly why: 'invalid' | 'expired' };
+
+/** Signed tokens, each for one object path and a limited time. */
+export interface UploadTokens {
+  sign(objectPath: string, now?: number): string;
+  read(token: string, now?: number): TokenReading;
+}
+
+/** Tokens signed by HMAC-SHA256 with a 32-byte key: `<payload>.<signature>`, both in base64url. */
+export function createUploadTokens(key: Buffer): UploadTokens {
+  const signatureOf = (payload: string): Buffer => createHmac('sha256', key).update(payload).digest();
+  return {
+    sign: (objectPath, now = Date.now()) => {
+      const payload = Buffer.from(JSON.stringify([objectPath, now + UPLOAD_URL_MS])).toString('base64url');
+      return `${payload}.${signatureOf(payload).toString('base64url')}`;
+    },
+    read: (token, now = Date.now()) => {
+      const [payload = '', signature = ''] = token.split('.');
+      const given = Buffer.from(signature, 'base64url');
+      const expected = signatureOf(payload);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected))
+        return { ok: false, why: 'invalid' };
+      // Signed by us, so it has the shape that we gave it.
+      const [objectPath, expires] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
+        string,
+        number,
+      ];
+      return now < expires ? { ok: true, objectPath } : { ok: false, why: 'expired' };
+    },
+  };
+}

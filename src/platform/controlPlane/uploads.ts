@@ -1,0 +1,208 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { type Kysely, sql, type Transaction } from 'kysely';
+
+import { ARTIFACT_MAX_BYTES } from '../../contract/limits.ts';
+import { HttpProblem } from '../http/problem.ts';
+import { type Schema } from '../store/schema.ts';
+import { type HomeLayout } from './homeLayout.ts';
+import { type UploadTokens } from './uploadTokens.ts';
+
+/** How long an object path that no revision uses is kept, in milliseconds: a day. */
+const UNUSED_KEPT_MS = 86_400_000;
+
+/** The object path that a revision is made from. */
+const usedPath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;
+
+/** An object that was stored. */
+export interface StoredObject {
+  readonly object_path: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Object paths, and what is uploaded to them. */
+export interface Uploads {
+  /** A new object path of a deployment, and the token that lets its holder upload to it. */
+  offer(deploymentId: string): Promise<{ objectPath: string; token: string }>;
+  /**
+   * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
+   * whole or not at all. The same content again changes nothing.
+   * @param declaredSize `Content-Length`, where it was given.
+   * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
+   * 200 MB, 400 when nothing came, 409 for other content on a path that a revision uses.
+   */
+  receive(
+    token: string,
+    body: AsyncIterable<Uint8Array>,
+    declaredSize: number | undefined,
+  ): Promise<StoredObject>;
+  /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
+  clean(): Promise<void>;
+}
+
+/** Makes {@link Uploads}. */
+export function createUploads(options: {
+  kysely: Kysely<Schema>;
+  home: HomeLayout;
+  tokens: UploadTokens;
+  /** In bytes; default: 200 MB. */
+  maxBytes?: number;
+}): Uploads {
+  const { kysely, home, tokens } = options;
+  const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
+  const underWay = new Set<string>();
+
+  return {
+    offer: async (deploymentId) => {
+      const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
+      await kysely
+        .insertInto('uploads')
+        .values({ object_path: objectPath, deployment_id: deploymentId, created_at: new Date() })
+        .execute();
+      return { objectPath, token: tokens.sign(objectPath) };
+    },
+
+    receive: async (token, body, declaredSize) => {
+      const objectPath = pathOf(tokens, token);
+      if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
+      await mkdir(home.incoming, { recursive: true, mode: 0o700 });
+      const name = randomUUID();
+      const aside = join(home.incoming, name);
+      underWay.add(name);
+      try {
+        const written = await writeAside(aside, body, maxBytes);
+        return await kysely
+          .transaction()
+          .execute((trx) => place(trx, home, { aside, objectPath, ...written }));
+      } finally {
+        underWay.delete(name);
+        await rm(aside, { force: true });
+      }
+    },
+
+    clean: async () => {
+      const unused = await kysely
+        .deleteFrom('uploads')
+        .where('created_at', '<', new Date(Date.now() - UNUSED_KEPT_MS))
+        .where((where) =>
+          where.not(
+            where.exists(
+              where
+                .selectFrom('revisions')
+                .select('revisions.id')
+                .whereRef('revisions.deployment_id', '=', 'uploads.deployment_id')
+                .where(usedPath, '=', sql.ref<string>('uploads.object_path')),
+            ),
+          ),
+        )
+        .returning('object_path')
+        .execute();
+      for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
+      await removeAbandoned(home.incoming, underWay);
+    },
+  };
+}
+
+function pathOf(tokens: UploadTokens, token: string): string {
+  const reading = tokens.read(token);
+  if (reading.ok) return reading.objectPath;
+  throw new HttpProblem(
+    403,
+    reading.why === 'expired'
+      ? 'The upload URL has expired; ask for a new one.'
+      : 'The upload URL is not valid.',
+  );
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  // The rest of the body is not read, so the connection cannot serve another request.
+  return new HttpProblem(413, `The upload is larger than ${maxBytes} bytes.`, {
+    headers: { connection: 'close' },
+  });
+}
+
+async function writeAside(
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ size: number; sha256: string }> {
+  const file = await open(path, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      hash.update(chunk);
+      await writeAll(file, chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  if (size === 0) throw new HttpProblem(400, 'The upload is empty.');
+  return { size, sha256: hash.digest('hex') };
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  let rest = chunk;
+  while (rest.byteLength > 0) {
+    const { bytesWritten } = await file.write(rest);
+    rest = rest.subarray(bytesWritten);
+  }
+}
+
+async function place(
+  trx: Transaction<Schema>,
+  home: HomeLayout,
+  upload: { aside: string; objectPath: string; size: number; sha256: string },
+): Promise<StoredObject> {
+  const { aside, objectPath, size, sha256 } = upload;
+  const row = await trx
+    .selectFrom('uploads')
+    .selectAll()
+    .where('object_path', '=', objectPath)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw new HttpProblem(404, 'The object path is not known any more.');
+  const stored = { object_path: objectPath, size, sha256 };
+  if (row.sha256 === sha256) return stored;
+  if (row.sha256 !== null && (await isUsed(trx, row.deployment_id, objectPath))) {
+    throw new HttpProblem(409, 'A revision was made from what this path holds: it cannot be replaced.');
+  }
+  const path = home.object(objectPath);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rename(aside, path);
+  await trx
+    .updateTable('uploads')
+    .set({ uploaded_at: new Date(), size, sha256 })
+    .where('object_path', '=', objectPath)
+    .execute();
+  return stored;
+}
+
+async function isUsed(trx: Transaction<Schema>, deploymentId: string, objectPath: string): Promise<boolean> {
+  const revision = await trx
+    .selectFrom('revisions')
+    .select('id')
+    .where('deployment_id', '=', deploymentId)
+    .where(usedPath, '=', objectPath)
+    .limit(1)
+    .executeTakeFirst();
+  return revision !== undefined;
+}
+
+/** Files that a process which was killed left behind. */
+async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>): Promise<void> {
+  try {
+    for (const name of await readdir(incoming)) {
+      if (!underWay.has(name)) await rm(join(incoming, name), { force: true });
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
