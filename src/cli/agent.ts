@@ -1,0 +1,134 @@
+import { Console } from 'node:console';
+import { isAbsolute, join, resolve } from 'node:path';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type AgentServer, startAgentServer } from '../platform/agentServer/agentServer.ts';
+import { createLogger } from '../platform/http/logger.ts';
+
+/** The options of `slipway agent DIR`. */
+export interface AgentCommandOptions {
+  /** The agent's folder. */
+  dir: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Print `{"event":"ready","url":…}` to stdout, and nothing else: what the agent itself prints goes to stderr. */
+  json: boolean;
+  /** The graph configuration, relative to `dir`. Default `graph.json`. */
+  config?: string;
+}
+
+/** How long running runs may go on after SIGTERM where `SLIPWAY_AGENT_DRAIN_MS` says nothing, in milliseconds. */
+const DRAIN_MS = 30_000;
+
+/**
+ * `slipway agent DIR`: serves one agent's Run API until SIGTERM or SIGINT, then drains and exits 0 (a second signal
+ * exits at once). With `SLIPWAY_EXIT_WITH_PARENT=1` (the default where a deployment id is given) it also ends when its
+ * stdin does: it dies with the platform, however that dies. A graph that cannot be loaded exits 1, with the reason as the last line on stderr.
+ *
+ * Reads `SLIPWAY_AGENT_DATABASE_URL`, `SLIPWAY_AGENT_API_KEY`, `SLIPWAY_AGENT_TRACING_URL`,
+ * `SLIPWAY_AGENT_DEPLOYMENT_ID`, `SLIPWAY_AGENT_REVISION_ID`, `SLIPWAY_AGENT_PROJECT_NAME`; without a database it
+ * keeps an embedded one under `SLIPWAY_HOME` (default `.slipway` in `DIR`).
+ */
+export async function runAgentCommand(options: AgentCommandOptions): Promise<void> {
+  const dir = resolve(options.dir);
+  const { serverOptions, exitWithParent, drainMs } = readEnvironment(dir);
+  const log = createLogger();
+  // What an agent's code leaves unhandled is told, and ends only its own run: others are being served.
+  process.on('unhandledRejection', (reason) =>
+    log.error({ err: reason }, 'a promise of the agent was rejected'),
+  );
+  process.on('uncaughtException', (error) =>
+    log.error({ err: error }, 'an error of the agent was not caught'),
+  );
+  if (options.json) globalThis.console = new Console(process.stderr, process.stderr);
+  let server: AgentServer;
+  try {
+    process.chdir(dir);
+    server = await startAgentServer({
+      ...serverOptions,
+      agentDir: dir,
+      port: options.port,
+      log,
+      ...(options.host !== undefined && { host: options.host }),
+      ...(options.config !== undefined && {
+        graphConfigPath: isAbsolute(options.config) ? options.config : join(dir, options.config),
+      }),
+    });
+  } catch (error) {
+    process.stderr.write(`${tell(error)}\n`, () =>
+      process.exit(error instanceof SlipwayError ? error.exitCode : 1),
+    );
+    return;
+  }
+  const ended = untilAskedToEnd(exitWithParent);
+  const ready = options.json
+    ? JSON.stringify({ event: 'ready', url: server.url })
+    : `Serving ${dir} at ${server.url}`;
+  process.stdout.write(`${ready}\n`);
+  const reason = await ended;
+  await server.drain(reason === 'signal' ? drainMs : 0);
+  await server.close();
+  // The agent's own timers and sockets may still be open: they have nothing left to serve.
+  process.exit(0);
+}
+
+function readEnvironment(dir: string) {
+  // Taken out of the environment as they are read: they are ours, and agents' code sees the environment.
+  const take = (name: string): string | undefined => {
+    const value = process.env[name];
+    Reflect.deleteProperty(process.env, name);
+    return value === '' ? undefined : value;
+  };
+  const databaseUrl = take('SLIPWAY_AGENT_DATABASE_URL');
+  const apiKey = take('SLIPWAY_AGENT_API_KEY');
+  const tracingUrl = take('SLIPWAY_AGENT_TRACING_URL');
+  const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
+  const revisionId = take('SLIPWAY_AGENT_REVISION_ID');
+  const projectName = take('SLIPWAY_AGENT_PROJECT_NAME');
+  const drainMs = Number(take('SLIPWAY_AGENT_DRAIN_MS') ?? DRAIN_MS);
+  return {
+    serverOptions: {
+      home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
+      ...(databaseUrl !== undefined && { databaseUrl }),
+      ...(apiKey !== undefined && { apiKey }),
+      ...(tracingUrl !== undefined && { tracingUrl }),
+      ...(deploymentId !== undefined && { deploymentId }),
+      ...(revisionId !== undefined && { revisionId }),
+      ...(projectName !== undefined && { projectName }),
+    },
+    // Whoever gives it a deployment is the platform, which holds the other end of its stdin.
+    exitWithParent:
+      (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (deploymentId === undefined ? '0' : '1')) === '1',
+    drainMs: Number.isFinite(drainMs) ? drainMs : DRAIN_MS,
+  };
+}
+
+/** Resolves when the process is to end. A parent that is gone has nobody waiting for runs: no patience then. */
+function untilAskedToEnd(exitWithParent: boolean): Promise<'signal' | 'parent'> {
+  return new Promise((resolve) => {
+    const onSignal = () => {
+      process.once('SIGTERM', () => process.exit(1));
+      process.once('SIGINT', () => process.exit(1));
+      resolve('signal');
+    };
+    process.once('SIGTERM', onSignal);
+    process.once('SIGINT', onSignal);
+    if (!exitWithParent) return;
+    const gone = () => resolve('parent');
+    process.stdin.once('end', gone);
+    process.stdin.once('error', gone);
+    process.stdin.once('close', gone);
+    process.stdin.resume();
+  });
+}
+
+/** One line: code, what happened, and what to do. */
+function tell(error: unknown): string {
+  if (!(error instanceof SlipwayError))
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return error.hint === undefined
+    ? `${error.code}: ${error.message}`
+    : `${error.code}: ${error.message} ${error.hint}`;
+}

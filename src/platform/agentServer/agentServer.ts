@@ -1,0 +1,202 @@
+import { join } from 'node:path';
+
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { type Logger } from 'pino';
+
+import { requireApiKey } from '../http/apiKey.ts';
+import { limitBody } from '../http/bodyLimit.ts';
+import { listen } from '../http/listen.ts';
+import { createLogger } from '../http/logger.ts';
+import { problemHandler, respondWithNotFound } from '../http/problem.ts';
+import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
+import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
+import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
+import { Assistants } from './graphs/assistants.ts';
+import { loadGraphs } from './graphs/graphLoader.ts';
+import { ThreadStates } from './graphs/threadStates.ts';
+import { assistantRoutes } from './http/assistantRoutes.ts';
+import { runRoutes } from './http/runRoutes.ts';
+import { threadRoutes } from './http/threadRoutes.ts';
+import { RunExecution } from './runs/runExecution.ts';
+import { RunOwnership } from './runs/runOwnership.ts';
+import { RunService } from './runs/runService.ts';
+import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
+import { CheckpointStore } from './store/checkpointStore.ts';
+import { ProcessStore } from './store/processStore.ts';
+import { RunStore } from './store/runStore.ts';
+import { ThreadStore } from './store/threadStore.ts';
+
+/** The most that a request's body may have, in bytes: inputs are conversations, not files. */
+const BODY_MAX_BYTES = 16 * 1_048_576;
+
+/** How long a closing server lets running runs go on where nothing else is said, in milliseconds. */
+const CLOSE_DRAIN_MS = 0;
+
+/** What an agent server serves, and where. */
+export interface AgentServerOptions {
+  /** The agent's folder. */
+  agentDir: string;
+  /** Relative to `agentDir`. Default `graph.json`. */
+  graphConfigPath?: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** A Postgres that the revisions of a deployment share. Absent: an embedded one in `home`. */
+  databaseUrl?: string;
+  /** Where the embedded database lies. Default `.slipway/agent` in `agentDir`. */
+  home?: string;
+  /** Where set, every request but `GET /ok` and feedback links has to carry it as `x-api-key`. */
+  apiKey?: string;
+  /** The address that feedback links point at. Absent: this server itself. */
+  tracingUrl?: string;
+  /** What the threads and runs belong to. Default `standalone`. */
+  deploymentId?: string;
+  revisionId?: string;
+  projectName?: string;
+  /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
+  keepAliveMs?: number;
+  log?: Logger;
+}
+
+/** A serving agent. */
+export interface AgentServer {
+  readonly url: string;
+  /**
+   * Takes no new runs, lets running ones go on for up to `timeoutMs` and stops them then (status `error`); pending
+   * ones are left to the next process of the deployment. Resolves when nothing runs any more.
+   */
+  drain(timeoutMs: number): Promise<void>;
+  /** Drains without patience, stops listening, and closes the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the Run API (contract 001) for the graphs of an agent's folder. Resolves when every graph is loaded and the
+ * server listens.
+ * @throws SlipwayError `SLIPWAY_GRAPH_NOT_LOADED`; for an embedded database `SLIPWAY_HOME_IN_USE` and
+ * `SLIPWAY_DATABASE_UNREACHABLE`.
+ */
+export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
+  const log = options.log ?? createLogger();
+  const deploymentId = options.deploymentId ?? 'standalone';
+  const assistants = new Assistants(await loadGraphs(options.agentDir, options.graphConfigPath));
+  const {
+    database,
+    tracing,
+    checkpoints,
+    close: closeDatabase,
+  } = await openStorage(options, deploymentId, log);
+  try {
+    const processes = new ProcessStore({ db: database.kysely, deploymentId });
+    const runs = new RunStore({ db: database.kysely, deploymentId, processId: processes.processId });
+    const threads = new ThreadStore({ db: database.kysely, deploymentId });
+    const states = new ThreadStates({ threads, assistants, checkpoints });
+    let url = '';
+    const service = new RunService({
+      runs,
+      checkpoints,
+      execution: new RunExecution({ assistants, checkpoints, log }),
+      linkFeedback: (runId, keys) =>
+        tracing.createFeedbackLinks({
+          tracingUrl: options.tracingUrl ?? url,
+          runId,
+          keys,
+          deploymentId,
+          projectName: options.projectName,
+        }),
+      log,
+    });
+    const ownership = new RunOwnership({ runs, processes, checkpoints, service, log });
+
+    const app = new Hono();
+    app.onError(problemHandler(log));
+    app.notFound(respondWithNotFound);
+    app.get('/ok', (c) => c.json({ ok: true }));
+    app.route('/', feedbackRoutes({ tracing, apiKey: options.apiKey }));
+    if (options.apiKey !== undefined) app.use(requireApiKey(options.apiKey));
+    app.use(limitBody(BODY_MAX_BYTES));
+    app.get('/info', async (c) =>
+      c.json({
+        version: '1',
+        deployment_id: deploymentId,
+        revision_id: options.revisionId ?? null,
+        project_name: options.projectName ?? null,
+        graphs: assistants.all().map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
+        serving: await isServing(database),
+      }),
+    );
+    app.route('/', assistantRoutes(assistants));
+    app.route('/', threadRoutes({ threads, states, runs, service, checkpoints }));
+    app.route('/', runRoutes({ assistants, threads, runs, service, keepAliveMs: options.keepAliveMs }));
+
+    const listening = await listen(getRequestListener(app.fetch), {
+      port: options.port,
+      ...(options.host !== undefined && { host: options.host }),
+    });
+    url = listening.url;
+    await ownership.start();
+    return {
+      url,
+      drain: (timeoutMs) => service.drain(timeoutMs),
+      close: async () => {
+        await service.drain(CLOSE_DRAIN_MS);
+        await ownership.stop();
+        await listening.close();
+        await closeDatabase();
+      },
+    };
+  } catch (error) {
+    await closeDatabase();
+    throw error;
+  }
+}
+
+async function openStorage(
+  options: AgentServerOptions,
+  deploymentId: string,
+  log: Logger,
+): Promise<{
+  database: AgentDatabase;
+  tracing: TracingStore;
+  checkpoints: CheckpointStore;
+  close: () => Promise<void>;
+}> {
+  const embedded =
+    options.databaseUrl === undefined
+      ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'))
+      : undefined;
+  try {
+    const database = await openAgentDatabase(
+      options.databaseUrl ?? embedded?.connectionString ?? '',
+      (error) => log.warn({ err: error }, 'a database connection broke'),
+    );
+    const close = async () => {
+      await database.close();
+      await embedded?.close();
+    };
+    try {
+      const tracing = await openTracing(database.kysely);
+      const checkpoints = new CheckpointStore(database.pool, deploymentId);
+      await checkpoints.setup();
+      return { database, tracing, checkpoints, close };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}
+
+/** Whether a run could be taken now: the graphs are loaded, so it is the database's answer. */
+async function isServing(database: AgentDatabase): Promise<boolean> {
+  try {
+    await database.pool.query('select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * What the agent server asks of a compiled graph. Structural on purpose: an agent brings its own copy of
+ * `@langchain/langgraph`, so `instanceof` would be false for every graph that matters.
+ */
+export interface CompiledGraph {
+  /** The saver, or `false` where the graph's author wants nothing stored. */
+  checkpointer?: unknown;
+  stream(input: unknown, options: GraphCallOptions): Promise<AsyncIterable<unknown>>;
+  streamEvents(input: unknown, options: GraphCallOptions & { version: 'v2' }): AsyncIterable<GraphEvent>;
+  getState(config: GraphConfigLike, options?: { subgraphs?: boolean }): Promise<StateSnapshot>;
+  getStateHistory(
+    config: GraphConfigLike,
+    options?: { limit?: number; before?: GraphConfigLike; filter?: Record<string, unknown> },
+  ): AsyncIterable<StateSnapshot>;
+  updateState(config: GraphConfigLike, values: unknown, asNode?: string): Promise<GraphConfigLike>;
+}
+
+/** A graph that still has to be compiled: what `new StateGraph(…)` builds. */
+export interface GraphBuilder {
+  compile(options?: Record<string, unknown>): CompiledGraph;
+}
+
+/** A runnable's configuration, as far as it is read or written here. */
+export interface GraphConfigLike {
+  configurable?: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+  tags?: string[];
+  recursionLimit?: number;
+}
+
+/** Options of one execution. */
+export interface GraphCallOptions extends GraphConfigLike {
+  streamMode: string[];
+  subgraphs: boolean;
+  signal: AbortSignal;
+  runId: string;
+  interruptBefore?: string[] | '*';
+  interruptAfter?: string[] | '*';
+  durability?: string;
+  context?: Record<string, unknown>;
+}
+
+/** An event of `streamEvents`. */
+export interface GraphEvent {
+  event: string;
+  name: string;
+  run_id: string;
+  tags?: string[];
+  metadata?: Record<string, unknown>;
+  data: Record<string, unknown>;
+}
+
+/** A graph's state at a checkpoint. */
+export interface StateSnapshot {
+  values: unknown;
+  next: string[];
+  tasks: SnapshotTask[];
+  metadata?: Record<string, unknown>;
+  config: GraphConfigLike;
+  createdAt?: string;
+  parentConfig?: GraphConfigLike;
+}
+
+/** A task of a state snapshot. */
+export interface SnapshotTask {
+  id: string;
+  name: string;
+  path?: unknown[];
+  error?: unknown;
+  interrupts?: unknown[];
+  state?: StateSnapshot | GraphConfigLike;
+  result?: unknown;
+}
+
+export function isCompiledGraph(value: unknown): value is CompiledGraph {
+  return has(value, 'stream') && has(value, 'getState') && has(value, 'streamEvents');
+}
+
+export function isGraphBuilder(value: unknown): value is GraphBuilder {
+  return has(value, 'compile');
+}
+
+function has(value: unknown, method: string): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof (value as Record<string, unknown>)[method] === 'function'
+  );
+}

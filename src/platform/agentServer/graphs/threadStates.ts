@@ -1,0 +1,222 @@
+import { HttpProblem } from '../../http/problem.ts';
+import { interruptsByTask, withCheckpointer } from '../runs/runExecution.ts';
+import { toWireJson } from '../runs/wireJson.ts';
+import { type CheckpointStore } from '../store/checkpointStore.ts';
+import { type ThreadRecord, type ThreadStore } from '../store/threadStore.ts';
+import { type Assistants } from './assistants.ts';
+import {
+  type CompiledGraph,
+  type GraphConfigLike,
+  type SnapshotTask,
+  type StateSnapshot,
+} from './compiledGraph.ts';
+
+/** Where in a thread: `checkpoint_id` absent means the newest. */
+export interface StateAddress {
+  readonly checkpoint_id?: string | null | undefined;
+  readonly checkpoint_ns?: string | null | undefined;
+}
+
+/** A thread's states (contract 001, "Thread state"): reading, history, and writing by hand. */
+export class ThreadStates {
+  readonly #threads: ThreadStore;
+  readonly #assistants: Assistants;
+  readonly #checkpoints: CheckpointStore;
+
+  constructor(options: { threads: ThreadStore; assistants: Assistants; checkpoints: CheckpointStore }) {
+    this.#threads = options.threads;
+    this.#assistants = options.assistants;
+    this.#checkpoints = options.checkpoints;
+  }
+
+  /**
+   * JSON text: the thread's state. A thread that nothing ran on yet has an empty one.
+   * @throws HttpProblem 404 for an unknown thread, or a checkpoint that it does not have.
+   */
+  async get(threadId: string, address: StateAddress, subgraphs: boolean): Promise<string> {
+    const thread = await this.#threads.get(threadId);
+    const graph = await this.#graphOf(thread);
+    if (graph === undefined) return JSON.stringify(emptyState(threadId));
+    const config = configOf(threadId, address);
+    const snapshot = await graph.getState(config, { subgraphs });
+    if (snapshot.createdAt === undefined) {
+      if (address.checkpoint_id == null) return JSON.stringify(emptyState(threadId));
+      throw new HttpProblem(404, `Thread ${threadId} has no checkpoint ${address.checkpoint_id}.`);
+    }
+    const parent =
+      snapshot.parentConfig === undefined ? undefined : await graph.getState(snapshot.parentConfig);
+    return encode(wireState(snapshot, parent));
+  }
+
+  /** JSON text: the thread's states, newest first. @throws HttpProblem 404 */
+  async history(
+    threadId: string,
+    options: StateAddress & {
+      limit: number;
+      before?: string | undefined;
+      metadata?: Record<string, unknown>;
+    },
+  ): Promise<string> {
+    const thread = await this.#threads.get(threadId);
+    const graph = await this.#graphOf(thread);
+    if (graph === undefined) return '[]';
+    const snapshots: StateSnapshot[] = [];
+    const filtered = options.metadata !== undefined && Object.keys(options.metadata).length > 0;
+    const listing = graph.getStateHistory(configOf(threadId, options), {
+      // One more than asked for: the writes of a state are told by its parent.
+      limit: filtered ? options.limit : options.limit + 1,
+      ...(options.before !== undefined && { before: configOf(threadId, { checkpoint_id: options.before }) }),
+      ...(filtered && { filter: options.metadata }),
+    });
+    for await (const snapshot of listing) snapshots.push(snapshot);
+    const byId = new Map(snapshots.map((snapshot) => [checkpointIdOf(snapshot.config), snapshot]));
+    const states = snapshots
+      .slice(0, options.limit)
+      .map((snapshot) => wireState(snapshot, byId.get(checkpointIdOf(snapshot.parentConfig))));
+    return encode(states);
+  }
+
+  /**
+   * Writes to a thread's state as if the node `asNode` had. Answers where the new state is.
+   * @throws HttpProblem 404, 409 while a run is active, 422 for what the graph does not take.
+   */
+  async update(
+    threadId: string,
+    update: StateAddress & { values: unknown; asNode: string | undefined },
+  ): Promise<Record<string, unknown>> {
+    const thread = await this.#threads.get(threadId);
+    if (thread.status === 'busy') throw new HttpProblem(409, `Thread ${threadId} is busy with a run.`);
+    const graph = await this.#graphOf(thread);
+    if (graph === undefined) {
+      throw new HttpProblem(
+        409,
+        `Thread ${threadId} is not tied to a graph yet: run one, or set metadata.graph_id.`,
+      );
+    }
+    let next: GraphConfigLike;
+    try {
+      const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
+      next = await graph.updateState(config, update.values, update.asNode);
+    } catch (error) {
+      if (!isInvalidUpdate(error)) throw error;
+      throw new HttpProblem(422, [{ loc: ['body'], msg: error.message, type: 'value_error' }], {
+        cause: error,
+      });
+    }
+    const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
+    await this.#threads.setState(threadId, {
+      values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
+      interrupts: interruptsByTask(snapshot),
+      status: snapshot.next.length > 0 ? 'interrupted' : 'idle',
+    });
+    const checkpoint = addressOf(next);
+    return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
+  }
+
+  /** The graph that the thread was used with, or the only one there is. */
+  async #graphOf(thread: ThreadRecord): Promise<CompiledGraph | undefined> {
+    const name = thread.metadata['graph_id'];
+    const loaded = typeof name === 'string' ? this.#assistants.graphNamed(name) : this.#assistants.only;
+    if (loaded === undefined) return undefined;
+    const graph = await loaded.resolve({
+      configurable: { thread_id: thread.thread_id, graph_id: loaded.name },
+    });
+    return graph.checkpointer === false ? undefined : withCheckpointer(graph, this.#checkpoints);
+  }
+}
+
+function encode(value: unknown): string {
+  return toWireJson(value, { strict: false, root: 'state' });
+}
+
+function emptyState(threadId: string): Record<string, unknown> {
+  return {
+    values: {},
+    next: [],
+    tasks: [],
+    metadata: {},
+    created_at: null,
+    checkpoint: { thread_id: threadId, checkpoint_ns: '', checkpoint_id: null },
+    parent_checkpoint: null,
+    checkpoint_id: null,
+    parent_checkpoint_id: null,
+    interrupts: [],
+  };
+}
+
+function wireState(snapshot: StateSnapshot, parent: StateSnapshot | undefined): Record<string, unknown> {
+  return {
+    values: snapshot.values,
+    next: snapshot.next,
+    tasks: snapshot.tasks.map(wireTask),
+    metadata: { ...snapshot.metadata, writes: writesOf(snapshot, parent) },
+    created_at: snapshot.createdAt ?? null,
+    checkpoint: addressOf(snapshot.config),
+    parent_checkpoint: addressOf(snapshot.parentConfig),
+    checkpoint_id: checkpointIdOf(snapshot.config) ?? null,
+    parent_checkpoint_id: checkpointIdOf(snapshot.parentConfig) ?? null,
+    interrupts: snapshot.tasks.flatMap((task) => task.interrupts ?? []),
+  };
+}
+
+function wireTask(task: SnapshotTask): Record<string, unknown> {
+  const { state } = task;
+  const nested = state !== undefined && 'values' in state;
+  return {
+    id: task.id,
+    name: task.name,
+    path: task.path ?? [],
+    error: task.error === undefined ? null : ((task.error as { message?: string }).message ?? task.error),
+    interrupts: task.interrupts ?? [],
+    checkpoint: nested || state === undefined ? null : addressOf(state),
+    state: nested ? wireState(state, undefined) : null,
+    result: task.result ?? null,
+  };
+}
+
+/**
+ * What each node wrote to make this state (contract 001, "Thread state": `metadata.writes`, per-node updates). The
+ * runtime does not store it with the state; the tasks of the parent state have it.
+ */
+function writesOf(
+  snapshot: StateSnapshot,
+  parent: StateSnapshot | undefined,
+): Record<string, unknown> | null {
+  if (parent === undefined || snapshot.metadata?.['source'] === 'input') return null;
+  const writes: Record<string, unknown> = {};
+  for (const task of parent.tasks) {
+    if (task.result === undefined) continue;
+    // A node that ran several times in one step wrote several times.
+    writes[task.name] = task.name in writes ? [writes[task.name], task.result].flat() : task.result;
+  }
+  return Object.keys(writes).length > 0 ? writes : null;
+}
+
+function configOf(threadId: string, address: StateAddress): GraphConfigLike {
+  return {
+    configurable: {
+      thread_id: threadId,
+      ...(address.checkpoint_ns != null && { checkpoint_ns: address.checkpoint_ns }),
+      ...(address.checkpoint_id != null && { checkpoint_id: address.checkpoint_id }),
+    },
+  };
+}
+
+function checkpointIdOf(config: GraphConfigLike | undefined): string | undefined {
+  const id = config?.configurable?.['checkpoint_id'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+function addressOf(config: GraphConfigLike | undefined): Record<string, unknown> | null {
+  if (config?.configurable === undefined) return null;
+  const { thread_id, checkpoint_ns = '', checkpoint_id = null, checkpoint_map } = config.configurable;
+  return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
+}
+
+/** LangGraph's own refusals of an update; structural, for the agent's copy of it throws them. */
+function isInvalidUpdate(error: unknown): error is Error {
+  return (
+    error instanceof Error &&
+    ['InvalidUpdateError', 'GraphValueError', 'EmptyInputError'].includes(error.name)
+  );
+}

@@ -1,0 +1,295 @@
+import { Command, Send } from '@langchain/langgraph';
+import { type Logger } from 'pino';
+
+import { type Assistants } from '../graphs/assistants.ts';
+import { type CompiledGraph, type StateSnapshot } from '../graphs/compiledGraph.ts';
+import { executeGraph, type ExecutionEvent, type ExecutionResult } from '../graphs/graphExecution.ts';
+import { type RunFailure } from '../store/agentDatabase.ts';
+import { type CheckpointStore } from '../store/checkpointStore.ts';
+import { type RunRecord, type ThreadOutcome } from '../store/runStore.ts';
+import { type LiveRun, type RunEnding } from './liveRun.ts';
+import { type Kwargs } from './newRun.ts';
+import { toWireJson } from './wireJson.ts';
+
+/** How long a stopped graph may take to come to rest before it is left behind, in milliseconds. */
+export const STOP_GRACE_MS = 2_000;
+
+/** What a run's end means for the run and for its thread. */
+export interface ExecutionOutcome {
+  readonly ending: RunEnding;
+  /** `undefined` for a stateless run. */
+  readonly thread: ThreadOutcome | undefined;
+}
+
+/** Executes runs: gives the graph its configuration and checkpointer, publishes its events, judges how it ended. */
+export class RunExecution {
+  readonly #assistants: Assistants;
+  readonly #checkpoints: CheckpointStore;
+  readonly #log: Logger;
+
+  constructor(options: { assistants: Assistants; checkpoints: CheckpointStore; log: Logger }) {
+    this.#assistants = options.assistants;
+    this.#checkpoints = options.checkpoints;
+    this.#log = options.log;
+  }
+
+  /**
+   * Executes a run that has begun, to its end. Never throws: whatever the graph does is an ending. A run that was
+   * stopped ends by its reason, and what is left of it can store nothing more.
+   */
+  async execute(live: LiveRun): Promise<ExecutionOutcome> {
+    const kwargs = live.record.kwargs as Kwargs;
+    const timer = this.#startTimeout(live, kwargs.timeout);
+    if (live.stateless) this.#checkpoints.openTemporary(live.threadId);
+    try {
+      let result: ExecutionResult | undefined;
+      let failure: RunFailure | undefined;
+      try {
+        const graph = await this.graphFor(kwargs);
+        result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph)));
+      } catch (error) {
+        // After a stop, whatever is thrown is the stop's echo.
+        if (live.stopReason === undefined) failure = failureOf(error);
+      }
+      return await this.outcome(live, failure, result);
+    } finally {
+      clearTimeout(timer);
+      if (live.stateless) this.#checkpoints.closeTemporary(live.threadId);
+    }
+  }
+
+  /** The ending of a run, and how it leaves its thread: read from the thread's newest checkpoint. */
+  async outcome(
+    live: LiveRun,
+    failure: RunFailure | undefined,
+    result?: ExecutionResult,
+  ): Promise<ExecutionOutcome> {
+    let told = failure ?? stoppedFailure(live);
+    let snapshot: StateSnapshot | undefined;
+    let values = 'null';
+    try {
+      if (!live.stateless || result === undefined) snapshot = await this.#snapshot(live);
+      const shown =
+        snapshot === undefined
+          ? withInterrupts(result?.values ?? {}, result?.interrupts ?? [])
+          : shownValues(snapshot);
+      values = toWireJson(shown, { strict: true, root: 'values' });
+    } catch (error) {
+      this.#log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
+      told ??= failureOf(error);
+    }
+    const ending: RunEnding = { status: statusOf(live, told), values, failure: told };
+    return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot) };
+  }
+
+  /** The compiled graph of a run, with our checkpointer (unless its author wants nothing stored). */
+  async graphFor(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
+    const loaded = this.#assistants.graphNamed(String(kwargs.config.configurable['graph_id']));
+    return withCheckpointer(await loaded.resolve(kwargs.config), this.#checkpoints);
+  }
+
+  /** JSON text: the values that an ended run left, read from its own last checkpoint. */
+  async storedValues(record: RunRecord): Promise<string> {
+    const graph = await this.graphFor(record.kwargs as Kwargs);
+    if (graph.checkpointer === false) return 'null';
+    const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
+    let configurable: Record<string, unknown> = { thread_id: record.thread_id };
+    const filter = { run_id: record.run_id };
+    for await (const tuple of this.#checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
+      configurable = { ...thread, checkpoint_id: tuple.checkpoint.id };
+    }
+    return toWireJson(shownValues(await graph.getState({ configurable })), { strict: false, root: 'values' });
+  }
+
+  async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
+    const graph = await this.graphFor(live.record.kwargs as Kwargs);
+    if (graph.checkpointer === false) return undefined;
+    return graph.getState({ configurable: { thread_id: live.threadId } });
+  }
+
+  /** Publishes an execution's events. Once the run is stopped, the graph gets a moment and is then left behind. */
+  async #follow(
+    live: LiveRun,
+    events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
+  ): Promise<ExecutionResult | undefined> {
+    const givenUp = graceAfter(live.signal);
+    try {
+      for (;;) {
+        const next = events.next();
+        const step = await Promise.race([next, givenUp.promise]);
+        if (step === undefined) {
+          this.#abandon(live, next);
+          return undefined;
+        }
+        if (step.done === true) return step.value;
+        if (live.stopReason === undefined) live.channel.publish(step.value.event, step.value.data);
+      }
+    } finally {
+      givenUp.clear();
+    }
+  }
+
+  #abandon(live: LiveRun, next: Promise<unknown>): void {
+    this.#log.warn({ runId: live.runId }, 'a stopped graph did not come to rest and was left behind');
+    this.#checkpoints.fence(live.runId);
+    const unfence = () => this.#checkpoints.unfence(live.runId);
+    next.then(unfence, unfence);
+  }
+
+  #startTimeout(live: LiveRun, seconds: number | null): NodeJS.Timeout | undefined {
+    if (seconds === null) return undefined;
+    return setTimeout(() => live.stop('timeout'), seconds * 1_000);
+  }
+}
+
+/** Gives a graph our checkpointer, unless its author said `checkpointer: false`. */
+export function withCheckpointer(graph: CompiledGraph, checkpoints: CheckpointStore): CompiledGraph {
+  if (graph.checkpointer !== false && graph.checkpointer !== checkpoints) graph.checkpointer = checkpoints;
+  return graph;
+}
+
+/** The interrupts that a state waits on, in the order of its tasks. */
+export function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
+  return snapshot.tasks.flatMap((task) => task.interrupts ?? []);
+}
+
+/** What `wait` and `join` answer of a state: its values, and what it waits on. */
+function shownValues(snapshot: StateSnapshot): unknown {
+  return withInterrupts(snapshot.values as Record<string, unknown>, pendingInterrupts(snapshot));
+}
+
+function withInterrupts(values: Record<string, unknown>, interrupts: unknown[]): unknown {
+  return interrupts.length > 0 ? { ...values, __interrupt__: interrupts } : values;
+}
+
+/** JSON text: a thread's `interrupts`, by task. */
+export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
+  const waiting = (snapshot?.tasks ?? []).filter((task) => (task.interrupts ?? []).length > 0);
+  const byTask = Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]));
+  return toWireJson(byTask, { strict: false, root: 'interrupts' });
+}
+
+function requestFor(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph) {
+  const { metadata, configurable, tags, recursion_limit: recursionLimit, ...rest } = kwargs.config;
+  const { checkpoint_id: checkpointId, ...addressed } = configurable;
+  const origin = {
+    user_id: addressed['user_id'],
+    run_id: live.runId,
+    graph_id: addressed['graph_id'],
+    thread_id: live.threadId,
+    assistant_id: addressed['assistant_id'],
+  };
+  return {
+    graph,
+    input: kwargs.command === null ? kwargs.input : toCommand(kwargs.command),
+    streamModes: kwargs.stream_mode,
+    subgraphs: kwargs.subgraphs,
+    options: {
+      ...rest,
+      // LangGraph takes the mere presence of a checkpoint id, null included, as a wish to replay from there.
+      configurable: checkpointId === null ? addressed : { ...addressed, checkpoint_id: checkpointId },
+      metadata: { ...metadata, ...origin },
+      runId: live.runId,
+      signal: live.signal,
+      ...(tags != null && { tags }),
+      ...(recursionLimit != null && { recursionLimit }),
+      ...(kwargs.context !== null && { context: kwargs.context }),
+      ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
+      ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
+      ...(kwargs.durability !== null && { durability: kwargs.durability }),
+    },
+  };
+}
+
+function toCommand(command: NonNullable<Kwargs['command']>): Command {
+  const { update, resume, goto } = command;
+  const steps = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
+  return new Command({
+    ...(update != null && { update: update as Record<string, unknown> }),
+    ...(resume !== undefined && resume !== null && { resume }),
+    ...(steps.length > 0 && {
+      goto: steps.map((step) => (typeof step === 'string' ? step : new Send(step.node, step.input))),
+    }),
+  });
+}
+
+function statusOf(live: LiveRun, failure: RunFailure | undefined): RunEnding['status'] {
+  switch (live.stopReason) {
+    case 'interrupt':
+      return 'interrupted';
+    case 'rollback':
+      return 'rolled_back';
+    case 'timeout':
+      return 'timeout';
+    case 'handover':
+      return 'handed_over';
+    case 'shutdown':
+      return 'error';
+    case undefined:
+      return failure === undefined ? 'success' : 'error';
+  }
+}
+
+function stoppedFailure(live: LiveRun): RunFailure | undefined {
+  switch (live.stopReason) {
+    case 'timeout':
+      return { error: 'RunTimeout', message: 'The run took longer than its timeout and was stopped.' };
+    case 'shutdown':
+      return { error: 'ServerShutdown', message: 'The server was stopped before the run had ended.' };
+    case 'rollback':
+      return { error: 'RunRolledBack', message: 'The run was cancelled and rolled back.' };
+    case 'handover':
+      return {
+        error: 'RunHandedOver',
+        message: 'This server stops before the run began; another one takes it up.',
+      };
+    case 'interrupt':
+    case undefined:
+      return undefined;
+  }
+}
+
+function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
+  const failed = ending.status === 'error' || ending.status === 'timeout';
+  const waiting = (snapshot?.next.length ?? 0) > 0;
+  return {
+    status: failed ? 'error' : waiting ? 'interrupted' : 'idle',
+    values: snapshot === undefined ? undefined : stateOnly(snapshot),
+    interrupts: interruptsByTask(snapshot),
+  };
+}
+
+/** A thread without a checkpoint has no values: null, as at creation. */
+function stateOnly(snapshot: StateSnapshot): string {
+  return snapshot.createdAt === undefined
+    ? 'null'
+    : toWireJson(snapshot.values, { strict: false, root: 'values' });
+}
+
+function failureOf(error: unknown): RunFailure {
+  if (error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)) {
+    const { name, message } = error as { name?: string; message: string };
+    return { error: name ?? 'Error', message: String(message) };
+  }
+  return { error: 'Error', message: String(error) };
+}
+
+/** Resolves with nothing a moment after the signal is aborted. */
+function graceAfter(signal: AbortSignal): { promise: Promise<undefined>; clear: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  let start: () => void = () => undefined;
+  const promise = new Promise<undefined>((resolve) => {
+    start = () => {
+      timer = setTimeout(() => resolve(undefined), STOP_GRACE_MS);
+    };
+    if (signal.aborted) start();
+    else signal.addEventListener('abort', start, { once: true });
+  });
+  return {
+    promise,
+    clear: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', start);
+    },
+  };
+}
