@@ -1,0 +1,67 @@
+// The workflow bundle: made ahead of time by the same version of the SDK that loads it.
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+import { DIST, ROOT } from './freshness.mjs';
+
+const BUNDLE = join(DIST, 'workflow-bundle.js');
+/** Digest of everything that the bundle was made from. */
+const INPUTS_DIGEST = join(DIST, 'workflow-bundle.inputs');
+/** Workflows import nothing but the SDK and single files of the domain; a lint rule holds that. */
+const ROOMS = ['workflows', 'domain'];
+
+/**
+ * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.js`, unless it was made from the same code already.
+ *
+ * @returns `unchanged`, or its size.
+ */
+export async function bundleWorkflows() {
+  const digest = digestInputs();
+  if (existsSync(BUNDLE) && existsSync(INPUTS_DIGEST) && readFileSync(INPUTS_DIGEST, 'utf8') === digest) {
+    return 'unchanged';
+  }
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(DIST, 'workflows/index.js'),
+    logger: quietLogger(),
+  });
+  // A worker that starts meanwhile sees the old bundle or the new one, never half of one.
+  const unfinished = `${BUNDLE}.${process.pid}.tmp`;
+  writeFileSync(unfinished, code);
+  renameSync(unfinished, BUNDLE);
+  writeFileSync(INPUTS_DIGEST, digest);
+  return `${Math.round(code.length / 1024)} KiB`;
+}
+
+function digestInputs() {
+  const hash = createHash('sha256');
+  const require = createRequire(join(ROOT, 'package.json'));
+  for (const name of ['@temporalio/worker', '@temporalio/workflow']) {
+    hash.update(`${name}@${require(`${name}/package.json`).version}\n`);
+  }
+  for (const room of ROOMS) {
+    const files = readdirSync(join(DIST, room), { recursive: true }).filter((name) => name.endsWith('.js'));
+    for (const name of files.sort()) {
+      hash.update(`${room}/${name}\n`).update(readFileSync(join(DIST, room, name)));
+    }
+  }
+  return hash.digest('hex');
+}
+
+/** The bundler tells its progress at level INFO; what goes wrong still shows. */
+function quietLogger() {
+  const show = (message, meta) =>
+    process.stderr.write(`${message} ${meta === undefined ? '' : JSON.stringify(meta)}\n`);
+  const hide = () => undefined;
+  return {
+    log: (level, message, meta) => (level === 'WARN' || level === 'ERROR' ? show : hide)(message, meta),
+    trace: hide,
+    debug: hide,
+    info: hide,
+    warn: show,
+    error: show,
+  };
+}

@@ -1,0 +1,65 @@
+// Whether `dist/` was built from what is in `src/` now, and whether `node_modules` is what the lock file asks for.
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const SRC = join(ROOT, 'src');
+export const DIST = join(ROOT, 'dist');
+
+/** Written last, with the time at which the build began: an edit made during a build makes the next one necessary. */
+const STAMP = join(DIST, '.built');
+
+/** What else a build depends on. */
+const INPUTS = [
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package-lock.json',
+  'scripts/build.mjs',
+  'scripts/build',
+];
+
+/** Says why a build is needed, or `undefined` where `dist/` is up to date. */
+export function whyBuild() {
+  if (!existsSync(STAMP)) return 'there is no finished build';
+  const builtAt = statSync(STAMP).mtimeMs;
+  const changed = [SRC, ...INPUTS.map((name) => join(ROOT, name))].flatMap(tree).find((path) => {
+    return statSync(path).mtimeMs > builtAt;
+  });
+  return changed === undefined ? undefined : `${changed.slice(ROOT.length)} changed`;
+}
+
+/** Marks the build as finished. */
+export function stampBuild(startedAt) {
+  writeFileSync(STAMP, '');
+  utimesSync(STAMP, startedAt / 1000, startedAt / 1000);
+}
+
+/**
+ * Says why dependencies must be installed, or `undefined` where they are what the lock file says. npm keeps its own
+ * account of what it installed; comparing the two does not depend on the times that a checkout gave the files.
+ */
+export function whyInstall() {
+  const account = join(ROOT, 'node_modules/.package-lock.json');
+  if (!existsSync(account)) return 'node_modules is missing';
+  const installed = packagesOf(account);
+  const wrong = Object.entries(packagesOf(join(ROOT, 'package-lock.json'))).find(([path, wanted]) => {
+    if (path === '' || wanted.link === true) return false;
+    const found = installed[path];
+    // An optional package is left out where it is made for another machine.
+    return found === undefined
+      ? wanted.optional !== true && wanted.devOptional !== true
+      : found.version !== wanted.version;
+  });
+  return wrong === undefined ? undefined : `${wrong[0]} is not the locked ${wrong[1].version}`;
+}
+
+function packagesOf(lockFile) {
+  return JSON.parse(readFileSync(lockFile, 'utf8')).packages ?? {};
+}
+
+/** A path and everything below it; directories count, because removing a file changes only its directory. */
+function tree(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return [path, ...readdirSync(path, { recursive: true }).map((name) => join(path, name))];
+}

@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+// What `npm run demo`, `npm test`, `npm run verify` and `npm run temporal:install` do: install what is missing,
+// with progress on the screen, and then the work. Plain Node, because before the first run there is nothing else.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { DIST, ROOT, whyBuild, whyInstall } from './build/freshness.mjs';
+import { runTests } from './build/runTests.mjs';
+
+const WORKS = {
+  demo: async (args) => {
+    prepare();
+    if (!(await temporalIsElsewhere())) await ensureTemporal();
+    return run('node', [join(ROOT, 'bin/slipway.js'), 'demo', ...args]);
+  },
+  test: async (args) => {
+    prepare();
+    // Also where TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
+    await ensureTemporal();
+    return runTests(args);
+  },
+  verify: async (args) => {
+    install();
+    for (const script of ['format:check', 'lint', 'types']) {
+      say(script);
+      const code = npm(['run', '--silent', script]);
+      if (code !== 0) return code;
+    }
+    return WORKS.test(args);
+  },
+  'temporal:install': async () => {
+    prepare();
+    if (await temporalIsElsewhere()) return 0;
+    const { path, origin } = await ensureTemporal();
+    say(`Temporal: ${path} (${origin})`);
+    return 0;
+  },
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const work = WORKS[name];
+if (work === undefined) {
+  process.stderr.write(`usage: with-everything.mjs ${Object.keys(WORKS).join('|')}\n`);
+  process.exit(1);
+}
+try {
+  process.exitCode = await work(args);
+} catch (error) {
+  if (error.code === undefined) throw error;
+  process.stderr.write(
+    `error ${error.code}: ${error.message}\n${error.hint === undefined ? '' : `${error.hint}\n`}`,
+  );
+  process.exitCode = error.exitCode ?? 1;
+}
+
+/** Dependencies and the build. */
+function prepare() {
+  install();
+  const why = whyBuild();
+  if (why === undefined) return;
+  say(`building: ${why}`);
+  const code = npm(['run', '--silent', 'build']);
+  if (code !== 0) process.exit(code);
+}
+
+function install() {
+  const why = whyInstall();
+  if (why === undefined) return;
+  say(`installing dependencies: ${why}`);
+  const code = npm(['ci']);
+  if (code !== 0) process.exit(code);
+}
+
+async function ensureTemporal() {
+  const { installTemporal } = await builtInstallation();
+  return installTemporal({ onProgress: say });
+}
+
+async function temporalIsElsewhere() {
+  const { configuredTemporalAddress } = await builtInstallation();
+  const address = configuredTemporalAddress();
+  if (address !== undefined) say(`using the Temporal at ${address}: nothing to install`);
+  return address !== undefined;
+}
+
+function builtInstallation() {
+  return import(pathToFileURL(join(DIST, 'temporal/installation.js')).href);
+}
+
+/** The npm that runs this script, where one does. */
+function npm(npmArgs) {
+  const cli = process.env.npm_execpath;
+  if (cli !== undefined && /\.[cm]?js$/.test(cli)) return run('node', [cli, ...npmArgs]);
+  return run(process.platform === 'win32' ? 'npm.cmd' : 'npm', npmArgs);
+}
+
+function run(command, commandArgs) {
+  const file = command === 'node' ? process.execPath : command;
+  const { status, signal, error } = spawnSync(file, commandArgs, { cwd: ROOT, stdio: 'inherit' });
+  if (error !== undefined) throw error;
+  return status ?? (signal === 'SIGINT' ? 130 : 1);
+}
+
+function say(line) {
+  process.stdout.write(`> ${line}\n`);
+}
