@@ -1,0 +1,18 @@
+/**
+ * The fields that a JSON Schema names at a path: the words that somebody may have meant there. Knows the parts of
+ * JSON Schema that the configuration's schema uses.
+ */
+export function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonly string[] {
+  let current = schema;
+  for (const key of path) {
+    if (!isRecord(current)) return [];
+    const properties = current['properties'];
+    const next = isRecord(properties) ? properties[String(key)] : undefined;
+    current = next ?? (typeof key === 'number' ? current['items'] : current['additionalProperties']);
+  }
+  return isRecord(current) && isRecord(current['properties']) ? Object.keys(current['properties']) : [];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,26 @@
+/**
+ * The word of a list that somebody most likely meant, or `undefined` when none is near: at most two slips, and fewer
+ * for short words.
+ */
+export function nearestWord(word: string, words: readonly string[]): string | undefined {
+  const slips = Math.min(2, Math.floor(word.length / 2));
+  const ranked = words
+    .map((candidate) => ({ candidate, distance: editDistance(word.toLowerCase(), candidate.toLowerCase()) }))
+    .sort((left, right) => left.distance - right.distance);
+  const best = ranked[0];
+  return best !== undefined && best.distance <= slips ? best.candidate : undefined;
+}
+
+/** Levenshtein distance, by rows. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

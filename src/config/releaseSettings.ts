@@ -1,0 +1,116 @@
+import { type Check } from '../domain/check.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { type ReleaseRequest } from '../domain/release.ts';
+import { type StepOverride, type StepOverrides } from '../domain/step.ts';
+import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
+import { type Config, type TargetConfig } from './configSchema.ts';
+import { nearestWord } from './nearestWord.ts';
+
+/** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
+export interface ReleaseSettings extends Pick<
+  ReleaseRequest,
+  'checks' | 'steps' | 'soakMs' | 'queue' | 'graphConfigPath'
+> {
+  readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
+}
+
+/**
+ * Chooses a target of the file.
+ *
+ * @param name - may be left out where there is only one.
+ * @throws SLIPWAY_TARGET_UNKNOWN, SLIPWAY_USAGE.
+ */
+export function chooseTarget(config: Config, name: string | undefined): string {
+  const names = Object.keys(config.targets);
+  const [only] = names;
+  if (name === undefined) {
+    if (names.length === 1 && only !== undefined) return only;
+    throw new SlipwayError('SLIPWAY_USAGE', 'which target?', { hint: `name one of: ${names.join(', ')}` });
+  }
+  if (names.includes(name)) return name;
+  const near = nearestWord(name, names);
+  throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${name}"`, {
+    hint: near === undefined ? `it has: ${names.join(', ')}` : `did you mean "${near}"?`,
+  });
+}
+
+/** What the file says of releases on a target. */
+export function releaseSettings(config: Config, name: string): ReleaseSettings {
+  const target = config.targets[chooseTarget(config, name)];
+  if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
+  const buildable = target.source === 'internal_source' || target.source === 'repo_host';
+  return {
+    target: {
+      name,
+      controlPlane: normalizeServiceUrl(target.controlPlane),
+      apiKey: target.apiKey,
+      source: target.source,
+      sourceConfig: sourceConfig(config, target, buildable),
+      ...present({
+        agentApiKey: target.agentApiKey,
+        deployment: target.deployment,
+        deploymentId: target.deploymentId,
+        agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
+        secrets: target.secrets,
+      }),
+    },
+    checks: config.checks.map(toCheck),
+    steps: toStepOverrides(config.steps),
+    soakMs: target.soak,
+    queue: target.queue,
+    graphConfigPath: buildable ? config.artifact.graphConfig : null,
+  };
+}
+
+/** Contract 000, "SourceConfig": the fields that the source takes. */
+function sourceConfig(config: Config, target: TargetConfig, buildable: boolean): Record<string, unknown> {
+  return present({
+    install_command: buildable ? config.artifact.installCommand : undefined,
+    build_command: buildable ? config.artifact.buildCommand : undefined,
+    resource_spec: target.resources,
+    repo_url: target.repo?.url,
+    integration_id: target.repo?.integrationId,
+    build_on_push: target.repo?.buildOnPush,
+  });
+}
+
+function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][number]): Check {
+  const { maxLatency, ...expectation } = expect;
+  return {
+    ...check,
+    expect: present({ ...expectation, maxLatencyMs: maxLatency }),
+    timeoutMs: timeout,
+    ...present({ feedbackKey }),
+  };
+}
+
+function toStepOverrides(steps: Config['steps']): StepOverrides {
+  const overrides = Object.entries(steps).map(([step, settings]): [string, StepOverride] => {
+    const { startToClose, scheduleToClose, heartbeat, retry } = settings;
+    return [
+      step,
+      present({
+        startToCloseMs: startToClose,
+        scheduleToCloseMs: scheduleToClose,
+        heartbeatMs: heartbeat,
+        retry:
+          retry === undefined
+            ? undefined
+            : present({
+                initialIntervalMs: retry.initialInterval,
+                backoffCoefficient: retry.backoffCoefficient,
+                maximumIntervalMs: retry.maximumInterval,
+                maximumAttempts: retry.maximumAttempts,
+              }),
+      }),
+    ];
+  });
+  return Object.fromEntries(overrides);
+}
+
+type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
+
+/** An object without the fields that are undefined. */
+function present<T extends object>(fields: T): Present<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}

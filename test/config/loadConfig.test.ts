@@ -1,0 +1,130 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ConfigError, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+
+const RIGHT = `
+targets:
+  staging:
+    controlPlane: http://localhost:8000
+    apiKey: { from: env:SLIPWAY_API_KEY }
+    deployment: greeter
+checks:
+  - name: greets
+    assistant: greeter
+    input: { messages: [] }
+    expect: { contains: Hello, maxLatency: 1m30s }
+`;
+
+function problemsOf(text: string): readonly string[] {
+  try {
+    parseConfig(text, 'slipway.yaml');
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n');
+    throw error;
+  }
+  return [];
+}
+
+describe('a right slipway.yaml', () => {
+  it('gets its defaults filled in and its durations in milliseconds', () => {
+    const config = parseConfig(RIGHT, 'slipway.yaml');
+    expect(config.targets['staging']).toMatchObject({ source: 'internal_source', queue: 'latest', soak: 0 });
+    expect(config.artifact).toEqual({ path: '.', ignore: [], graphConfig: 'graph.json' });
+    expect(config.checks[0]).toMatchObject({ timeout: 60_000, expect: { maxLatency: 90_000 } });
+  });
+});
+
+describe('a wrong slipway.yaml', () => {
+  it('is told by line and column, with the field and what was expected, every problem at once', () => {
+    const text = RIGHT.replace('deployment: greeter', 'deploymnet: greeter').replace('1m30s', '90 bananas');
+    expect(problemsOf(text)).toEqual([
+      'slipway.yaml:6:5 targets.staging.deploymnet: unknown field "deploymnet"; did you mean "deployment"?',
+      'slipway.yaml:4:5 targets.staging.deployment: expected the deployment’s name (or deploymentId)',
+      expect.stringMatching(/^slipway\.yaml:11:\d+ checks\.0\.expect\.maxLatency: expected a duration/),
+    ]);
+  });
+
+  it.each([
+    [
+      'a secret written out',
+      RIGHT.replace('env:SLIPWAY_API_KEY', 'sk-123456'),
+      /apiKey\.from: expected a reference/,
+    ],
+    [
+      'an unknown source',
+      RIGHT.replace('deployment:', 'source: docker\n    deployment:'),
+      /expected one of "internal_source"/,
+    ],
+    [
+      'a URL that is none',
+      RIGHT.replace('http://localhost:8000', 'localhost'),
+      /controlPlane: expected an http or https URL/,
+    ],
+    ['credentials in a URL', RIGHT.replace('http://', 'http://ada:pw@'), /must not carry credentials/],
+    [
+      'resources for another source',
+      RIGHT.replace('deployment:', 'resources: { cpu: 1 }\n    deployment:'),
+      /resources: only for source external_image/,
+    ],
+    [
+      'an image source without an image',
+      RIGHT.replace('deployment:', 'source: external_image\n    deployment:'),
+      /image: expected, for source external_image/,
+    ],
+    [
+      'neither name nor id of the deployment',
+      RIGHT.replace('deployment: greeter', ''),
+      /deployment: expected the deployment’s name/,
+    ],
+    [
+      'a broken pattern',
+      RIGHT.replace('contains: Hello', 'matches: "("'),
+      /matches: Invalid regular expression/,
+    ],
+    [
+      'two checks of one name',
+      `${RIGHT}  - name: greets\n    assistant: greeter\n`,
+      /a check "greets" is there already/,
+    ],
+    ['a step that is none', `${RIGHT}steps: { pacth: { startToClose: 5s } }`, /steps/],
+    ['a number where a duration belongs', RIGHT.replace('1m30s', '90'), /expected string, received number/],
+    ['no target at all', 'targets: {}', /targets: expected at least one target/],
+    ['an empty file', '', /targets/],
+    ['broken YAML', 'targets: [', /^slipway\.yaml:1:\d+ /],
+  ])('names %s', (_what, text, expected) => {
+    expect(problemsOf(text).join('\n')).toMatch(expected);
+  });
+
+  it('never repeats the value that may be a secret', () => {
+    expect(problemsOf(RIGHT.replace('env:SLIPWAY_API_KEY', 'sk-very-secret')).join('\n')).not.toContain(
+      'sk-very-secret',
+    );
+  });
+});
+
+describe('finding slipway.yaml', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'slipway-config-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('looks in the working folder and the folders above it', async () => {
+    await writeFile(join(folder, 'slipway.yaml'), RIGHT);
+    await mkdir(join(folder, 'a', 'b'), { recursive: true });
+    const loaded = await loadConfig(undefined, join(folder, 'a', 'b'));
+    expect(loaded.file).toBe(join(folder, 'slipway.yaml'));
+    expect(loaded.folder).toBe(folder);
+  });
+
+  it('says so when there is none', async () => {
+    await expect(loadConfig(undefined, folder)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_NOT_FOUND' });
+    await expect(loadConfig('other.yaml', folder)).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+    });
+  });
+});

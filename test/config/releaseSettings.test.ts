@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+
+import { parseConfig } from '../../src/config/loadConfig.ts';
+import { chooseTarget, releaseSettings } from '../../src/config/releaseSettings.ts';
+
+const CONFIG = parseConfig(
+  `
+targets:
+  staging:
+    controlPlane: HTTP://LocalHost:80/api/
+    apiKey: { from: env:KEY }
+    deployment: greeter
+    secrets: [{ name: MODEL_KEY, from: env:MODEL_KEY }]
+    soak: 2m
+  images:
+    controlPlane: https://control.example
+    apiKey: { from: env:KEY }
+    deploymentId: 3f0e8a9e-4f67-4a3c-8d6c-0a3c9a0f1b2d
+    source: external_image
+    image: registry.example/agent:1
+    resources: { cpu: 1 }
+artifact: { installCommand: npm ci, graphConfig: agent/graph.json }
+checks: [{ name: greets, assistant: greeter, expect: { maxLatency: 2s }, timeout: 5s, feedbackKey: smoke }]
+steps: { deployed: { scheduleToClose: 10m, retry: { maximumAttempts: 0 } } }
+`,
+  'slipway.yaml',
+);
+
+describe('the settings of a release', () => {
+  it('carry references to secrets, the normalized address, and durations in milliseconds', () => {
+    expect(releaseSettings(CONFIG, 'staging')).toEqual({
+      target: {
+        name: 'staging',
+        controlPlane: 'http://localhost/api',
+        apiKey: { from: 'env:KEY' },
+        deployment: 'greeter',
+        source: 'internal_source',
+        sourceConfig: { install_command: 'npm ci' },
+        secrets: [{ name: 'MODEL_KEY', from: 'env:MODEL_KEY' }],
+      },
+      checks: [
+        {
+          name: 'greets',
+          assistant: 'greeter',
+          input: {},
+          expect: { maxLatencyMs: 2_000 },
+          timeoutMs: 5_000,
+          feedbackKey: 'smoke',
+        },
+      ],
+      steps: { deployed: { scheduleToCloseMs: 600_000, retry: { maximumAttempts: 0 } } },
+      soakMs: 120_000,
+      queue: 'latest',
+      graphConfigPath: 'agent/graph.json',
+    });
+  });
+
+  it('leave out of an image target what is only for sources that are built', () => {
+    const settings = releaseSettings(CONFIG, 'images');
+    expect(settings.graphConfigPath).toBeNull();
+    expect(settings.target.sourceConfig).toEqual({ resource_spec: { cpu: 1 } });
+    expect(settings.target.deployment).toBeUndefined();
+  });
+});
+
+describe('choosing a target', () => {
+  it('asks for a name where there are several, and suggests the nearest', () => {
+    expect(() => chooseTarget(CONFIG, undefined)).toThrow('which target?');
+    expect(() => chooseTarget(CONFIG, 'stagin')).toThrow(
+      expect.objectContaining({ code: 'SLIPWAY_TARGET_UNKNOWN', hint: 'did you mean "staging"?' }),
+    );
+  });
+});

@@ -1,0 +1,38 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { isSecretReference, resolveSecret } from '../../src/config/secretReference.ts';
+
+describe('a reference to a secret', () => {
+  it.each(['env:NAME', 'env:_a1', 'file:/run/secrets/key'])('%s is one', (text) => {
+    expect(isSecretReference(text)).toBe(true);
+  });
+
+  it.each(['', 'sk-123', 'env:', 'env:1A', 'env:A B', 'file:key', 'NAME'])('%j is none', (text) => {
+    expect(isSecretReference(text)).toBe(false);
+  });
+
+  it('becomes the value of the environment variable', () => {
+    expect(resolveSecret({ from: 'env:KEY' }, { KEY: 'value' })).toBe('value');
+  });
+
+  it('becomes the content of the file, without its last line end', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-secret-'));
+    await writeFile(join(folder, 'key'), 'value\n');
+    expect(resolveSecret({ from: `file:${join(folder, 'key')}` })).toBe('value');
+    await rm(folder, { recursive: true });
+  });
+
+  it('that is not set is told by its name', () => {
+    expect(() => resolveSecret({ from: 'env:KEY' }, {})).toThrow('the secret "env:KEY" is not set');
+    expect(() => resolveSecret({ from: 'env:KEY' }, { KEY: '' })).toThrow('the secret "env:KEY" is not set');
+    expect(() => resolveSecret({ from: 'file:/nowhere/key' })).toThrow('could not be read');
+  });
+
+  it('that is not a reference is never repeated', () => {
+    expect(() => resolveSecret({ from: 'sk-very-secret' })).toThrow(/^(?!.*sk-very-secret)/);
+  });
+});
