@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { agentCommand, type RunningAgent, startAgent } from '../../../src/platform/runtime/agentProcess.ts';
 import { AgentStartError } from '../../../src/platform/runtime/agentStartError.ts';
 import { isRunning, until } from './liveness.ts';
@@ -70,15 +70,12 @@ describe('an agent that comes up', () => {
   });
 
   it('sees its own variables and none of the secrets of the process that started it', async () => {
-    process.env['PLATFORM_MASTER_KEY'] = 'master-of-all';
-    try {
-      const agent = await start('good', { env: { MODEL_KEY: 'sk-123456' } });
-      const env = (await (await fetch(`${agent.url}/env`)).json()) as Record<string, string>;
-      expect(env).toMatchObject({ MODEL_KEY: 'sk-123456', HOME: process.env['HOME'] });
-      expect(Object.values(env)).not.toContain('master-of-all');
-    } finally {
-      delete process.env['PLATFORM_MASTER_KEY'];
-    }
+    vi.stubEnv('PLATFORM_MASTER_KEY', 'master-of-all');
+    const agent = await start('good', { env: { MODEL_KEY: 'sk-123456' } });
+    vi.unstubAllEnvs();
+    const env = (await (await fetch(`${agent.url}/env`)).json()) as Record<string, string>;
+    expect(env).toMatchObject({ MODEL_KEY: 'sk-123456', HOME: process.env['HOME'] });
+    expect(Object.values(env)).not.toContain('master-of-all');
   });
 
   it('has its output logged with secrets masked and without the ready line', async () => {

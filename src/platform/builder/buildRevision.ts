@@ -1,0 +1,215 @@
+import { access, mkdir, realpath, rm } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { buildEnvironment } from '../runtime/childEnvironment.ts';
+import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
+import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
+import { boundedLog } from './buildLog.ts';
+import { checkGraphs, locateGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
+import { type InstallPlan, planInstall } from './installPlan.ts';
+import { NodeModulesCache } from './nodeModulesCache.ts';
+import { type CommandEnd, runShellCommand } from './shellCommand.ts';
+import { unpackSource } from './sourceArchive.ts';
+
+/** How many of a failed command's last lines the reason holds. */
+const LINES_IN_REASON = 10;
+
+/** What {@link buildRevision} needs. Field names with their contract section: contract 000, "SourceConfig". */
+export interface BuildOptions {
+  /** The uploaded source: a gzipped tarball. */
+  readonly tarball: string;
+  /** A directory of this build alone, made here; what is in it is removed. The built source stays in it. */
+  readonly workspace: string;
+  /** `graph_config_path`: the graph configuration file, relative to the source's root. */
+  readonly graphConfigPath: string;
+  /** `install_command`: run from the source's root. Default: detected from the lock file. */
+  readonly installCommand?: string | null;
+  /** `build_command`: run from the directory of the graph configuration file. Default: none. */
+  readonly buildCommand?: string | null;
+  /** Where installed dependencies are kept for later builds. May be shared by builds that run at once. */
+  readonly cacheDir: string;
+  /** Takes the build's log, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls the build off; nothing of it is left running. */
+  readonly signal: AbortSignal;
+  /** Default: {@link DEFAULT_BUILD_LIMITS}. */
+  readonly limits?: BuildLimits;
+}
+
+/** A built source, or the reason why there is none: for the person whose source it is, in several lines. */
+export type BuildResult =
+  | {
+      readonly ok: true;
+      /** The directory of the graph configuration file, in the workspace: where the agent runs. */
+      readonly agentDir: string;
+      /** The graph configuration file, relative to `agentDir`. */
+      readonly graphConfigPath: string;
+    }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Makes an agent out of an uploaded source: unpacks it, installs its dependencies, builds it, and checks its graph
+ * configuration.
+ *
+ * Whatever the source does, and a full disk, comes back as a reason; the workspace is removed then. Only a fault of
+ * the builder itself is thrown. When `signal` calls the build off, the reason says so.
+ */
+export async function buildRevision(options: BuildOptions): Promise<BuildResult> {
+  const limits = options.limits ?? DEFAULT_BUILD_LIMITS;
+  const log = boundedLog(options.log, limits, options.workspace);
+  try {
+    const file = await build({ ...options, limits, log });
+    return { ok: true, agentDir: dirname(file), graphConfigPath: basename(file) };
+  } catch (error) {
+    await rm(options.workspace, { recursive: true, force: true, maxRetries: 3 });
+    const reason = options.signal.aborted ? 'The build was called off.' : reasonOf(error);
+    if (reason === undefined) throw error;
+    const told = reason.replaceAll(options.workspace, '.');
+    for (const line of told.split('\n')) log(line);
+    return { ok: false, reason: told };
+  }
+}
+
+interface Build extends BuildOptions {
+  readonly limits: BuildLimits;
+}
+
+/** Returns the graph configuration file. */
+async function build(options: Build): Promise<string> {
+  const { workspace, signal, limits, log } = options;
+  signal.throwIfAborted();
+  await rm(workspace, { recursive: true, force: true });
+  await mkdir(workspace, { recursive: true });
+  const root = await realpath(workspace);
+
+  log('Unpacking the source.');
+  await unpackSource(options.tarball, root, limits, signal);
+  const file = locateGraphConfig(root, options.graphConfigPath);
+  // What is wrong already need not wait for the installation to be found. The file itself may be yet to be built.
+  const config = await readGraphConfig(root, file);
+  const isBuilt = (options.buildCommand ?? '').trim() !== '';
+  if (config === undefined && !isBuilt) await checkGraphs(root, file);
+
+  const env = buildEnvironment();
+  const plan = await planInstall(root, dirname(file), options.installCommand, env['PATH'] ?? '');
+  if (plan === undefined) log('There is no package.json, so nothing is installed.');
+  else await install(plan, env, options);
+  signal.throwIfAborted();
+
+  if (isBuilt) {
+    const cwd = dirname(file);
+    await access(cwd).catch(() => {
+      throw new BuildFailure(
+        `The source has no directory ${relative(root, cwd)}, where build_command is to run.`,
+      );
+    });
+    await run('build_command', options.buildCommand ?? '', cwd, env, options);
+  }
+  const { env: variables } = await checkGraphs(root, file);
+  if (typeof variables === 'string')
+    await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
+  signal.throwIfAborted();
+  log('The source is built.');
+  return join(workspace, relative(root, file));
+}
+
+function noEnvFile(name: string): string {
+  return `The graph configuration names the env file ${name}, and the source has none: the agent will miss it.`;
+}
+
+async function install(plan: InstallPlan, env: Record<string, string>, options: Build): Promise<void> {
+  const { log, signal, limits } = options;
+  const cache = new NodeModulesCache(options.cacheDir, async (from, to) => {
+    const lines: string[] = [];
+    const end = await runShellCommand({
+      command: 'cp -a -- "$FROM" "$TO"',
+      cwd: plan.cwd,
+      env: { ...env, FROM: from, TO: to },
+      timeoutMs: limits.commandTimeoutMs,
+      signal,
+      onLine: (line) => {
+        if (lines.length < LINES_IN_REASON) lines.push(line);
+      },
+      lineChars: limits.logLineChars,
+    });
+    if (end.kind !== 'exited' || end.code !== 0)
+      throw failureOf('Copying node_modules', 'cp', end, lines, limits);
+  });
+  const modules = join(plan.cwd, 'node_modules');
+  const key = await cache.keyOf(plan);
+  if (key !== undefined && (await cache.restore(key, modules))) {
+    log(`Installed from the cache: nothing has changed for \`${plan.command}\`.`);
+    return;
+  }
+  log(`Installing with \`${plan.command}\`, because ${plan.because}.`);
+  await run('The installation', plan.command, plan.cwd, env, options);
+  if (key === undefined) return;
+  try {
+    await cache.keep(key, modules);
+  } catch (error) {
+    signal.throwIfAborted();
+    // The source is installed all the same: only the next build will take as long.
+    const [why = ''] = (error as Error).message.split('\n');
+    log(`What was installed could not be kept for the next build: ${why}`);
+  }
+}
+
+/** @throws BuildFailure when the command does not end well. */
+async function run(
+  what: string,
+  command: string,
+  cwd: string,
+  env: Record<string, string>,
+  { log, signal, limits }: Build,
+): Promise<void> {
+  log(`$ ${command}`);
+  const last: string[] = [];
+  const end = await runShellCommand({
+    command,
+    cwd,
+    env,
+    timeoutMs: limits.commandTimeoutMs,
+    signal,
+    onLine: (line) => {
+      log(line);
+      last.push(line.slice(0, limits.logLineChars));
+      // What tells of a full disk is kept, however much is said after it.
+      if (last.length > LINES_IN_REASON) last.splice(DISK_FULL_TEXT.test(last[0] ?? '') ? 1 : 0, 1);
+    },
+    lineChars: limits.logLineChars + 1,
+  });
+  signal.throwIfAborted();
+  if (end.kind !== 'exited' || end.code !== 0) throw failureOf(what, command, end, last, limits);
+}
+
+function failureOf(
+  what: string,
+  command: string,
+  end: CommandEnd,
+  lines: readonly string[],
+  limits: BuildLimits,
+): BuildFailure {
+  const full = lines.some((line) => DISK_FULL_TEXT.test(line)) ? 'The disk is full (ENOSPC). ' : '';
+  const said = lines.length === 0 ? ' It said nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+  return new BuildFailure(`${full}${what} (\`${command}\`) ${ending(end, limits)}.${said}`);
+}
+
+function ending(end: CommandEnd, limits: BuildLimits): string {
+  switch (end.kind) {
+    case 'exited':
+      return `ended with exit code ${end.code}`;
+    case 'killed':
+      return `was ended by ${end.signal}`;
+    case 'timed_out':
+      return `took longer than ${limits.commandTimeoutMs / 1000} s and was ended`;
+    case 'aborted':
+      return 'was called off';
+  }
+}
+
+/** What a person is told of an error; undefined where it is a fault of the builder. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof BuildFailure) return error.message;
+  const { code, syscall, message } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return `The disk is full (${code}): ${message}.`;
+  return code !== undefined && syscall !== undefined ? `The build could not go on: ${message}.` : undefined;
+}

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { readLines } from '../runtime/lines.ts';
+import { killGroup } from '../runtime/processGroup.ts';
+
+/**
+ * Runs `$1` beside a watcher that kills the whole process group when descriptor 3 closes. This process holds
+ * its other end, so a build ends with the platform, even when that is killed.
+ */
+const WATCHED = '(read -r _ <&3; kill -KILL 0) >/dev/null 2>&1 & exec /bin/sh -c "$1" 3<&-';
+
+/** After a command has ended, how long its last output is waited for, in ms. */
+const LAST_OUTPUT_MS = 1_000;
+
+/** A command and its surroundings. */
+export interface ShellCommand {
+  /** As a person would type it. */
+  readonly command: string;
+  readonly cwd: string;
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Killed after so many ms. */
+  readonly timeoutMs: number;
+  /** Kills it. */
+  readonly signal: AbortSignal;
+  /** Takes each line of both its outputs. */
+  readonly onLine: (line: string) => void;
+  /** Characters of a line that are read; the rest of it is dropped. */
+  readonly lineChars: number;
+}
+
+/** How a command ended. */
+export type CommandEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly signal: string }
+  | { readonly kind: 'timed_out' }
+  | { readonly kind: 'aborted' };
+
+/**
+ * Runs a shell command in a process group of its own. When it ends, by itself or not, the whole group is
+ * killed: nothing that it started stays behind.
+ *
+ * @throws what `spawn` reports when there is no shell, or no such directory.
+ */
+export async function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
+  if (options.signal.aborted) return { kind: 'aborted' };
+  const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', options.command], {
+    cwd: options.cwd,
+    env: options.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+  });
+  const outputs = [child.stdout, child.stderr].filter((output) => output !== null);
+  for (const output of outputs) readLines(output, options.lineChars, options.onLine);
+  // Nothing is ever written to it; that the group has gone is told by the exit.
+  child.stdio[3]?.on('error', () => undefined);
+
+  let stopped: CommandEnd | undefined;
+  const stop = (end: CommandEnd) => {
+    stopped ??= end;
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  const onAbort = () => stop({ kind: 'aborted' });
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(() => stop({ kind: 'timed_out' }), options.timeoutMs);
+  try {
+    const end = await endOf(child);
+    // The watcher is in the group still, so its id cannot belong to another by now.
+    if (child.pid !== undefined) killGroup(child.pid);
+    await lastOutput(outputs);
+    return stopped ?? end;
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function endOf(child: ChildProcess): Promise<CommandEnd> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      resolve(code === null ? { kind: 'killed', signal: signal ?? 'a signal' } : { kind: 'exited', code }),
+    );
+  });
+}
+
+/** Reads what is in the pipes still; not for ever, because a process that left the group may hold them. */
+async function lastOutput(outputs: readonly Readable[]): Promise<void> {
+  const closed = outputs
+    .filter((output) => !output.closed)
+    .map((output) => new Promise((resolve) => output.once('close', resolve)));
+  await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+  for (const output of outputs) output.destroy();
+}
