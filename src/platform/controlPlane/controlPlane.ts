@@ -60,6 +60,8 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
+/** How long agents may finish what they are at when the platform stops: process managers kill after 10 s or more. */
+const CLOSE_TIMEOUT_MS = 8_000;
 const CLEAN_EVERY_MS = 3_600_000;
 
 /** Makes a {@link ControlPlane}; nothing moves before its `start`. */
@@ -80,6 +82,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     log,
     readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
     drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
   const work = createRevisionWork({
     kysely,

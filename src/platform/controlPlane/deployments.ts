@@ -12,6 +12,7 @@ import {
 } from '../../contract/controlPlane/deployment.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import { type DeploymentsTable, type Schema } from '../store/schema.ts';
+import { createTracingProject, TracingProjectExists } from '../tracing/tracingProject.ts';
 import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
 import { deploymentView } from './deploymentView.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
@@ -75,7 +76,7 @@ export function createDeployments(options: {
         .execute(async (trx) => view(trx, await insertDeployment(trx, request, secrets), origin))
         .catch((error: unknown) => {
           // Two requests at once: the unique index knows it even where the look before did not.
-          throw isUniqueViolation(error) ? nameTaken(request.name) : error;
+          throw isNameTaken(error) ? nameTaken(request.name) : error;
         });
       options.changed(created.id);
       return created;
@@ -203,10 +204,7 @@ async function insertDeployment(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await trx
-    .insertInto('tracing_projects')
-    .values({ id: randomUUID(), name: request.name, deployment_id: id, created_at: at })
-    .execute();
+  await createTracingProject<Schema>(trx, { name: request.name, deploymentId: id });
   return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
 }
 
@@ -302,6 +300,7 @@ function nameTaken(name: string): HttpProblem {
   return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
 }
 
-function isUniqueViolation(error: unknown): boolean {
+function isNameTaken(error: unknown): boolean {
+  if (error instanceof TracingProjectExists) return true;
   return error instanceof Error && (error as Error & { code?: unknown }).code === '23505';
 }

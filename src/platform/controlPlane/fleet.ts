@@ -47,6 +47,8 @@ export interface FleetOptions {
   readonly readyTimeoutMs: number;
   /** How long requests in flight may go on with an agent that was switched away from, in milliseconds. */
   readonly drainTimeoutMs: number;
+  /** How long agents may finish what they are at when the platform stops, in milliseconds. */
+  readonly closeTimeoutMs: number;
 }
 
 /** One deployment's agent and what keeps it alive. */
@@ -133,13 +135,17 @@ export function createFleet(options: FleetOptions): Fleet {
     return post;
   };
 
-  const drain = async (post: Post, requestsOver: Promise<void>): Promise<void> => {
+  const drain = async (
+    post: Post,
+    requestsOver: Promise<void>,
+    ms = options.drainTimeoutMs,
+  ): Promise<void> => {
     post.leave.abort();
     if (post.agent === undefined) return;
     const limit = new AbortController();
-    await Promise.race([requestsOver, pause(options.drainTimeoutMs, limit.signal)]);
+    await Promise.race([requestsOver, pause(ms, limit.signal)]);
     limit.abort();
-    await post.agent.drain(options.drainTimeoutMs);
+    await post.agent.drain(ms);
   };
 
   return {
@@ -183,7 +189,7 @@ export function createFleet(options: FleetOptions): Fleet {
       const left = [...posts.values()];
       posts.clear();
       // The listener has stopped: what is in flight ends with its agent, which finishes it while it drains.
-      await Promise.all(left.map((post) => drain(post, Promise.resolve())));
+      await Promise.all(left.map((post) => drain(post, Promise.resolve(), options.closeTimeoutMs)));
       await Promise.all(ending);
     },
   };

@@ -1,0 +1,49 @@
+import { startPlatform } from '../platform/platform.ts';
+
+/** How `slipway platform` was called. */
+export interface PlatformCommandOptions {
+  /** 0 takes a free one. */
+  port: number;
+  home: string;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** One JSON object per line instead of readable text. */
+  json: boolean;
+  /** Any Postgres; default: the embedded one. */
+  databaseUrl?: string;
+}
+
+/**
+ * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
+ * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
+ * second one ends it at once. `SLIPWAY_PUBLIC_URL` and `SLIPWAY_READY_TIMEOUT_MS` are read from the environment.
+ * @throws SlipwayError as `startPlatform` does.
+ */
+export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
+  const publicUrl = process.env['SLIPWAY_PUBLIC_URL'];
+  const readyTimeoutMs = Number(process.env['SLIPWAY_READY_TIMEOUT_MS'] ?? Number.NaN);
+  const platform = await startPlatform({
+    home: options.home,
+    port: options.port,
+    ...(options.host === undefined ? {} : { host: options.host }),
+    ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+    ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
+    ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),
+  });
+  const signaled = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(130));
+        resolve();
+      });
+    }
+  });
+  process.stdout.write(
+    options.json
+      ? `${JSON.stringify({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })}\n`
+      : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless it was given.\n`,
+  );
+  await signaled;
+  await platform.close();
+  process.exitCode = 0;
+}

@@ -1,0 +1,192 @@
+import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { sql } from 'kysely';
+import { type Logger } from 'pino';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { buildRevision } from './builder/buildRevision.ts';
+import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
+import { type BuildRevision, type StartAgent } from './controlPlane/seams.ts';
+import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { listen, type Listening } from './http/listen.ts';
+import { createLogger } from './http/logger.ts';
+import { problemHandler, respondWithNotFound } from './http/problem.ts';
+import { startAgent } from './runtime/agentProcess.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { lockHome } from './store/homeLock.ts';
+import { loadApiKey, loadMasterKey } from './store/keyFiles.ts';
+import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
+import { openTracing } from './tracing/tracingStore.ts';
+
+/** How a platform is started. */
+export interface PlatformOptions {
+  /** Its directory, created where it is missing: keys, uploads, builds, and the embedded database. */
+  home: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Any Postgres. Default: the embedded one in `<home>/postgres`. */
+  databaseUrl?: string;
+  /** Default: the one in `<home>/api.key`, created at the first start. */
+  apiKey?: string;
+  /** Under which it is reached from outside, where that is not how requests reach it (behind a proxy). */
+  publicUrl?: string;
+  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  readyTimeoutMs?: number;
+  /** How many builds run at once. Default: 2. */
+  buildSlots?: number;
+  /** Default: JSON lines on stderr. */
+  log?: Logger;
+  /** How revisions are built and their agents started. Default: for real. */
+  buildRevision?: BuildRevision;
+  startAgent?: StartAgent;
+}
+
+/** A running platform. */
+export interface Platform {
+  /** The control plane's base URL: `http://host:port`. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Takes no more requests, lets those in flight and the agents finish (10 s at most), and closes the database. */
+  close(): Promise<void>;
+}
+
+const CLOSE_GRACE_MS = 10_000;
+const HEALTH_TIMEOUT_MS = 2_000;
+
+/**
+ * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of its
+ * deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens; agents
+ * that served before it was last stopped come back in the background, and requests wait for them.
+ * @throws SlipwayError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE,
+ * SLIPWAY_MASTER_KEY_INVALID.
+ */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const log = options.log ?? createLogger();
+  const undo: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    const lock = await lockHome(options.home, 'platform');
+    undo.push(() => lock.release());
+    const masterKey = await loadMasterKey(options.home);
+    const apiKey = await loadApiKey(options.home, options.apiKey);
+    const database = await openDatabase({
+      home: options.home,
+      ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+      onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
+    });
+    undo.push(() => database.close());
+    const gateway = createGateway();
+    undo.push(() => gateway.close());
+
+    // The listener's own address is part of what agents are told, and known only once it listens.
+    let url = '';
+    const controlPlane = createControlPlane({
+      home: options.home,
+      kysely: database.kysely,
+      masterKey,
+      apiKey,
+      log,
+      gateway,
+      buildRevision: options.buildRevision ?? buildRevision,
+      startAgent: options.startAgent ?? startAgent,
+      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
+        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+        SLIPWAY_AGENT_API_KEY: apiKey,
+        SLIPWAY_AGENT_TRACING_URL: options.publicUrl ?? url,
+        SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
+        SLIPWAY_AGENT_REVISION_ID: revisionId,
+        SLIPWAY_AGENT_PROJECT_NAME: name,
+      }),
+      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
+      ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),
+    });
+    const tracing = await openTracing(database.kysely);
+    const app = new Hono();
+    app.onError(problemHandler(log));
+    app.notFound(respondWithNotFound);
+    app.get('/health', async (c) => {
+      const ok = await answers(database);
+      return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
+    });
+    app.route('/', feedbackRoutes({ tracing, apiKey }));
+    app.route('/', controlPlane.app);
+
+    const listening = await listenOn(listenerOf(app, gateway, log), options);
+    url = listening.url;
+    undo.push(() => shutDown(listening, controlPlane));
+    await controlPlane.start();
+    log.info({ url, home: options.home }, 'the platform is ready');
+    return { url: options.publicUrl ?? url, apiKey, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Requests in flight end with the agents that serve them, so both are ended side by side. */
+async function shutDown(listening: Listening, controlPlane: ControlPlane): Promise<void> {
+  await Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()]);
+}
+
+async function listenOn(listener: RequestListener, options: PlatformOptions): Promise<Listening> {
+  try {
+    return await listen(listener, {
+      port: options.port,
+      ...(options.host === undefined ? {} : { host: options.host }),
+    });
+  } catch (error) {
+    const place = `${options.host ?? '127.0.0.1'}:${options.port}`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `${place} cannot be listened on.`, {
+      place,
+      hint: 'Choose another port with --port; 0 takes a free one.',
+      cause: error,
+    });
+  }
+}
+
+/** Agents' requests go through as they are; all others are the app's. */
+function listenerOf(app: Hono, gateway: Gateway, log: Logger): RequestListener {
+  const toApp = getRequestListener(app.fetch);
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const agent = agentPath(request.url ?? '');
+    if (agent === undefined) {
+      void toApp(request, response);
+      return;
+    }
+    gateway.handle(agent.deploymentId, request, response, agent.path).catch((error: unknown) => {
+      log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
+      response.destroy();
+    });
+  };
+}
+
+const AGENT_PATH = /^\/agents\/(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?<rest>[/?].*)?$/is;
+
+/** Which deployment a path is for, and the path as its agent gets it; undefined where it is for none. */
+function agentPath(url: string): { deploymentId: string; path: string } | undefined {
+  const groups = AGENT_PATH.exec(url)?.groups;
+  if (groups?.['id'] === undefined) return undefined;
+  const rest = groups['rest'] ?? '/';
+  return { deploymentId: groups['id'].toLowerCase(), path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+async function answers(database: Database): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS);
+  });
+  const asked = sql`select 1`.execute(database.kysely).then(
+    () => true,
+    () => false,
+  );
+  const ok = await Promise.race([asked, tooLate]);
+  clearTimeout(timer);
+  return ok;
+}
