@@ -1,0 +1,315 @@
+import { rm, stat } from 'node:fs/promises';
+
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { gate, TestPlatform } from './testPlatform.ts';
+
+let platform: TestPlatform;
+const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
+});
+
+afterEach(() => {
+  Object.assign(platform, defaults);
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+describe('a revision', () => {
+  it('goes through every status to DEPLOYED, and becomes the active one with the switch', async () => {
+    const id = await platform.create('whole way');
+    const first = (await platform.deployment(id)).latest_revision_id;
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    expect(await platform.history(revision)).toEqual([
+      'CREATING',
+      'QUEUED',
+      'AWAITING_BUILD',
+      'BUILDING',
+      'AWAITING_DEPLOY',
+      'DEPLOYING',
+      'DEPLOYED',
+    ]);
+    const deployment = await platform.deployment(id);
+    expect(deployment.active_revision_id).toBe(revision);
+    expect(platform.serving.get(id)).toBe(revision);
+    expect(await platform.status(id, first)).toBe('SKIPPED');
+  });
+
+  it('is not active before the gateway has switched to its agent', async () => {
+    const id = await platform.create('not early');
+    const ready = gate();
+    platform.onStart = () => ready.promise;
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYING');
+    expect((await platform.deployment(id)).active_revision_id).toBeNull();
+    expect(platform.serving.has(id)).toBe(false);
+    ready.open();
+    await platform.reaches(id, revision, 'DEPLOYED');
+  });
+
+  it('rests in AWAITING_BUILD without a source, and says so', async () => {
+    const id = await platform.create('resting');
+    const first = (await platform.deployment(id)).latest_revision_id;
+    await platform.reaches(id, first, 'AWAITING_BUILD');
+    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${first}`);
+    expect(json.status_message).toBe('It has no source yet.');
+  });
+
+  it('that cannot be built ends BUILD_FAILED with the reason, and leaves the active one serving', async () => {
+    const id = await platform.create('build fails');
+    const good = await platform.release(id);
+    await platform.reaches(id, good, 'DEPLOYED');
+    platform.onBuild = () => Promise.resolve({ ok: false, reason: 'npm ended with 1.' });
+    const bad = await platform.release(id);
+    await platform.reaches(id, bad, 'BUILD_FAILED');
+    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${bad}`);
+    expect(json.status_message).toBe('npm ended with 1.');
+    expect((await platform.deployment(id)).active_revision_id).toBe(good);
+    expect(platform.serving.get(id)).toBe(good);
+    expect(platform.agentOf(good).drained).toBe(false);
+  });
+
+  it('whose agent does not start ends DEPLOY_FAILED with the reason, and leaves the active one serving', async () => {
+    const id = await platform.create('start fails');
+    const good = await platform.release(id);
+    await platform.reaches(id, good, 'DEPLOYED');
+    platform.onStart = () => Promise.reject(new Error('It exited with 1.'));
+    const bad = await platform.release(id);
+    await platform.reaches(id, bad, 'DEPLOY_FAILED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(good);
+    expect(platform.serving.get(id)).toBe(good);
+  });
+
+  it('ends BUILD_FAILED when the builder itself breaks, also on a full disk', async () => {
+    const id = await platform.create('builder breaks');
+    platform.onBuild = () => Promise.reject(Object.assign(new Error('write'), { code: 'ENOSPC' }));
+    const full = await platform.release(id);
+    await platform.reaches(id, full, 'BUILD_FAILED');
+    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions/${full}`);
+    expect(json.status_message).toContain('disk');
+    platform.onBuild = () => Promise.reject(new Error('a bug'));
+    const broken = await platform.release(id);
+    await platform.reaches(id, broken, 'BUILD_FAILED');
+  });
+
+  it('of another source ends with an honest failure', async () => {
+    const image = await platform.create('an image', {
+      source: 'external_image',
+      source_revision_config: { image_uri: 'registry.example/agent:1' },
+    });
+    const { latest_revision_id: imageRevision } = await platform.deployment(image);
+    await platform.reaches(image, imageRevision, 'DEPLOY_FAILED');
+    const repository = await platform.create('a repository', {
+      source: 'repo_host',
+      source_config: { repo_url: 'https://example.com/a.git', build_on_push: false },
+      source_revision_config: { graph_config_path: 'graph.json', repo_ref: 'main' },
+    });
+    const { latest_revision_id: repositoryRevision } = await platform.deployment(repository);
+    await platform.reaches(repository, repositoryRevision, 'BUILD_FAILED');
+    const { json } = await platform.call('GET', `/v2/deployments/${repository}/revisions/${repositoryRevision}`);
+    expect(json.status_message).toContain('does not yet');
+    expect((await platform.redeploy(image, imageRevision)).status).toBe(400);
+  });
+
+  it('waits while another of its deployment is built; of those that wait only the newest is built', async () => {
+    const id = await platform.create('queue');
+    const build = gate();
+    const { onBuild } = platform;
+    platform.onBuild = async (options) => {
+      await build.promise;
+      return onBuild(options);
+    };
+    const first = await platform.release(id);
+    await platform.reaches(id, first, 'BUILDING');
+    const second = await platform.release(id);
+    const third = await platform.release(id);
+    await platform.reaches(id, second, 'SKIPPED');
+    await platform.reaches(id, third, 'QUEUED');
+    build.open();
+    await platform.reaches(id, third, 'DEPLOYED');
+    expect(await platform.history(first)).toContain('DEPLOYED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(third);
+  });
+
+  it('of another deployment is built at the same time, two at once in all', async () => {
+    const build = gate();
+    const { onBuild } = platform;
+    platform.onBuild = async (options) => {
+      await build.promise;
+      return onBuild(options);
+    };
+    const ids = await Promise.all(['p1', 'p2', 'p3'].map((name) => platform.create(name)));
+    const revisions: string[] = [];
+    for (const id of ids) revisions.push(await platform.release(id));
+    const [a = '', b = '', c = ''] = revisions;
+    await platform.reaches(ids[0]!, a, 'BUILDING');
+    await platform.reaches(ids[1]!, b, 'BUILDING');
+    await platform.reaches(ids[2]!, c, 'AWAITING_BUILD');
+    build.open();
+    await Promise.all(ids.map((id, index) => platform.reaches(id, revisions[index]!, 'DEPLOYED')));
+  });
+
+  it('drains the agent that served before', async () => {
+    const id = await platform.create('drains');
+    const first = await platform.release(id);
+    await platform.reaches(id, first, 'DEPLOYED');
+    const second = await platform.release(id);
+    await platform.reaches(id, second, 'DEPLOYED');
+    await vi.waitFor(() => expect(platform.agentOf(first).drained).toBe(true));
+    expect(platform.agentOf(second).drained).toBe(false);
+  });
+});
+
+describe('a redeploy', () => {
+  it('brings the same revision back with the secrets it was created with, without building it', async () => {
+    const id = await platform.create('back', { secrets: [{ name: 'COLOR', value: 'blue' }] });
+    const blue = await platform.release(id);
+    await platform.reaches(id, blue, 'DEPLOYED');
+    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+      secrets: [{ name: 'COLOR', value: 'green' }],
+    });
+    const green = json.latest_revision_id;
+    await platform.reaches(id, green, 'DEPLOYED');
+    expect(platform.agentOf(green).env['COLOR']).toBe('green');
+    const builds = platform.builds.length;
+
+    const answer = await platform.redeploy(id, blue);
+    expect(answer.status).toBe(200);
+    expect(answer.json.latest_revision_id).toBe(green);
+    // From the moment of the answer on, nobody can take the old DEPLOYED for the new one.
+    const history = await platform.history(blue);
+    expect(history.slice(7)[0]).toBe('AWAITING_DEPLOY');
+    await platform.reaches(id, blue, 'DEPLOYED');
+    expect((await platform.history(blue)).slice(7)).toEqual(['AWAITING_DEPLOY', 'DEPLOYING', 'DEPLOYED']);
+    expect(platform.builds).toHaveLength(builds);
+    expect(platform.agentOf(blue).env['COLOR']).toBe('blue');
+    expect((await platform.deployment(id)).active_revision_id).toBe(blue);
+    expect(platform.serving.get(id)).toBe(blue);
+  });
+
+  it('builds the revision again when what was built is gone', async () => {
+    const id = await platform.create('gone');
+    const first = await platform.release(id);
+    await platform.reaches(id, first, 'DEPLOYED');
+    const second = await platform.release(id);
+    await platform.reaches(id, second, 'DEPLOYED');
+    await rm(`${platform.home}/builds/${id}/${first}`, { recursive: true });
+    await platform.redeploy(id, first);
+    await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(first), 10_000);
+    expect((await platform.history(first)).slice(7)).toEqual([
+      'AWAITING_DEPLOY',
+      'AWAITING_BUILD',
+      'BUILDING',
+      'AWAITING_DEPLOY',
+      'DEPLOYING',
+      'DEPLOYED',
+    ]);
+  });
+
+  it('does not wait for a build: it interrupts it', async () => {
+    const id = await platform.create('interrupts');
+    const good = await platform.release(id);
+    await platform.reaches(id, good, 'DEPLOYED');
+    platform.onBuild = (build) =>
+      new Promise((resolve) => {
+        build.signal.addEventListener('abort', () => resolve({ ok: false, reason: 'called off' }));
+      });
+    const slow = await platform.release(id);
+    await platform.reaches(id, slow, 'BUILDING');
+    await platform.redeploy(id, good);
+    await platform.reaches(id, slow, 'INTERRUPTED');
+    await platform.reaches(id, good, 'DEPLOYED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(good);
+  });
+
+  it('of a revision that was never built is a 400', async () => {
+    const id = await platform.create('never built');
+    const { latest_revision_id: first } = await platform.deployment(id);
+    const { status, json } = await platform.redeploy(id, first);
+    expect(status).toBe(400);
+    expect(json).toEqual({ detail: expect.stringContaining('never built') });
+  });
+
+  it('that fails leaves the agent that serves alone', async () => {
+    const id = await platform.create('redeploy fails');
+    const first = await platform.release(id);
+    await platform.reaches(id, first, 'DEPLOYED');
+    const second = await platform.release(id);
+    await platform.reaches(id, second, 'DEPLOYED');
+    platform.onStart = () => Promise.reject(new Error('no'));
+    await platform.redeploy(id, first);
+    await platform.reaches(id, first, 'DEPLOY_FAILED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(second);
+    expect(platform.agentOf(second).drained).toBe(false);
+  });
+
+  it('of the active revision starts its agent anew', async () => {
+    const id = await platform.create('again');
+    const only = await platform.release(id);
+    await platform.reaches(id, only, 'DEPLOYED');
+    const before = platform.agentOf(only);
+    await platform.redeploy(id, only);
+    await vi.waitFor(() => expect(platform.agentOf(only)).not.toBe(before));
+    await platform.reaches(id, only, 'DEPLOYED');
+    await vi.waitFor(() => expect(before.drained).toBe(true));
+  });
+});
+
+describe('an agent that ends by itself', () => {
+  it('is started again, and again', async () => {
+    const id = await platform.create('crashes');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    for (let i = 0; i < 2; i++) {
+      const agent = platform.agentOf(revision);
+      agent.crash();
+      await vi.waitFor(() => expect(platform.agentOf(revision)).not.toBe(agent), 5_000);
+    }
+  });
+});
+
+describe('what was built', () => {
+  it('is kept for the newest five and the active revision only', async () => {
+    const id = await platform.create('bounded');
+    const revisions: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      const revision = await platform.release(id);
+      await platform.reaches(id, revision, 'DEPLOYED');
+      revisions.push(revision);
+    }
+    const isThere = async (revision: string): Promise<boolean> =>
+      stat(`${platform.home}/builds/${id}/${revision}`).then(
+        () => true,
+        () => false,
+      );
+    await vi.waitFor(async () => {
+      expect(await Promise.all(revisions.map(isThere))).toEqual([false, false, true, true, true, true, true]);
+    });
+    await platform.redeploy(id, revisions[0]!);
+    await platform.reaches(id, revisions[0]!, 'DEPLOYED');
+  });
+});
+
+describe('a deployment that is deleted', () => {
+  it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
+    const id = await platform.create('deleted');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
+    expect(status).toBe(204);
+    await vi.waitFor(async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404));
+    expect(platform.agentOf(revision).drained).toBe(true);
+    expect(platform.serving.has(id)).toBe(false);
+    await vi.waitFor(async () => {
+      await expect(stat(`${platform.home}/builds/${id}`)).rejects.toThrow('ENOENT');
+      await expect(stat(`${platform.home}/objects/tarballs/${id}`)).rejects.toThrow('ENOENT');
+    });
+    await platform.create('deleted');
+  });
+});

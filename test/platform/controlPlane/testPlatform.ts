@@ -1,0 +1,239 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { type Hono } from 'hono';
+import { type Kysely } from 'kysely';
+import { expect, vi } from 'vitest';
+
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createControlPlane,
+} from '../../../src/platform/controlPlane/controlPlane.ts';
+import { type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
+import { type BuildResult, type BuildRevision, type StartAgent } from '../../../src/platform/controlPlane/seams.ts';
+import { createLogger } from '../../../src/platform/http/logger.ts';
+import { problemHandler } from '../../../src/platform/http/problem.ts';
+import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
+import { openDatabase, type Database } from '../../../src/platform/store/database.ts';
+import { type Schema } from '../../../src/platform/store/schema.ts';
+
+export const API_KEY = 'test-key';
+
+/** An agent that exists only in memory: it ends when it is told to. */
+export interface FakeAgent extends RunningAgent {
+  readonly revisionId: string;
+  readonly env: Record<string, string>;
+  /** Ends by itself. */
+  crash(): void;
+  drained: boolean;
+  killed: boolean;
+}
+
+/** A control plane on a real database, with builds and agents that the test plays itself. */
+export class TestPlatform {
+  readonly home: string;
+  readonly database: Database;
+  readonly agents: FakeAgent[] = [];
+  /** Which revision the gateway sends a deployment's requests to. */
+  readonly serving = new Map<string, string>();
+  readonly builds: Parameters<BuildRevision>[0][] = [];
+  readonly logged: string[] = [];
+  controlPlane!: ControlPlane;
+  app!: Hono;
+
+  /** How the next builds and starts go; replaced by tests. Both count. */
+  onBuild: (build: Parameters<BuildRevision>[0]) => Promise<BuildResult> = async (build) => {
+    await mkdir(join(build.workspace, 'src'), { recursive: true });
+    await writeFile(join(build.workspace, 'src', 'graph.json'), '{}');
+    build.log('built');
+    return { ok: true, agentDir: join(build.workspace, 'src'), graphConfigPath: 'graph.json' };
+  };
+  onStart: (start: Parameters<StartAgent>[0]) => Promise<void> = () => Promise.resolve();
+
+  constructor(home: string, database: Database) {
+    this.home = home;
+    this.database = database;
+  }
+
+  static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
+    const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
+    const platform = new TestPlatform(home, await openDatabase({ home }));
+    await platform.start(options);
+    return platform;
+  }
+
+  get kysely(): Kysely<Schema> {
+    return this.database.kysely;
+  }
+
+  /** Starts a control plane on the same home and database, as after a restart. */
+  async start(options: Partial<ControlPlaneOptions> = {}): Promise<void> {
+    const log = createLogger({ level: 'debug', destination: { write: (line) => void this.logged.push(line) } });
+    this.controlPlane = createControlPlane({
+      home: this.home,
+      kysely: this.kysely,
+      masterKey: Buffer.alloc(32, 7),
+      apiKey: API_KEY,
+      log,
+      gateway: {
+        register: () => undefined,
+        switchTo: (deploymentId, agent) => {
+          this.serving.set(deploymentId, agent.revisionId);
+          return Promise.resolve();
+        },
+        remove: (deploymentId) => {
+          this.serving.delete(deploymentId);
+          return Promise.resolve();
+        },
+      },
+      buildRevision: (build) => {
+        this.builds.push(build);
+        return this.onBuild(build);
+      },
+      startAgent: async (start) => {
+        await this.onStart(start);
+        return this.#agent(start.env);
+      },
+      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
+        SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
+        SLIPWAY_AGENT_REVISION_ID: revisionId,
+        SLIPWAY_AGENT_PROJECT_NAME: name,
+      }),
+      drainTimeoutMs: 50,
+      ...options,
+    });
+    this.app = this.controlPlane.app;
+    this.app.onError(problemHandler(log));
+    await this.controlPlane.start();
+  }
+
+  /** Forgets the control plane without telling it, as `kill -9` does; what it is at never ends. */
+  forget(): void {
+    this.onBuild = () => new Promise(() => undefined);
+    this.onStart = () => new Promise(() => undefined);
+    this.serving.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.controlPlane.close();
+    await this.database.close();
+    await rm(this.home, { recursive: true, force: true });
+  }
+
+  #agent(env: Record<string, string>): FakeAgent {
+    let end: (exit: { code: number | null; signal: string | null }) => void = () => undefined;
+    const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => (end = resolve));
+    const agent: FakeAgent = {
+      url: 'http://127.0.0.1:1',
+      pid: 1,
+      revisionId: env['SLIPWAY_AGENT_REVISION_ID'] ?? '',
+      env,
+      exited,
+      drained: false,
+      killed: false,
+      crash: () => end({ code: 1, signal: null }),
+      drain: () => {
+        agent.drained = true;
+        end({ code: 0, signal: null });
+        return Promise.resolve();
+      },
+      kill: () => {
+        agent.killed = true;
+        end({ code: null, signal: 'SIGKILL' });
+      },
+    };
+    this.agents.push(agent);
+    return agent;
+  }
+
+  /** A request with the API key; a body that is no string is sent as JSON. */
+  async call(method: string, path: string, body?: unknown): Promise<{ status: number; json: any; headers: Headers }> {
+    const response = await this.app.request(path, {
+      method,
+      headers: { 'x-api-key': API_KEY },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, json: text === '' ? undefined : JSON.parse(text), headers: response.headers };
+  }
+
+  /** Creates a deployment of source `internal_source`; its id. */
+  async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
+    const { status, json } = await this.call('POST', '/v2/deployments', {
+      name,
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+      ...more,
+    });
+    expect(status, JSON.stringify(json)).toBe(201);
+    return json.id as string;
+  }
+
+  /** Uploads something; its object path. */
+  async upload(deploymentId: string, content = 'tarball'): Promise<string> {
+    const { json } = await this.call('POST', `/deployments/${deploymentId}/upload-url`);
+    const url = new URL(json.upload_url as string);
+    const response = await this.app.request(url.pathname, { method: 'PUT', body: content });
+    expect(response.status, await response.text()).toBe(200);
+    return json.object_path as string;
+  }
+
+  /** Uploads and patches; the new revision's id. */
+  async release(deploymentId: string): Promise<string> {
+    const path = await this.upload(deploymentId);
+    const { status, json } = await this.call('PATCH', `/v2/deployments/${deploymentId}`, {
+      source_revision_config: { source_tarball_path: path },
+    });
+    expect(status, JSON.stringify(json)).toBe(200);
+    return json.latest_revision_id as string;
+  }
+
+  async redeploy(deploymentId: string, revisionId: string): Promise<{ status: number; json: any }> {
+    return this.call('POST', `/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`);
+  }
+
+  async status(deploymentId: string, revisionId: string): Promise<RevisionStatus> {
+    const { json } = await this.call('GET', `/v2/deployments/${deploymentId}/revisions/${revisionId}`);
+    return json.status as RevisionStatus;
+  }
+
+  /** Waits until a revision has a status. */
+  async reaches(deploymentId: string, revisionId: string, status: RevisionStatus): Promise<void> {
+    await vi.waitFor(async () => expect(await this.status(deploymentId, revisionId)).toBe(status), {
+      timeout: 10_000,
+      interval: 10,
+    });
+  }
+
+  async deployment(id: string): Promise<any> {
+    return (await this.call('GET', `/v2/deployments/${id}`)).json;
+  }
+
+  /** Every status that a revision has had, in order. */
+  async history(revisionId: string): Promise<string[]> {
+    const rows = await this.kysely
+      .selectFrom('revision_transitions')
+      .select('to_status')
+      .where('revision_id', '=', revisionId)
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => row.to_status);
+  }
+
+  agentOf(revisionId: string): FakeAgent {
+    const agent = this.agents.findLast((each) => each.revisionId === revisionId);
+    if (agent === undefined) throw new Error(`No agent of revision ${revisionId} was started.`);
+    return agent;
+  }
+}
+
+/** A promise and what settles it. */
+export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => void } {
+  let open: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((resolve) => (open = resolve));
+  return { promise, open };
+}
