@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { type AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 
 /** A request as a rule sees it. */
 export interface ProxiedRequest {
@@ -42,14 +43,14 @@ export interface FaultProxy {
   close(): Promise<void>;
 }
 
-/** Starts a proxy before the platform at `origin`; addresses in its answers are made to lead through the proxy. */
-export async function startFaultProxy(origin: () => string): Promise<FaultProxy> {
+/** Starts a proxy before the platform at `origin`. */
+export async function startFaultProxy(origin: string): Promise<FaultProxy> {
   const log: (ProxiedRequest & { at: number })[] = [];
   const proxy = { rule: (() => undefined) as FaultRule };
   const server = createServer((incoming, outgoing) => {
     const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
     log.push({ ...seen, at: performance.now() });
-    pass(incoming, outgoing, proxy.rule(seen), origin(), url).catch(() => outgoing.destroy());
+    pass(incoming, outgoing, proxy.rule(seen), origin).catch(() => outgoing.destroy());
   });
   const url = await listen(server);
   return {
@@ -74,7 +75,6 @@ async function pass(
   outgoing: ServerResponse,
   fault: Fault | undefined,
   origin: string,
-  own: string,
 ): Promise<void> {
   if (fault?.kind === 'answer') {
     incoming.resume();
@@ -86,52 +86,35 @@ async function pass(
     incoming.socket.destroy();
     return;
   }
+  // The request is taken in whole before it is held: its caller may be gone when it is passed on.
+  const body = fault?.kind === 'hold' ? await buffer(incoming) : undefined;
   if (fault?.kind === 'hold') await fault.until;
   const headers = { ...incoming.headers, host: new URL(origin).host };
   await new Promise<void>((resolve, reject) => {
-    const upstream = forward(
-      `${origin}${incoming.url ?? '/'}`,
-      { method: incoming.method, headers },
-      (answer) => {
-        const rewrite = answer.headers['content-type']?.startsWith('application/json') === true;
-        if (fault?.kind === 'lose_answer') {
-          answer.resume();
-          answer.on('end', () => {
-            incoming.socket.destroy();
-            resolve();
-          });
-          return;
-        }
-        const answerHeaders = { ...answer.headers };
-        if (!rewrite) {
-          outgoing.writeHead(answer.statusCode ?? 502, answerHeaders);
-          answer.pipe(outgoing);
-          answer.on('end', resolve).on('error', reject);
-          outgoing.on('close', () => answer.destroy());
-          return;
-        }
-        delete answerHeaders['content-length'];
-        const chunks: Buffer[] = [];
-        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
-        answer.on('error', reject);
-        answer.on('end', () => {
-          const body = Buffer.concat(chunks).toString('utf8').replaceAll(origin, own);
-          const send = (): void => {
-            outgoing.writeHead(answer.statusCode ?? 502, answerHeaders);
-            outgoing.end(body);
-            resolve();
-          };
-          if (fault?.kind === 'hold_answer') fault.until.then(send, reject);
-          else send();
+    const options = { method: incoming.method, headers };
+    const upstream = forward(`${origin}${incoming.url ?? '/'}`, options, (answer) => {
+      answer.on('error', reject);
+      if (fault?.kind === 'lose_answer') {
+        answer.resume().on('end', () => {
+          incoming.socket.destroy();
+          resolve();
         });
-      },
-    );
+        return;
+      }
+      const send = (): void => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing).on('finish', resolve);
+      };
+      if (fault?.kind === 'hold_answer') fault.until.then(send, reject);
+      else send();
+    });
     upstream.on('error', reject);
     outgoing.on('close', () => {
-      // The caller has gone; a request that has been passed on is carried out all the same.
+      // A request on which there is a rule is carried out although its caller has gone.
       if (!outgoing.writableFinished && fault === undefined) upstream.destroy();
     });
-    incoming.pipe(upstream);
+    if (body === undefined) incoming.pipe(upstream);
+    else upstream.end(body);
   });
 }
 

@@ -1,0 +1,177 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Client, Connection } from '@temporalio/client';
+
+import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
+import { installTemporal } from '../../src/temporal/installation.ts';
+import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
+import { Process, slipway } from './processes.ts';
+
+/**
+ * Everything that a release needs, as real processes that can be killed one by one: Temporal with its database file,
+ * the platform behind a proxy that can misbehave, a worker.
+ */
+export class Stack {
+  readonly folder: string;
+  apiKey = '';
+  readonly #temporalPath: string;
+  #temporalPort = 0;
+  #platformPort = 0;
+  #temporal: Process | undefined;
+  #platform: Process | undefined;
+  #worker: Process | undefined;
+  #proxy: FaultProxy | undefined;
+  #connection: Connection | undefined;
+
+  private constructor(folder: string, temporalPath: string) {
+    this.folder = folder;
+    this.#temporalPath = temporalPath;
+  }
+
+  /** Starts the whole stack. */
+  static async start(): Promise<Stack> {
+    const { path } = await installTemporal({ onProgress: () => undefined });
+    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path);
+    stack.#temporalPort = await freePort();
+    stack.#platformPort = await freePort();
+    stack.#proxy = await startFaultProxy(stack.origin);
+    await Promise.all([stack.startTemporal(), stack.startPlatform()]);
+    await stack.startWorker();
+    return stack;
+  }
+
+  /** The control plane as Slipway sees it: through the proxy. */
+  get controlPlane(): string {
+    return this.proxy.url;
+  }
+
+  /** The platform itself, past the proxy: for whoever is not Slipway. */
+  get origin(): string {
+    return `http://127.0.0.1:${this.#platformPort}`;
+  }
+
+  get proxy(): FaultProxy {
+    return required(this.#proxy);
+  }
+
+  get worker(): Process {
+    return required(this.#worker);
+  }
+
+  get platform(): Process {
+    return required(this.#platform);
+  }
+
+  get temporal(): Process {
+    return required(this.#temporal);
+  }
+
+  /** The environment of everything that is Slipway. */
+  get env(): Record<string, string> {
+    return {
+      SLIPWAY_HOME: join(this.folder, 'home'),
+      SLIPWAY_API_KEY: this.apiKey,
+      TEMPORAL_ADDRESS: `127.0.0.1:${this.#temporalPort}`,
+      NO_COLOR: '1',
+    };
+  }
+
+  /** Starts Temporal, with the database that it had before. */
+  async startTemporal(): Promise<void> {
+    const attributes = Object.values(SEARCH_ATTRIBUTES).flatMap((name) => [
+      '--search-attribute',
+      `${name}=Keyword`,
+    ]);
+    this.#temporal = new Process(
+      this.#temporalPath,
+      [
+        ...['server', 'start-dev', '--headless', '--log-level', 'error', '--ip', '127.0.0.1'],
+        ...['--port', String(this.#temporalPort), '--db-filename', join(this.folder, 'temporal.db')],
+        ...['--sqlite-pragma', 'journal_mode=wal', ...attributes],
+      ],
+      {},
+    );
+    await eventually(async () => {
+      const connection = await Connection.connect({
+        address: `127.0.0.1:${this.#temporalPort}`,
+        connectTimeout: 1_000,
+      });
+      try {
+        await connection.workflowService.describeNamespace({ namespace: 'default' });
+      } finally {
+        await connection.close();
+      }
+    });
+  }
+
+  /** Starts the platform, with the home that it had before. */
+  async startPlatform(): Promise<void> {
+    const home = join(this.folder, 'platform');
+    this.#platform = slipway(['platform', '--json', '--home', home, '--port', String(this.#platformPort)], {
+      // What the platform calls its own address leads through the proxy: uploads and agents pass there too.
+      env: { SLIPWAY_PUBLIC_URL: this.proxy.url },
+    });
+    const ready = await this.#platform.ready();
+    this.apiKey = String(ready['apiKey']);
+  }
+
+  async startWorker(): Promise<void> {
+    this.#worker = slipway(['worker', '--json'], { env: this.env });
+    await this.#worker.ready();
+  }
+
+  /** A client of Temporal, for what the command does not say. */
+  async client(): Promise<Client> {
+    this.#connection ??= await Connection.connect({ address: this.env['TEMPORAL_ADDRESS']! });
+    return new Client({ connection: this.#connection });
+  }
+
+  /** Calls the platform as somebody else would, past Slipway and the proxy. */
+  async call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await fetch(`${this.origin}${path}`, {
+      method,
+      headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+
+  async stop(): Promise<void> {
+    await this.#connection?.close();
+    await Promise.all([this.#worker?.kill(), this.#platform?.kill()]);
+    await this.#temporal?.kill();
+    await this.#proxy?.close();
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Tries until it succeeds. */
+export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 60_000): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the stack is not running');
+  return value;
+}
