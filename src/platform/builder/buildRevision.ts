@@ -1,5 +1,5 @@
 import { access, mkdir, realpath, rm } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
@@ -55,15 +55,16 @@ export type BuildResult =
  */
 export async function buildRevision(options: BuildOptions): Promise<BuildResult> {
   const limits = options.limits ?? DEFAULT_BUILD_LIMITS;
-  const log = boundedLog(options.log, limits, options.workspace);
+  const workspace = resolve(options.workspace);
+  const log = boundedLog(options.log, limits, workspace);
   try {
-    const file = await build({ ...options, limits, log });
+    const file = await build({ ...options, workspace, limits, log });
     return { ok: true, agentDir: dirname(file), graphConfigPath: basename(file) };
   } catch (error) {
-    await rm(options.workspace, { recursive: true, force: true, maxRetries: 3 });
+    await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
     const reason = options.signal.aborted ? 'The build was called off.' : reasonOf(error);
     if (reason === undefined) throw error;
-    const told = reason.replaceAll(options.workspace, '.');
+    const told = reason.replaceAll(workspace, '.');
     for (const line of told.split('\n')) log(line);
     return { ok: false, reason: told };
   }

@@ -1,14 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readable } from 'node:stream';
 import { readLines } from '../runtime/lines.ts';
-import { killGroup } from '../runtime/processGroup.ts';
-
-/**
- * Runs `$1` beside a watcher that kills the whole process group when descriptor 3 closes. This process holds
- * its other end, so a build ends with the platform, even when that is killed.
- */
-const WATCHED = '(read -r _ <&3; kill -KILL 0) >/dev/null 2>&1 & exec /bin/sh -c "$1" 3<&-';
+import { killGroup, spawnGroup } from '../runtime/processGroup.ts';
 
 /** After a command has ended, how long its last output is waited for, in ms. */
 const LAST_OUTPUT_MS = 1_000;
@@ -45,17 +39,14 @@ export type CommandEnd =
  */
 export async function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
   if (options.signal.aborted) return { kind: 'aborted' };
-  const child = spawn('/bin/sh', ['-c', WATCHED, 'sh', options.command], {
+  const child = spawnGroup(['/bin/sh', '-c', options.command], {
     cwd: options.cwd,
     env: options.env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdin: 'ignore',
+    outliveSeconds: 0,
   });
   const outputs = [child.stdout, child.stderr].filter((output) => output !== null);
   for (const output of outputs) readLines(output, options.lineChars, options.onLine);
-  // Nothing is ever written to it; that the group has gone is told by the exit.
-  child.stdio[3]?.on('error', () => undefined);
-
   let stopped: CommandEnd | undefined;
   const stop = (end: CommandEnd) => {
     stopped ??= end;

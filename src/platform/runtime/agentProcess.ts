@@ -1,11 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { followOutput } from './agentOutput.ts';
 import { probeUntilOk } from './agentProbe.ts';
 import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
 import { agentBaseEnvironment } from './childEnvironment.ts';
-import { killGroup } from './processGroup.ts';
+import { killGroup, spawnGroup } from './processGroup.ts';
 
 /** Of what the runtime itself passes to an agent, the variables whose values may stand in a log. */
 const NOT_SECRET = new Set([
@@ -14,6 +16,9 @@ const NOT_SECRET = new Set([
   'SLIPWAY_AGENT_REVISION_ID',
   'SLIPWAY_AGENT_PROJECT_NAME',
 ]);
+
+/** How long an agent may take to end by itself when the platform has ended, in seconds. */
+const OUTLIVE_SECONDS = 3;
 
 /** After a process has ended, how long its last output is waited for, in ms. */
 const LAST_OUTPUT_MS = 1_000;
@@ -62,24 +67,23 @@ export interface RunningAgent {
 /**
  * Starts a built agent as a process of its own, in its own process group, and waits until it answers.
  *
- * The process ends with this one, also when this one is killed: it holds the other end of its stdin, and the
- * agent's command ends when that closes.
+ * The process ends with this one, also when this one is killed: this one holds the other end of its stdin, and the
+ * agent's command ends when that closes. One that is too busy to notice is killed some seconds later.
  *
  * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called
  *   off. Nothing of it is left running then.
  */
 export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
   if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
-  const [program, ...args] = options.command ?? agentCommand(options.agentDir, options.graphConfigPath);
-  const child = spawn(program, args, {
-    cwd: options.agentDir,
+  const agentDir = resolve(options.agentDir);
+  const child = spawnGroup(options.command ?? agentCommand(agentDir, options.graphConfigPath), {
+    cwd: agentDir,
     env: { ...agentBaseEnvironment(), ...options.env },
-    detached: true,
-    stdio: ['pipe', 'pipe', 'pipe'],
+    // It closes when this process ends, and the agent's command ends then.
+    stdin: 'pipe',
+    outliveSeconds: OUTLIVE_SECONDS,
   });
-  // Nothing is ever written to stdin: the only error it has is that the agent has gone, which `exited` tells.
-  child.stdin.on('error', () => undefined);
-  const output = followOutput(child, secretsIn(options.env), options.log);
+  const output = followOutput(outputsOf(child), secretsIn(options.env), options.log);
   const exited = exitOf(child);
 
   let seen = 'it printed no ready line';
@@ -124,7 +128,11 @@ function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () =
   const { signal } = controller;
   const fail = (failure: AgentStartFailure) => controller.abort(failure);
   const onAbort = () => fail({ kind: 'aborted' });
-  const onError = (error: Error) => fail({ kind: 'not_runnable', cause: error.message });
+  const onError = ({ code, message }: NodeJS.ErrnoException) => {
+    // What is spawned is the shell, which is there: so it is the directory that is not.
+    const cause = code === 'ENOENT' ? `there is no directory ${options.agentDir}` : message;
+    fail({ kind: 'not_runnable', cause });
+  };
   const onExit = (code: number | null, by: string | null) => fail({ kind: 'exited', code, signal: by });
   const timer = setTimeout(
     () => fail({ kind: 'not_ready', afterMs: options.readyTimeoutMs, seen: seen() }),
@@ -137,11 +145,11 @@ function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () =
     signal,
     failure: () => signal.reason as AgentStartFailure,
     within: (promise) =>
-      new Promise((resolve, reject) => {
+      new Promise((done, reject) => {
         const stop = () => reject(new Error('The start has come to its limit.'));
         if (signal.aborted) stop();
         signal.addEventListener('abort', stop, { once: true });
-        promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+        promise.then(done, reject).finally(() => signal.removeEventListener('abort', stop));
       }),
     over: () => {
       clearTimeout(timer);
@@ -179,22 +187,26 @@ function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExi
 }
 
 function exitOf(child: ChildProcess): Promise<AgentExit> {
-  return new Promise((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+  return new Promise((done) => {
+    child.once('exit', (code, signal) => done({ code, signal }));
     // A program that could not be started has no exit.
     child.once('error', () => {
-      if (child.pid === undefined) resolve({ code: null, signal: null });
+      if (child.pid === undefined) done({ code: null, signal: null });
     });
   });
 }
 
 /** Waits for what an ended process still has in its pipes; not for ever, because another process may hold them. */
 async function lastOutput(child: ChildProcess): Promise<void> {
-  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null && !stream.closed);
-  const closed = Promise.all(
-    streams.map((stream) => new Promise((resolve) => stream?.once('close', resolve))),
-  );
-  await Promise.race([closed, sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+  const closed = Object.values(outputsOf(child))
+    .filter((stream) => !stream.closed)
+    .map((stream) => new Promise((done) => stream.once('close', done)));
+  await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+}
+
+function outputsOf({ stdout, stderr }: ChildProcess): { stdout: Readable; stderr: Readable } {
+  if (stdout === null || stderr === null) throw new Error('An agent is started with pipes for its outputs.');
+  return { stdout, stderr };
 }
 
 function secretsIn(env: Readonly<Record<string, string>>): string[] {

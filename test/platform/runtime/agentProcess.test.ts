@@ -111,8 +111,11 @@ describe('an agent that comes up', () => {
     await until('the end of the orphan', () => !isRunning(orphan));
   });
 
-  it('ends with the process that started it, even when that one is killed', async () => {
-    const parent = spawn(process.execPath, ['--import', 'tsx', PARENT, FIXTURE], {
+  it.each([
+    ['waits', 'good'],
+    ['is too busy to notice', 'busy'],
+  ])('ends with the process that started it, even when that one is killed while it %s', async (_, mode) => {
+    const parent = spawn(process.execPath, ['--import', 'tsx', PARENT, FIXTURE, mode], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const [line] = (await once(parent.stdout, 'data')) as [Buffer];
@@ -160,19 +163,23 @@ describe('an agent that does not come up', () => {
     expect(error.failure).toEqual({ kind: 'aborted' });
   });
 
-  it('is reported when its program cannot be run', async () => {
+  it.each([
+    ['its directory is not there', '/nowhere', process.execPath, 'not_runnable', 'no directory /nowhere'],
+    ['its program is not there', tmpdir(), '/nowhere/program', 'exited', '/nowhere/program: not found'],
+  ])('is reported when %s', async (_, directory, program, kind, told) => {
     const error = await failureOf(
       startAgent({
-        agentDir,
+        agentDir: directory,
         graphConfigPath: 'graph.json',
         env: {},
         log: () => undefined,
         signal: new AbortController().signal,
         readyTimeoutMs: 5_000,
-        command: ['/nowhere/to-be-found'],
+        command: [program],
       }),
     );
-    expect(error.failure.kind).toBe('not_runnable');
+    expect(error.failure.kind).toBe(kind);
+    expect(error.message).toContain(told);
   });
 });
 
