@@ -4,6 +4,7 @@ import { type RunApiClient } from '../clients/runApi.ts';
 import { type Check, judge, type ObservedRun } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type Activities, type RevisionInput } from './activities.ts';
+import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
 import { type Untracked } from './track.ts';
 
@@ -42,8 +43,7 @@ async function requireActive(
   connections: Connections,
   { target, deploymentId, revisionId }: RevisionInput,
 ): Promise<void> {
-  const signal = Context.current().cancellationSignal;
-  const deployment = await connections.controlPlane(target).getDeployment(deploymentId, { signal });
+  const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
   if (deployment.active_revision_id === revisionId) return;
   throw new SlipwayError(
     'SLIPWAY_NOT_SERVING',
@@ -73,7 +73,7 @@ async function observe(agent: RunApiClient, check: Check, canceled: AbortSignal)
     feedbackLink: seen.feedbackLink,
   });
   try {
-    const events = agent.streamStatelessRun(
+    const events = await agent.streamStatelessRun(
       {
         assistant_id: check.assistant,
         input: check.input,
@@ -81,7 +81,7 @@ async function observe(agent: RunApiClient, check: Check, canceled: AbortSignal)
         on_disconnect: 'cancel',
         ...(check.feedbackKey === undefined ? {} : { feedback_keys: [check.feedbackKey] }),
       },
-      { signal: AbortSignal.any([canceled, timeout]) },
+      { signal: AbortSignal.any([canceled, timeout]), timeoutMs: check.timeoutMs },
     );
     for await (const { event, data } of events) {
       if (event === 'metadata') seen.runId = textField(data, 'run_id');
@@ -108,7 +108,7 @@ async function recordVerdict(
 ): Promise<boolean> {
   if (link === null) return false;
   try {
-    await connections.feedback().submitFeedback(link, {
+    await connections.feedback().submit(link, {
       score: passed ? 1 : 0,
       ...(reasons.length === 0 ? {} : { comment: reasons.join('; ') }),
     });

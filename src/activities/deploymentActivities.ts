@@ -1,18 +1,16 @@
-import { Context } from '@temporalio/activity';
-
 import { ServiceError } from '../clients/serviceError.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { type Artifact } from '../domain/artifact.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type TargetSpec } from '../domain/targetSpec.ts';
 import { type Activities } from './activities.ts';
+import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
 import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
 import { type Untracked } from './track.ts';
 
 /** The newest revisions that are looked through for one of ours. */
 const REVISIONS_LOOKED_THROUGH = 50;
-const PAGE = 100;
 
 /** One call of the control plane each (contract 000, "Endpoints"). */
 export function deploymentActivities(
@@ -33,20 +31,15 @@ export function deploymentActivities(
     async findDeployment({ target }) {
       const client = connections.controlPlane(target);
       if (target.deploymentId !== undefined) {
-        const deployment = await client.getDeployment(target.deploymentId, cancelable());
+        const deployment = await client.getDeployment(target.deploymentId, callOptions());
         return { deployment: deploymentSnapshot(deployment) };
       }
       try {
-        for (let offset = 0; ;) {
-          const page = await client.listDeployments(
-            { name_contains: target.deployment, limit: PAGE, offset },
-            cancelable(),
-          );
-          const found = page.resources.find((deployment) => deployment.name === target.deployment);
-          if (found !== undefined) return { deployment: deploymentSnapshot(found) };
-          if (page.resources.length < PAGE) return { deployment: null };
-          offset += page.resources.length;
+        const candidates = client.eachDeployment({ name_contains: target.deployment }, callOptions());
+        for await (const candidate of candidates) {
+          if (candidate.name === target.deployment) return { deployment: deploymentSnapshot(candidate) };
         }
+        return { deployment: null };
       } catch (error) {
         throw notOffered(error) ? noListOfDeployments(target) : error;
       }
@@ -62,26 +55,28 @@ export function deploymentActivities(
           source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
           secrets: resolveSecrets(target) ?? [],
         },
-        cancelable(),
+        callOptions(),
       );
       return { deployment: deploymentSnapshot(deployment) };
     },
 
     async readDeployment({ target, deploymentId }) {
-      const deployment = await connections.controlPlane(target).getDeployment(deploymentId, cancelable());
+      const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
 
     async readRevision({ target, deploymentId, revisionId }) {
       const client = connections.controlPlane(target);
-      return { revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, cancelable())) };
+      return {
+        revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions())),
+      };
     },
 
     async listRevisions({ target, deploymentId }) {
       try {
         const client = connections.controlPlane(target);
         const query = { limit: REVISIONS_LOOKED_THROUGH };
-        const { resources } = await client.listRevisions(deploymentId, query, cancelable());
+        const { resources } = await client.listRevisions(deploymentId, query, callOptions());
         return { revisions: resources.map(revisionSnapshot) };
       } catch (error) {
         if (notOffered(error)) return { revisions: null };
@@ -101,22 +96,17 @@ export function deploymentActivities(
           },
           ...(secrets === undefined ? {} : { secrets }),
         },
-        cancelable(),
+        callOptions(),
       );
       return { deployment: deploymentSnapshot(deployment) };
     },
 
     async redeployRevision({ target, deploymentId, revisionId }) {
       const client = connections.controlPlane(target);
-      const deployment = await client.redeployRevision(deploymentId, revisionId, cancelable());
+      const deployment = await client.redeployRevision(deploymentId, revisionId, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
   };
-}
-
-/** The activity's own cancellation ends the call that it is waiting for. */
-function cancelable(): { readonly signal: AbortSignal } {
-  return { signal: Context.current().cancellationSignal };
 }
 
 /** Fields that cannot change after creation (contract 000, "SourceConfig") are left out of a PATCH. */

@@ -1,10 +1,9 @@
-import { Context } from '@temporalio/activity';
-
 import { ServiceError } from '../clients/serviceError.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { revisionPhase } from '../domain/revision.ts';
 import { type TargetSpec } from '../domain/targetSpec.ts';
 import { type Activities } from './activities.ts';
+import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
 import { pollUntil } from './polling.ts';
 import { revisionSnapshot } from './snapshots.ts';
@@ -17,9 +16,8 @@ export function pollActivities(
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
-      const signal = Context.current().cancellationSignal;
       const revision = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
-        const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, { signal }));
+        const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
         return revisionPhase(seen.status) === 'pending'
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
           : { found: seen };
@@ -29,16 +27,15 @@ export function pollActivities(
 
     confirmServing: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
-      const signal = Context.current().cancellationSignal;
       const agentUrl = await pollUntil('SLIPWAY_NOT_SERVING', async () => {
-        const deployment = await client.getDeployment(deploymentId, { signal });
+        const deployment = await client.getDeployment(deploymentId, callOptions());
         const active = deployment.active_revision_id;
         if (active !== revisionId) {
           return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
         }
         const url = target.agentUrl ?? deployment.source_config.custom_url;
         if (url == null) throw noAgentUrl(target);
-        const silent = await whySilent(connections, target, url, signal);
+        const silent = await whySilent(connections, target, url);
         return silent === undefined ? { found: url } : { insteadOf: silent };
       });
       return { agentUrl };
@@ -46,11 +43,10 @@ export function pollActivities(
 
     awaitLateSuccess: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
-      const signal = Context.current().cancellationSignal;
       const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
-        const deployment = await client.getDeployment(deploymentId, { signal });
+        const deployment = await client.getDeployment(deploymentId, callOptions());
         if (deployment.active_revision_id === revisionId) return { found: true };
-        const { status } = await client.getRevision(deploymentId, revisionId, { signal });
+        const { status } = await client.getRevision(deploymentId, revisionId, callOptions());
         return revisionPhase(status) === 'failed'
           ? { found: false }
           : { insteadOf: `revision ${revisionId} is ${status} and not active` };
@@ -68,10 +64,9 @@ async function whySilent(
   connections: Connections,
   target: TargetSpec,
   agentUrl: string,
-  signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    await connections.agent(target, agentUrl).getOk({ signal });
+    await connections.agent(target, agentUrl).ok(callOptions());
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

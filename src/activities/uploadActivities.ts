@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import { openArtifactStore } from '../artifact/artifactStore.ts';
 import { type Activities } from './activities.ts';
+import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
 import { type Untracked } from './track.ts';
 
@@ -10,20 +11,22 @@ export function uploadActivities(connections: Connections): Untracked<Pick<Activ
   return {
     async uploadArtifact({ target, deploymentId, artifact }) {
       const context = Context.current();
-      const signal = context.cancellationSignal;
       const store = openArtifactStore(artifact.store);
       // A damaged artifact is found before anything is sent.
       await store.verify(artifact.digest);
       const { stream, sizeBytes } = await store.open(artifact.digest);
       const client = connections.controlPlane(target);
-      const uploadUrl = await client.createUploadUrl(deploymentId, { signal });
-      await client.uploadArtifact(uploadUrl, {
-        body: stream,
-        sizeBytes,
-        signal,
-        onProgress: (sentBytes: number) => context.heartbeat({ sentBytes, sizeBytes }),
-      });
-      return { objectPath: uploadUrl.object_path };
+      const upload = await client.createUploadUrl(deploymentId, callOptions());
+      await client.uploadArtifact(
+        {
+          upload,
+          source: () => stream,
+          sizeBytes,
+          onProgress: (sentBytes) => context.heartbeat({ sentBytes, sizeBytes }),
+        },
+        { signal: context.cancellationSignal },
+      );
+      return { objectPath: upload.object_path };
     },
   };
 }
