@@ -1,0 +1,149 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { type Readable } from 'node:stream';
+
+import { type Agent } from 'undici';
+
+import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import { ARTIFACT_MAX_BYTES } from '../contract/limits.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { Exchange } from './exchange.ts';
+
+/** What is uploaded, and where. */
+export interface ArtifactUpload {
+  /** Where: what the upload-url endpoint answered. */
+  readonly upload: Pick<UploadUrl, 'upload_url' | 'upload_headers'>;
+  /** A file, or something that opens the bytes. */
+  readonly source: string | (() => Readable);
+  /** How many bytes there are. May be left out for a file. */
+  readonly sizeBytes?: number;
+  /** Told after each piece has been handed on: bytes so far, and in all. */
+  readonly onProgress?: (sentBytes: number, sizeBytes: number) => void;
+}
+
+/** How long an upload may take. */
+export interface UploadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The longest time without a piece sent, and from the last piece to the answer, in milliseconds; 0: unbounded.
+   * Default: 60,000. A slow line may take as long as it needs.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Pieces of this size are read and sent, in bytes; a few of them are all that an upload keeps in memory. */
+const PIECE_BYTES = 262_144;
+
+/** Set by us, whatever the upload's own headers say. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  'content-length',
+  'transfer-encoding',
+  'host',
+  'connection',
+]);
+
+/**
+ * Streams an artifact to its signed URL with one PUT (facts: `content-type: application/gzip`, the URL's own headers,
+ * 200 MB at most). `credentials` are sent only to `serviceOrigin`: a signed URL elsewhere needs none.
+ *
+ * @throws SlipwayError ARTIFACT_TOO_LARGE before anything is sent, ARTIFACT_NOT_FOUND, ARTIFACT_UNREADABLE,
+ *   ARTIFACT_CORRUPT when the source has another size than it was said to have; ServiceError as every call.
+ */
+export async function putArtifact(
+  agent: Agent,
+  service: { readonly origin: string; readonly credentials: Readonly<Record<string, string>> },
+  { upload, source, sizeBytes, onProgress }: ArtifactUpload,
+  { signal, timeoutMs = 60_000 }: UploadOptions = {},
+): Promise<void> {
+  const size = sizeBytes ?? (await sizeOf(source));
+  if (size > ARTIFACT_MAX_BYTES) {
+    throw new SlipwayError('SLIPWAY_ARTIFACT_TOO_LARGE', `The artifact has ${size} bytes`, {
+      hint: `At most ${ARTIFACT_MAX_BYTES} bytes can be uploaded: leave out what the agent does not need.`,
+    });
+  }
+  const url = new URL(upload.upload_url);
+  const credentials = url.origin === service.origin ? service.credentials : {};
+  let sourceProblem: SlipwayError | undefined;
+
+  async function* body(): AsyncGenerator<Uint8Array, void> {
+    let sent = 0;
+    try {
+      for await (const piece of open(source)) {
+        sent += piece.length;
+        if (sent > size) break;
+        exchange.restartTimer();
+        yield piece;
+        onProgress?.(sent, size);
+      }
+    } catch (error) {
+      throw (sourceProblem = unreadable(source, error));
+    }
+    if (sent === size) return;
+    sourceProblem = new SlipwayError(
+      'SLIPWAY_ARTIFACT_CORRUPT',
+      `The artifact does not have its ${size} bytes`,
+    );
+    throw sourceProblem;
+  }
+
+  const exchange = new Exchange(
+    agent,
+    {
+      method: 'PUT',
+      url,
+      shownPath: '/(signed upload URL)',
+      headers: {
+        ...credentials,
+        'user-agent': 'slipway',
+        'content-type': 'application/gzip',
+        ...foreignHeaders(upload.upload_headers ?? {}),
+        'content-length': String(size),
+      },
+      body: body(),
+      secrets: [...Object.values(service.credentials), upload.upload_url, `${url.pathname}${url.search}`],
+    },
+    { signal, timeoutMs },
+  );
+  try {
+    await exchange.open();
+    await exchange.text(ANSWER_MAX_BYTES);
+  } catch (error) {
+    throw sourceProblem ?? error;
+  }
+}
+
+/** An object store answers an upload with next to nothing. */
+const ANSWER_MAX_BYTES = 1_048_576;
+
+function open(source: string | (() => Readable)): AsyncIterable<Buffer> {
+  return typeof source === 'string' ? createReadStream(source, { highWaterMark: PIECE_BYTES }) : source();
+}
+
+async function sizeOf(source: string | (() => Readable)): Promise<number> {
+  if (typeof source !== 'string') throw new TypeError('sizeBytes is needed where the source is not a file');
+  try {
+    return (await stat(source)).size;
+  } catch (error) {
+    throw unreadable(source, error);
+  }
+}
+
+function unreadable(source: string | (() => Readable), cause: unknown): SlipwayError {
+  if (cause instanceof SlipwayError) return cause;
+  const place = typeof source === 'string' ? { place: source } : {};
+  if (cause instanceof Error && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
+    return new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', 'The artifact is not there', { ...place, cause });
+  }
+  return new SlipwayError('SLIPWAY_ARTIFACT_UNREADABLE', 'The artifact could not be read', {
+    ...place,
+    cause,
+  });
+}
+
+function foreignHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const lowered = Object.entries(headers).map(([name, value]): [string, string] => [
+    name.toLowerCase(),
+    value,
+  ]);
+  return Object.fromEntries(lowered.filter(([name]) => !OWN_HEADERS.has(name)));
+}

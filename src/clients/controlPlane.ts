@@ -1,0 +1,197 @@
+import {
+  type BuildLogLine,
+  type BuildLogs,
+  type BuildLogsRequest,
+} from '../contract/controlPlane/buildLogs.ts';
+import {
+  type Deployment,
+  type DeploymentCreate,
+  type DeploymentDeleteQuery,
+  type DeploymentPatch,
+  type DeploymentsList,
+  type DeploymentsQuery,
+} from '../contract/controlPlane/deployment.ts';
+import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
+import { type IntegrationInstall } from '../contract/controlPlane/integration.ts';
+import { type ListenersList } from '../contract/controlPlane/listener.ts';
+import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
+import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
+import { type PageQuery } from '../contract/pageQuery.ts';
+import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
+import { type CallOptions, createService, type Service, type ServiceOptions } from './service.ts';
+import { ServiceError } from './serviceError.ts';
+
+/** A request body with its computed fields left out, as a caller writes it. */
+export type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
+/** {@link DeploymentPatch} as a caller writes it. */
+export type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
+  source_config?: JsonBody | null;
+};
+type JsonBody = Readonly<Record<string, unknown>>;
+
+/** The filter of a list of revisions. */
+export interface RevisionsFilter extends Partial<PageQuery> {
+  readonly status?: readonly string[];
+}
+
+/**
+ * The control plane's client: one method per endpoint of contract 000 and of its public relative. Each sends its request
+ * once and throws a {@link ServiceError} for everything but a success. `patch`, `create` and `redeploy` are not safe to
+ * repeat where `mayHaveBeenTaken` is true.
+ */
+export interface ControlPlaneClient {
+  createDeployment(body: DeploymentCreateBody, options?: CallOptions): Promise<Deployment>;
+  getDeployment(deploymentId: string, options?: CallOptions): Promise<Deployment>;
+  patchDeployment(
+    deploymentId: string,
+    body: DeploymentPatchBody,
+    options?: CallOptions,
+  ): Promise<Deployment>;
+  deleteDeployment(
+    deploymentId: string,
+    query?: Partial<DeploymentDeleteQuery>,
+    options?: CallOptions,
+  ): Promise<void>;
+  listDeployments(query?: Partial<DeploymentsQuery>, options?: CallOptions): Promise<DeploymentsList>;
+  /** Every deployment that the filter lets through, page by page. */
+  eachDeployment(
+    query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>,
+    options?: CallOptions,
+  ): AsyncGenerator<Deployment, void>;
+  getRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
+  listRevisions(deploymentId: string, query?: RevisionsFilter, options?: CallOptions): Promise<RevisionsList>;
+  /** Every revision of a deployment, newest first, page by page. */
+  eachRevision(deploymentId: string, options?: CallOptions): AsyncGenerator<Revision, void>;
+  redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
+  listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
+  listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
+  /**
+   * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
+   * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
+   */
+  createUploadUrl(deploymentId: string, options?: CallOptions): Promise<UploadUrl>;
+  /** Streams an artifact to its upload URL. See {@link putArtifact}. */
+  uploadArtifact(upload: ArtifactUpload, options?: UploadOptions): Promise<void>;
+  getBuildLogs(
+    deploymentId: string,
+    revisionId: string,
+    body?: Partial<BuildLogsRequest>,
+    options?: CallOptions,
+  ): Promise<BuildLogs>;
+  /** Every line of a revision's build log, oldest first, page by page. */
+  eachBuildLogLine(
+    deploymentId: string,
+    revisionId: string,
+    options?: CallOptions,
+  ): AsyncGenerator<BuildLogLine, void>;
+  /** Closes the connections once the requests in flight have ended. */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a control plane client with a pool of kept-alive connections of its own.
+ * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ */
+export function createControlPlaneClient(options: ServiceOptions): ControlPlaneClient {
+  const service = createService(options);
+  const requestUploadUrl = uploadUrlRequester(service);
+  const of = (deploymentId: string) => ({ deployment_id: deploymentId });
+  const revisionOf = (deploymentId: string, revisionId: string) => ({
+    deployment_id: deploymentId,
+    revision_id: revisionId,
+  });
+
+  const client: ControlPlaneClient = {
+    createDeployment: async (body, call) =>
+      (await service.call(ENDPOINTS.createDeployment, { body }, call)).value,
+    getDeployment: async (id, call) =>
+      (await service.call(ENDPOINTS.getDeployment, { params: of(id) }, call)).value,
+    patchDeployment: async (id, body, call) =>
+      (await service.call(ENDPOINTS.patchDeployment, { params: of(id), body }, call)).value,
+    deleteDeployment: async (id, query = {}, call) => {
+      await service.call(ENDPOINTS.deleteDeployment, { params: of(id), query }, call);
+    },
+    listDeployments: async (query = {}, call) =>
+      (await service.call(ENDPOINTS.listDeployments, { query }, call)).value,
+    eachDeployment: (query, call) =>
+      eachOfPages((page) => client.listDeployments({ ...query, ...page }, call)),
+    getRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    listRevisions: async (id, { status, ...page } = {}, call) => {
+      const query = status === undefined ? page : { ...page, status: status.join(',') };
+      return (await service.call(ENDPOINTS.listRevisions, { params: of(id), query }, call)).value;
+    },
+    eachRevision: (id, call) => eachOfPages((page) => client.listRevisions(id, page, call)),
+    redeployRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
+    listListeners: async (query = {}, call) =>
+      (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
+    createUploadUrl: requestUploadUrl,
+    uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
+    getBuildLogs: async (id, revisionId, body = {}, call) => {
+      const params = { project_id: id, revision_id: revisionId };
+      return (await service.call(ENDPOINTS.getBuildLogs, { params, body }, call)).value;
+    },
+    async *eachBuildLogLine(id, revisionId, call) {
+      let offset: string | number | undefined;
+      for (;;) {
+        const request = {
+          order: 'asc',
+          limit: LOG_LIMIT.max,
+          ...(offset === undefined ? {} : { offset }),
+        } as const;
+        const { logs, next_offset: next } = await client.getBuildLogs(id, revisionId, request, call);
+        yield* logs;
+        // A service that names the same place again would be asked for ever.
+        if (next == null || next === offset || logs.length === 0) return;
+        offset = next;
+      }
+    },
+    close: () => service.close(),
+  };
+  return client;
+}
+
+/** What every list answers. */
+interface Page<T> {
+  readonly resources: readonly T[];
+  readonly offset: number;
+}
+
+async function* eachOfPages<T>(list: (page: PageQuery) => Promise<Page<T>>): AsyncGenerator<T, void> {
+  const limit = PAGE_LIMIT.max;
+  for (let offset = 0; ;) {
+    const { resources, offset: next } = await list({ limit, offset });
+    yield* resources;
+    if (resources.length < limit) return;
+    // The answer's offset is where the next page begins; some services repeat the one that was asked for.
+    offset = next > offset ? next : offset + resources.length;
+  }
+}
+
+function uploadUrlRequester(service: Service): ControlPlaneClient['createUploadUrl'] {
+  let versioned = false;
+  return async (deploymentId, options) => {
+    const parts = { params: { deployment_id: deploymentId } };
+    if (!versioned) {
+      try {
+        return (await service.call(ENDPOINTS.createUploadUrl, parts, options)).value;
+      } catch (error) {
+        if (!isUnknownPath(error, deploymentId)) throw error;
+      }
+    }
+    const { value } = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
+    versioned = true;
+    return value;
+  };
+}
+
+/** A deployment that is not found is named in the detail (contract 000, "Errors"); a path that is not found is not. */
+function isUnknownPath(error: unknown, deploymentId: string): boolean {
+  if (!(error instanceof ServiceError) || error.status !== 404) return false;
+  return !(
+    typeof error.detail === 'string' && error.detail.toLowerCase().includes(deploymentId.toLowerCase())
+  );
+}

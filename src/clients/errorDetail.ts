@@ -1,0 +1,111 @@
+import { type ValidationIssue } from '../contract/httpErrors.ts';
+
+const DETAIL_MAX_CHARACTERS = 1000;
+const ISSUES_MAX = 50;
+const REMOVED = '[removed]';
+
+/**
+ * The service's own words from the body of an error: `detail` as the contracts have it, or the `message` or `error` of
+ * services that have none. Issues keep `loc`, `msg` and `type` only, because some services repeat the whole input in
+ * them. Secrets that the request carried are removed wherever they stand.
+ */
+export function errorDetail(
+  body: string | undefined,
+  secrets: readonly string[],
+): string | ValidationIssue[] | undefined {
+  const detail = body === undefined ? undefined : detailOf(body);
+  if (Array.isArray(detail)) {
+    const issues = detail.slice(0, ISSUES_MAX).flatMap((issue) => toIssue(issue, secrets));
+    return issues.length === 0 ? undefined : issues;
+  }
+  return typeof detail === 'string' && detail !== '' ? clean(detail, secrets) : undefined;
+}
+
+/** The detail in one line, for a message. */
+export function describeDetail(detail: string | ValidationIssue[] | undefined): string {
+  if (detail === undefined) return '';
+  if (typeof detail === 'string') return detail;
+  return detail.map(({ loc, msg }) => (loc.length === 0 ? msg : `${loc.join('.')}: ${msg}`)).join('; ');
+}
+
+/**
+ * The texts of a request's body that must never come back in an error: everything under a `value` (secrets, variables
+ * of containers) and under `configurable` and `context`, where callers of runs put their keys.
+ */
+export function secretsOf(body: unknown): string[] {
+  const found: string[] = [];
+  const walk = (value: unknown, secret: boolean): void => {
+    if (typeof value === 'string') {
+      if (secret && value !== '') found.push(value);
+    } else if (typeof value === 'object' && value !== null) {
+      for (const [name, inner] of Object.entries(value)) walk(inner, secret || SECRET_NAMES.has(name));
+    }
+  };
+  walk(body, false);
+  return found;
+}
+
+const SECRET_NAMES: ReadonlySet<string> = new Set(['value', 'configurable', 'context']);
+
+function detailOf(body: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch (error) {
+    // A proxy's page, or nothing: the status has to speak for itself.
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { detail, message, error } = value as Record<string, unknown>;
+  return detail ?? message ?? error;
+}
+
+function toIssue(issue: unknown, secrets: readonly string[]): ValidationIssue[] {
+  if (typeof issue !== 'object' || issue === null) return [];
+  const { loc, msg, type } = issue as Record<string, unknown>;
+  const parts = Array.isArray(loc) ? (loc as unknown[]) : [];
+  return [
+    {
+      loc: parts.flatMap((part): (string | number)[] => {
+        if (typeof part === 'number') return [part];
+        return typeof part === 'string' ? [clean(part, secrets)] : [];
+      }),
+      msg: typeof msg === 'string' ? clean(msg, secrets) : '',
+      type: typeof type === 'string' ? clean(type, secrets) : '',
+    },
+  ];
+}
+
+function clean(text: string, secrets: readonly string[]): string {
+  const scrubbed = secrets.reduce(removeSecret, text).replace(/\s+/gu, ' ').trim();
+  return scrubbed.length <= DETAIL_MAX_CHARACTERS ? scrubbed : `${scrubbed.slice(0, DETAIL_MAX_CHARACTERS)}…`;
+}
+
+/** Very short texts are removed only where they stand alone: "1" is no reason to blot out every digit. */
+const SHORT = 4;
+
+function removeSecret(text: string, secret: string): string {
+  return spellings(secret).reduce((rest, spelling) => {
+    if (spelling.length >= SHORT) return rest.replaceAll(spelling, REMOVED);
+    const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(spelling)}(?![\\p{L}\\p{N}])`, 'gu');
+    return rest.replace(alone, REMOVED);
+  }, text);
+}
+
+function escaped(text: string): string {
+  return Array.from(text, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`).join('');
+}
+
+/** A secret as it may come back: itself, within JSON, within a URL, in base64, and each long line of it. */
+function spellings(secret: string): string[] {
+  const lines = secret.split(/\r?\n/u).filter((each) => each.length >= 2 * SHORT);
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '\uFFFD')),
+    ...lines,
+  ];
+  if (secret.length >= SHORT) forms.push(Buffer.from(secret).toString('base64'));
+  return [...new Set(forms)].filter((form) => form.trim() !== '').sort((a, b) => b.length - a.length);
+}

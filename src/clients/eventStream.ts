@@ -1,0 +1,131 @@
+import { createParser } from 'eventsource-parser';
+import { type Dispatcher } from 'undici';
+
+import { type Exchange, single } from './exchange.ts';
+
+/** One server-sent event; its data is parsed JSON (null for no data at all). */
+export interface ServerEvent {
+  /** The kind: a name of `contract/runApi/stream.ts`, perhaps with a `|namespace`. `message` where none is given. */
+  readonly event: string;
+  readonly data: unknown;
+  /** What a resumed stream names as the last one that was seen. */
+  readonly id: string | undefined;
+}
+
+/**
+ * A stream of events that has begun. It can be iterated once. Each piece is read from the connection only when the
+ * events before it have been taken, so a slow reader slows the service down instead of filling memory. Leaving the
+ * loop early closes the connection, which the service sees as the client's going away.
+ *
+ * Iterating throws ServiceError NO_ANSWER when the connection is lost or silent for too long, BAD_ANSWER when an event
+ * is too large or not JSON.
+ */
+export interface EventStream extends AsyncIterable<ServerEvent> {
+  /** The run that the stream follows, and its thread, where the service names them (`Content-Location`). */
+  readonly runId: string | undefined;
+  readonly threadId: string | undefined;
+  /** The id of the last event that was taken. */
+  readonly lastEventId: string | undefined;
+  /** Closes the connection. */
+  close(): void;
+}
+
+/**
+ * Opens an exchange as a stream of server-sent events (contract 001, "Events").
+ * @throws ServiceError
+ */
+export async function openEventStream(exchange: Exchange, maxEventCharacters: number): Promise<EventStream> {
+  const { headers, body } = await exchange.open();
+  exchange.stopTimer();
+  const type = single(headers['content-type']) ?? '';
+  if (!/^text\/event-stream\b/iu.test(type)) throw exchange.badAnswer('no event stream');
+  let lastEventId: string | undefined;
+  return {
+    ...runOfLocation(single(headers['content-location'])),
+    get lastEventId() {
+      return lastEventId;
+    },
+    close: () => exchange.close(),
+    async *[Symbol.asyncIterator]() {
+      for await (const event of readEvents(exchange, body, maxEventCharacters)) {
+        lastEventId = event.id ?? lastEventId;
+        yield event;
+      }
+    },
+  };
+}
+
+/** The ids in a `Content-Location` of a run: `/threads/{thread_id}/runs/{run_id}`, or `/runs/{run_id}`. */
+export function runOfLocation(location: string | undefined): {
+  runId: string | undefined;
+  threadId: string | undefined;
+} {
+  const match = /(?:\/threads\/(?<threadId>[^/?#]+))?\/runs\/(?<runId>[^/?#]+)/u.exec(location ?? '');
+  return { runId: match?.groups?.['runId'], threadId: match?.groups?.['threadId'] };
+}
+
+async function* readEvents(
+  exchange: Exchange,
+  body: Dispatcher.ResponseData['body'],
+  maxEventCharacters: number,
+): AsyncGenerator<ServerEvent, void> {
+  const ready: ServerEvent[] = [];
+  let problem: Error | undefined;
+  const tooLarge = (): void => {
+    problem ??= exchange.badAnswer(`a stream with an event of more than ${maxEventCharacters} characters`);
+  };
+  const parser = createParser({
+    // What is incomplete is bounded here; what came whole in one piece is bounded when it is seen.
+    maxBufferSize: maxEventCharacters,
+    onEvent: ({ event, data, id }) => {
+      if (data.length > maxEventCharacters) {
+        tooLarge();
+        return;
+      }
+      const parsed = parseData(data);
+      if (parsed === undefined) problem ??= exchange.badAnswer('a stream with an event that is not JSON');
+      else if (problem === undefined) ready.push({ event: event ?? 'message', data: parsed.value, id });
+    },
+    onError: ({ type }) => {
+      if (type === 'max-buffer-size-exceeded') tooLarge();
+    },
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of piecesOf(exchange, body)) {
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      yield* ready.splice(0);
+      if (problem !== undefined) throw problem;
+    }
+  } finally {
+    exchange.close();
+  }
+}
+
+/** The pieces of the body; what the transport throws becomes a ServiceError. */
+async function* piecesOf(
+  exchange: Exchange,
+  body: Dispatcher.ResponseData['body'],
+): AsyncGenerator<Uint8Array, void> {
+  const pieces = (body as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
+  for (;;) {
+    let next: IteratorResult<Uint8Array>;
+    try {
+      next = await pieces.next();
+    } catch (error) {
+      throw exchange.failure(error);
+    }
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+function parseData(data: string): { value: unknown } | undefined {
+  if (data === '') return { value: null };
+  try {
+    return { value: JSON.parse(data) };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}

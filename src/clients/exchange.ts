@@ -1,0 +1,290 @@
+import { type Dispatcher } from 'undici';
+
+import { meaningOfStatus } from './answeredStatus.ts';
+import { describeDetail, errorDetail } from './errorDetail.ts';
+import { retryAfterMs } from './retryAfter.ts';
+import { ServiceError, type ServiceErrorCode, type ServiceErrorOptions } from './serviceError.ts';
+
+/** One request, ready to be sent. */
+export interface ExchangeRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'PUT';
+  readonly url: URL;
+  /** What errors call the URL's path, where the path itself is a credential. Default: the path. */
+  readonly shownPath?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | AsyncIterable<Uint8Array>;
+  /** Texts of the request that no error may repeat. */
+  readonly secrets: readonly string[];
+}
+
+/** The bounds of one call, in milliseconds; 0 or absent: none. */
+export interface ExchangeBounds {
+  readonly signal?: AbortSignal | undefined;
+  /** From the call to the end of the answer; for a stream, to its beginning. */
+  readonly timeoutMs?: number | undefined;
+  /** Between two pieces of the answer's body. */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+type Answer = Dispatcher.ResponseData;
+
+/** An error's body is read this far, in bytes. */
+const ERROR_BODY_MAX_BYTES = 65_536;
+
+/**
+ * One request and its answer, and what is known of them when something goes wrong. The one thing that matters most is
+ * whether the request can have reached the service: that is known from the moment at which it is handed to a
+ * connected socket, which the dispatcher tells. Before it (name lookup, connecting, waiting for a free connection) nothing
+ * has been sent; after it nobody can tell how much arrived, not even where a kept-alive connection turns out to have
+ * been closed, because the close may have crossed the request on its way. (A close that has already arrived is seen
+ * before writing: the pool then opens another connection.)
+ */
+export class Exchange {
+  readonly #dispatcher: Dispatcher;
+  readonly #request: ExchangeRequest;
+  readonly #bounds: ExchangeBounds;
+  readonly #end = new AbortController();
+  readonly #onAbort = (): void => this.#end.abort();
+  #timer: NodeJS.Timeout | undefined;
+  #written = false;
+  #timedOut = false;
+  #answer: Answer | undefined;
+
+  constructor(dispatcher: Dispatcher, request: ExchangeRequest, bounds: ExchangeBounds) {
+    this.#dispatcher = dispatcher;
+    this.#request = request;
+    this.#bounds = bounds;
+  }
+
+  /**
+   * Sends the request and waits for the head of a successful answer.
+   * @throws ServiceError for everything else.
+   */
+  async open(): Promise<Answer> {
+    const { signal } = this.#bounds;
+    if (signal?.aborted === true) throw this.failure(signal.reason);
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.restartTimer();
+    const answer = await this.#send();
+    this.#answer = answer;
+    // Reading reports errors; without a listener one that comes between two reads would end the process.
+    answer.body.on('error', () => undefined);
+    if (answer.statusCode < 200 || answer.statusCode > 299) throw await this.#refusal(answer);
+    return answer;
+  }
+
+  /**
+   * The whole body as text.
+   * @throws ServiceError NO_ANSWER when it does not come to its end, BAD_ANSWER when it is longer than `maxBytes`.
+   */
+  async text(maxBytes: number): Promise<string> {
+    if (this.#answer === undefined) throw new TypeError('The answer has not been opened');
+    try {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of this.#answer.body as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw this.badAnswer(`an answer of more than ${maxBytes} bytes`);
+        chunks.push(chunk);
+      }
+      return new TextDecoder().decode(Buffer.concat(chunks));
+    } catch (error) {
+      throw error instanceof ServiceError ? error : this.failure(error);
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Starts the time anew: a sign of life came. */
+  restartTimer(): void {
+    const { timeoutMs } = this.#bounds;
+    this.stopTimer();
+    if (timeoutMs === undefined || timeoutMs <= 0) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timedOut = true;
+        this.#end.abort();
+      },
+      Math.min(timeoutMs, LONGEST_TIMER_MS),
+    );
+  }
+
+  /** From here on only the signal and the idle time bound the exchange. */
+  stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Ends the exchange: lets go of timer and signal, and of the connection where the answer was not read whole. */
+  close(): void {
+    this.stopTimer();
+    this.#bounds.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#answer !== undefined && !this.#answer.body.destroyed) this.#answer.body.destroy();
+  }
+
+  /** What a failure of the transport means. */
+  failure(cause: unknown): ServiceError {
+    const { signal, timeoutMs = 0, idleTimeoutMs = 0 } = this.#bounds;
+    const { method, url } = this.#request;
+    const reason = transportReason(cause, idleTimeoutMs);
+    const what = `${method} ${this.#path}`;
+    if (signal?.aborted === true) {
+      return this.#error(this.#lostCode, `${what} was given up`, { cause, aborted: true });
+    }
+    if (this.#timedOut) {
+      const message = this.#written
+        ? `${url.origin} did not answer ${what} within ${timeoutMs} ms`
+        : `${url.origin} could not be connected to within ${timeoutMs} ms`;
+      return this.#error(this.#lostCode, message, { cause });
+    }
+    if (!this.#written) {
+      return this.#error('SLIPWAY_UNREACHABLE', `${url.origin} could not be reached: ${reason}`, { cause });
+    }
+    if (isNotHttp(cause))
+      return this.#error('SLIPWAY_BAD_ANSWER', `The answer to ${what} is not HTTP`, { cause });
+    return this.#error('SLIPWAY_NO_ANSWER', `No whole answer came to ${what}: ${reason}`, { cause });
+  }
+
+  /** A successful status with something else in it than the contract says; the work may well be done. */
+  badAnswer(instead: string): ServiceError {
+    const what = `${this.#request.method} ${this.#path}`;
+    return this.#error('SLIPWAY_BAD_ANSWER', `The answer to ${what} is ${instead}`, {});
+  }
+
+  get #path(): string {
+    return this.#request.shownPath ?? this.#request.url.pathname;
+  }
+
+  get #lostCode(): ServiceErrorCode {
+    return this.#written ? 'SLIPWAY_NO_ANSWER' : 'SLIPWAY_UNREACHABLE';
+  }
+
+  #error(code: ServiceErrorCode, message: string, options: Partial<ServiceErrorOptions>): ServiceError {
+    this.close();
+    const { method, url } = this.#request;
+    return new ServiceError(code, message, {
+      method,
+      path: this.#path,
+      place: `${url.origin}${this.#path}`,
+      mayHaveBeenTaken: this.#written,
+      status: this.#answer?.statusCode,
+      ...options,
+    });
+  }
+
+  async #send(): Promise<Answer> {
+    const { method, url, headers, body } = this.#request;
+    const dispatcher = this.#dispatcher.compose(noticeWriting(() => (this.#written = true)));
+    const sent = dispatcher.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers,
+      body: body ?? null,
+      signal: this.#end.signal,
+      bodyTimeout: this.#bounds.idleTimeoutMs ?? 0,
+    } as Dispatcher.RequestOptions);
+    try {
+      return await Promise.race([sent, this.#ended()]);
+    } catch (error) {
+      // Given up while connecting: the dispatcher drops the request before it writes it, whenever that would be.
+      sent.then(
+        (late) => late.body.destroy(),
+        () => undefined,
+      );
+      throw this.failure(error);
+    }
+  }
+
+  /** Rejects when the exchange is ended; the dispatcher itself looks at its signal only once it is connected. */
+  #ended(): Promise<never> {
+    return new Promise((_, reject) => {
+      this.#end.signal.addEventListener('abort', () => reject(new Error('The call was ended')), {
+        once: true,
+      });
+    });
+  }
+
+  async #refusal(answer: Answer): Promise<ServiceError> {
+    const { statusCode: status, headers } = answer;
+    const detail = errorDetail(await this.#errorBody(), this.#request.secrets);
+    const { code, mayHaveBeenTaken, hint } = meaningOfStatus(status);
+    const words = describeDetail(detail);
+    const what = `${this.#request.method} ${this.#path}`;
+    return this.#error(code, `${what} was answered with ${status}${words === '' ? '' : `: ${words}`}`, {
+      status,
+      detail,
+      mayHaveBeenTaken,
+      retryAfterMs: retryAfterMs(single(headers['retry-after']), single(headers['date'])),
+      ...(hint === undefined ? {} : { hint }),
+    });
+  }
+
+  /** The status has said what matters: an error's body that does not come is no error of its own. */
+  async #errorBody(): Promise<string | undefined> {
+    try {
+      return await this.text(ERROR_BODY_MAX_BYTES);
+    } catch (error) {
+      if (error instanceof ServiceError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Timers hold no more than 31 bits. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/** One value of a header that may have come several times. */
+export function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+/** Tells when a request is handed to a connected socket, unless it was given up before. */
+function noticeWriting(notice: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (controller, context: unknown) => {
+        handler.onRequestStart?.(controller, context);
+        if (!controller.aborted) notice();
+      },
+      onRequestUpgrade: (...upgrade) => handler.onRequestUpgrade?.(...upgrade),
+      onResponseStart: (...start) => handler.onResponseStart?.(...start),
+      onResponseData: (...data) => handler.onResponseData?.(...data),
+      onResponseEnd: (...end) => handler.onResponseEnd?.(...end),
+      onResponseError: (...error) => handler.onResponseError?.(...error),
+    });
+}
+
+/** Whether the other side speaks something else than HTTP, or more of it than can be taken. */
+function isNotHttp(cause: unknown): boolean {
+  const code = codeOf(cause);
+  return code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW';
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'the connection was refused',
+  ENOTFOUND: 'the name does not resolve',
+  EAI_AGAIN: 'the name could not be looked up',
+  ENETUNREACH: 'the network is unreachable',
+  EHOSTUNREACH: 'the host is unreachable',
+  ETIMEDOUT: 'connecting took too long',
+  UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  UND_ERR_CLOSED: 'the client is closed',
+  UND_ERR_DESTROYED: 'the client is closed',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
+};
+
+function transportReason(cause: unknown, idleTimeoutMs: number): string {
+  const code = codeOf(cause);
+  if (code === 'UND_ERR_BODY_TIMEOUT') return `nothing came for ${idleTimeoutMs} ms`;
+  return REASONS[code] ?? (code === '' ? 'the transport failed' : code);
+}
+
+function codeOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return '';
+  const { code } = cause as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : codeOf(cause.cause);
+}

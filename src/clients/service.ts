@@ -1,0 +1,225 @@
+import { Agent } from 'undici';
+import { type z } from 'zod';
+
+import { type Endpoint } from '../contract/endpoint.ts';
+import { toValidationIssues } from '../contract/httpErrors.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { describeDetail, secretsOf } from './errorDetail.ts';
+import { openEventStream, type EventStream } from './eventStream.ts';
+import { Exchange, type ExchangeRequest } from './exchange.ts';
+import { ServiceError } from './serviceError.ts';
+
+/** The options of every call. */
+export interface CallOptions {
+  /** Ends the call. What it throws then says whether the request may have been taken. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * The longest time from the call to the end of its answer, in milliseconds; 0: unbounded. Default: the client's
+   * `timeoutMs`; unbounded where the service answers only when a run has ended.
+   */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** The options of a call that opens a stream. */
+export interface StreamOptions extends CallOptions {
+  /** The longest silence within the stream, in milliseconds; 0 (default): unbounded. */
+  readonly idleTimeoutMs?: number | undefined;
+  /** The id of the last event that was seen: a resumable stream goes on after it. */
+  readonly lastEventId?: string | undefined;
+}
+
+/** How a client is made. */
+export interface ServiceOptions {
+  /** The service's base URL, `http` or `https`; it may have a path. */
+  readonly baseUrl: string;
+  /** Sent as `X-Api-Key` on every call. */
+  readonly apiKey?: string | undefined;
+  /** Further headers of every call, for services that want other credentials. Their values count as secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The default of {@link CallOptions.timeoutMs}: 30,000. */
+  readonly timeoutMs?: number;
+  /** The longest time to connect, in milliseconds. Default: 5,000. */
+  readonly connectTimeoutMs?: number;
+  /** How many connections the pool opens at most. Default: 256. Streams and waits hold one each. */
+  readonly connections?: number;
+  /** The largest JSON answer, in bytes. Default: 16 MiB. */
+  readonly maxAnswerBytes?: number;
+  /** The largest event of a stream, in characters. Default: 16 Mi. */
+  readonly maxEventCharacters?: number;
+}
+
+/** What goes into a call beside its endpoint. */
+export interface CallParts {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+}
+
+/** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
+export type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType
+  ? z.output<E['response']>
+  : undefined;
+
+/** An answer: its value and its headers. */
+export interface Answered<T> {
+  readonly value: T;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** One service behind one pool of kept-alive connections. Sends each request once: whoever calls may repeat. */
+export interface Service {
+  readonly origin: string;
+  readonly agent: Agent;
+  /** The headers that identify us to the service. */
+  readonly credentials: Readonly<Record<string, string>>;
+  /** @throws ServiceError */
+  readonly call: <E extends Endpoint>(
+    endpoint: E,
+    parts: CallParts,
+    options?: CallOptions,
+  ) => Promise<Answered<AnswerOf<E>>>;
+  /** Opens a stream. `timeoutMs` bounds its beginning only. @throws ServiceError */
+  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: StreamOptions) => Promise<EventStream>;
+  /** Closes the pool once the requests in flight have ended. */
+  close(): Promise<void>;
+}
+
+const MEBI = 1_048_576;
+
+/**
+ * Makes a {@link Service}.
+ * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
+ */
+export function createService(options: ServiceOptions): Service {
+  const base = parseBaseUrl(options.baseUrl);
+  const credentials = credentialHeaders(options);
+  const agent = createAgent(options);
+  const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
+
+  const prepare = (endpoint: Endpoint, parts: CallParts, accept: string): ExchangeRequest => {
+    const url = urlOf(base, endpoint, parts);
+    return {
+      method: endpoint.method,
+      url,
+      headers: {
+        ...credentials,
+        accept,
+        'user-agent': 'slipway',
+        ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+      secrets: [...Object.values(credentials), ...secretsOf(parts.body)],
+    };
+  };
+
+  return {
+    origin: base.origin,
+    agent,
+    credentials,
+    async call(endpoint, parts, callOptions = {}) {
+      const request = prepare(endpoint, parts, 'application/json');
+      const exchange = new Exchange(agent, request, { timeoutMs, ...defined(callOptions) });
+      const { headers } = await exchange.open();
+      const text = await exchange.text(maxAnswerBytes);
+      return { value: read(endpoint, text, exchange) as never, headers };
+    },
+    async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
+      const request = prepare(endpoint, parts, 'text/event-stream');
+      const resumed = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+      const exchange = new Exchange(
+        agent,
+        { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },
+        { timeoutMs, ...defined(streamOptions) },
+      );
+      return openEventStream(exchange, maxEventCharacters);
+    },
+    close: () => agent.close(),
+  };
+}
+
+/** A pool that leaves all waiting to the exchanges' own bounds. */
+export function createAgent(options: Pick<ServiceOptions, 'connectTimeoutMs' | 'connections'>): Agent {
+  return new Agent({
+    connections: options.connections ?? 256,
+    connect: { timeout: options.connectTimeoutMs ?? 5_000 },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+function read(endpoint: Endpoint, text: string, exchange: Exchange): unknown {
+  if (endpoint.response === null || endpoint.response === 'stream') return undefined;
+  const parsed = endpoint.response.safeParse(parseJson(text, exchange));
+  if (parsed.success) return parsed.data;
+  const issues = toValidationIssues(parsed.error, 'body').slice(0, 5);
+  throw exchange.badAnswer(`not what the contract says (${describeDetail(issues)})`);
+}
+
+function parseJson(text: string, exchange: Exchange): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The engine's own message quotes the text, which may hold secrets.
+    if (!(error instanceof SyntaxError)) throw error;
+    throw exchange.badAnswer(text.trim() === '' ? 'empty' : 'not JSON');
+  }
+}
+
+function parseBaseUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/u.test(url.protocol) || url.username !== '' || url.password !== '') {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'The base URL of a service is not usable', {
+      place: url === undefined ? 'baseUrl' : `${url.protocol}//${url.host}`,
+      hint: 'Give an http or https URL without a user name or password in it.',
+    });
+  }
+  return new URL(`${url.origin}${url.pathname.replace(/\/+$/u, '')}`);
+}
+
+function credentialHeaders({ apiKey, headers = {} }: ServiceOptions): Record<string, string> {
+  const credentials = {
+    ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    ...(apiKey === undefined || apiKey === '' ? {} : { 'x-api-key': apiKey }),
+  };
+  for (const [name, value] of Object.entries(credentials)) {
+    if (/^[!-~](?:[ -~]*[!-~])?$/u.test(value)) continue;
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `The credential in the header ${name} cannot be sent`, {
+      hint: 'It holds a line break, white space at an end, or something else than ASCII.',
+    });
+  }
+  return credentials;
+}
+
+/** @throws ServiceError REFUSED, before anything is sent, when an id would lead to another path. */
+function urlOf(base: URL, endpoint: Endpoint, { params = {}, query = {} }: CallParts): URL {
+  const checked = endpoint.params?.safeParse(params);
+  if (checked?.success === false) {
+    const detail = toValidationIssues(checked.error, 'path');
+    throw new ServiceError(
+      'SLIPWAY_REFUSED',
+      `${endpoint.method} ${endpoint.path}: ${describeDetail(detail)}`,
+      {
+        method: endpoint.method,
+        path: endpoint.path,
+        detail,
+        mayHaveBeenTaken: false,
+      },
+    );
+  }
+  const path = endpoint.path.replace(/\{(\w+)\}/gu, (_, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  );
+  const url = new URL(`${base.origin}${base.pathname.replace(/\/$/u, '')}${path}`);
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      if (each === undefined || each === null) continue;
+      url.searchParams.append(name, typeof each === 'string' ? each : JSON.stringify(each));
+    }
+  }
+  return url;
+}
+
+/** The options that were given: one that is `undefined` must not hide its default. */
+function defined<T extends object>(options: T): T {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}

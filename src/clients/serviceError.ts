@@ -1,0 +1,60 @@
+import { type ValidationIssue } from '../contract/httpErrors.ts';
+import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
+
+/** The codes that a {@link ServiceError} may have. `docs/errors.md` has a section for each. */
+export type ServiceErrorCode = Extract<
+  ErrorCode,
+  | 'SLIPWAY_UNREACHABLE'
+  | 'SLIPWAY_NO_ANSWER'
+  | 'SLIPWAY_BAD_ANSWER'
+  | 'SLIPWAY_UNAUTHORIZED'
+  | 'SLIPWAY_NOT_FOUND'
+  | 'SLIPWAY_CONFLICT'
+  | 'SLIPWAY_REFUSED'
+  | 'SLIPWAY_RATE_LIMITED'
+  | 'SLIPWAY_SERVICE_ERROR'
+>;
+
+/** What a {@link ServiceError} carries beside its code and message. */
+export interface ServiceErrorOptions extends SlipwayErrorOptions {
+  readonly method: string;
+  /** The path of the URL, without query; a part of it that is a credential is masked. */
+  readonly path: string;
+  readonly status?: number | undefined;
+  readonly detail?: string | ValidationIssue[] | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly mayHaveBeenTaken: boolean;
+  readonly aborted?: boolean;
+}
+
+/** A call to one of the services that did not bring what it was made for. Holds no request body and no secret. */
+export class ServiceError extends SlipwayError {
+  declare readonly code: ServiceErrorCode;
+  readonly method: string;
+  readonly path: string;
+  /** The HTTP status, where one came. */
+  readonly status: number | undefined;
+  /** The service's own words: a sentence, or the issues of a validation error. Secrets are removed. */
+  readonly detail: string | ValidationIssue[] | undefined;
+  /** How long the service asks to wait, in milliseconds from the answer (`Retry-After`). */
+  readonly retryAfterMs: number | undefined;
+  /**
+   * Whether the service may have carried out the request. False only where it surely did not: nothing was written
+   * to a connection, or the service itself answered that it refuses (4xx). Always true where nobody can know.
+   */
+  readonly mayHaveBeenTaken: boolean;
+  /** Whether the caller's own signal ended the call. */
+  readonly aborted: boolean;
+
+  constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions) {
+    super(code, message, options);
+    this.name = 'ServiceError';
+    this.method = options.method;
+    this.path = options.path;
+    this.status = options.status;
+    this.detail = options.detail;
+    this.retryAfterMs = options.retryAfterMs;
+    this.mayHaveBeenTaken = options.mayHaveBeenTaken;
+    this.aborted = options.aborted ?? false;
+  }
+}
