@@ -32,6 +32,12 @@ export class Connections {
   feedback(): FeedbackClient {
     return (this.#feedback ??= createFeedbackClient());
   }
+
+  /** Closes every connection once the calls in flight have ended. */
+  async close(): Promise<void> {
+    const clients = [...this.#controlPlanes.values(), ...this.#agents.values(), this.#feedback];
+    await Promise.all(clients.map((client) => client?.close()));
+  }
 }
 
 function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {

@@ -7,14 +7,15 @@ import { recordActivities } from './recordActivities.ts';
 import { track } from './track.ts';
 import { uploadActivities } from './uploadActivities.ts';
 
-/** The worker's activities, with connections of their own. */
-export function createActivities(): Activities {
+/** The worker's activities, with connections of their own, to be closed when the worker has ended. */
+export function createActivities(): { readonly activities: Activities; close(): Promise<void> } {
   const connections = new Connections();
-  return track({
+  const activities = track({
     ...deploymentActivities(connections),
     ...uploadActivities(connections),
     ...pollActivities(connections),
     ...checkActivities(connections),
     ...recordActivities(),
   });
+  return { activities, close: () => connections.close() };
 }
