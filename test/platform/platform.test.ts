@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { create } from 'tar';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
+
+let home: string;
+let child: ChildProcess;
+let url: string;
+let apiKey: string;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-platform-'));
+  await startProcess();
+});
+
+afterAll(async () => {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+});
+
+async function startProcess(): Promise<void> {
+  const script = fileURLToPath(new URL('./fixtures/platformProcess.ts', import.meta.url));
+  child = spawn(
+    process.execPath,
+    ['--import', createRequire(import.meta.url).resolve('tsx'), script, join(home, 'home')],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info' } },
+  );
+  const errors: string[] = [];
+  createInterface({ input: child.stderr! }).on('line', (line) => errors.push(line));
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout! }), 'line').then(([first]) => String(first)),
+    once(child, 'exit').then(() => {
+      throw new Error(`The platform ended:\n${errors.join('\n')}`);
+    }),
+  ]);
+  ({ url, apiKey } = JSON.parse(line) as { url: string; apiKey: string });
+}
+
+/** A gzipped tarball of a real agent, whose graph answers with a greeting. */
+async function agentSource(greeting: string, graph = GRAPH): Promise<Buffer> {
+  const directory = await mkdtemp(join(home, 'source-'));
+  await mkdir(directory, { recursive: true });
+  await writeFile(
+    join(directory, 'graph.json'),
+    JSON.stringify({ graphs: { greeter: './graph.mjs:graph' } }),
+  );
+  await writeFile(join(directory, 'graph.mjs'), graph.replaceAll('GREETING', greeting));
+  return buffer(create({ gzip: true, cwd: directory }, ['graph.json', 'graph.mjs']));
+}
+
+const GRAPH = `
+import { Annotation, StateGraph } from '@langchain/langgraph';
+const State = Annotation.Root({ name: Annotation(), said: Annotation() });
+export const graph = new StateGraph(State)
+  .addNode('greet', (state) => ({ said: 'GREETING ' + state.name + process.env.MARK }))
+  .addEdge('__start__', 'greet')
+  .compile();
+`;
+
+async function call(method: string, path: string, body?: unknown): Promise<{ status: number; json: any }> {
+  const response = await fetch(url + path, {
+    method,
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
+}
+
+async function release(id: string, source: Buffer): Promise<string> {
+  const offer = await call('POST', `/deployments/${id}/upload-url`);
+  const put = await fetch(offer.json.upload_url, {
+    method: 'PUT',
+    body: new Uint8Array(source),
+    headers: offer.json.upload_headers,
+  });
+  expect(put.status).toBe(200);
+  const { json } = await call('PATCH', `/v2/deployments/${id}`, {
+    source_revision_config: { source_tarball_path: offer.json.object_path },
+  });
+  return json.latest_revision_id as string;
+}
+
+async function settles(
+  id: string,
+  revision: string,
+): Promise<{ status: string; status_message: string | null }> {
+  return vi.waitFor(
+    async () => {
+      const { json } = await call('GET', `/v2/deployments/${id}/revisions/${revision}`);
+      expect(json.status).toMatch(/DEPLOYED|FAILED|SKIPPED|INTERRUPTED/);
+      return json;
+    },
+    { timeout: 40_000, interval: 50 },
+  );
+}
+
+async function greet(id: string): Promise<string> {
+  const { status, json } = await call('POST', `/agents/${id}/runs/wait`, {
+    assistant_id: 'greeter',
+    input: { name: 'Ada' },
+  });
+  expect(status, JSON.stringify(json)).toBe(200);
+  return json.said as string;
+}
+
+describe('a platform with real agents', () => {
+  let id: string;
+  let hello: string;
+
+  it('deploys an uploaded source, and its agent answers runs at the stable address', async () => {
+    const created = await call('POST', '/v2/deployments', {
+      name: 'greeter',
+      source: 'internal_source',
+      source_config: { install_command: `ln -s '${NODE_MODULES}' node_modules` },
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [{ name: 'MARK', value: '!' }],
+    });
+    expect(created.status, JSON.stringify(created.json)).toBe(201);
+    id = created.json.id;
+    expect(created.json.source_config.custom_url).toBe(`${url}/agents/${id}`);
+    hello = await release(id, await agentSource('Hello'));
+    expect(await settles(id, hello)).toMatchObject({ status: 'DEPLOYED' });
+    expect(await greet(id)).toBe('Hello Ada!');
+  });
+
+  it('switches to a new revision without failing a request, and back again', async () => {
+    let over = false;
+    const answers = new Set<string>();
+    const client = (async () => {
+      while (!over) answers.add(await greet(id));
+    })();
+    const bye = await release(id, await agentSource('Bye'));
+    expect(await settles(id, bye)).toMatchObject({ status: 'DEPLOYED' });
+    expect(await greet(id)).toBe('Bye Ada!');
+    const redeployed = await call('POST', `/v2/deployments/${id}/revisions/${hello}/redeploy`);
+    expect(redeployed.status).toBe(200);
+    expect(await settles(id, hello)).toMatchObject({ status: 'DEPLOYED' });
+    expect(await greet(id)).toBe('Hello Ada!');
+    over = true;
+    await client;
+    expect([...answers].sort()).toEqual(['Bye Ada!', 'Hello Ada!']);
+  });
+
+  it('keeps serving when a new revision does not start, and keeps what it said', async () => {
+    const broken = await release(id, await agentSource('Broken', 'throw new Error("GREETING on purpose");'));
+    const { status, status_message } = await settles(id, broken);
+    expect(status).toBe('DEPLOY_FAILED');
+    expect(status_message).toContain('Broken on purpose');
+    expect(await greet(id)).toBe('Hello Ada!');
+    const { json } = await call('POST', `/v1/projects/${id}/revisions/${broken}/build_logs`, {
+      order: 'asc',
+    });
+    const lines = json.logs.map((line: { message: string }) => line.message).join('\n');
+    expect(lines).toContain('The source is built.');
+    expect(lines).toContain('Broken on purpose');
+  });
+
+  it('after kill -9 serves what it served, and has lost nothing', async () => {
+    const before = await call('GET', `/v2/deployments/${id}`);
+    const thread = await call('POST', `/agents/${id}/threads`, {});
+    const half = await release(id, await agentSource('Later'));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await startProcess();
+    expect((await call('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' });
+    const after = await call('GET', `/v2/deployments/${id}`);
+    expect(after.json).toMatchObject({ id, secrets: before.json.secrets, latest_revision_id: half });
+    // What had been asked for is taken up again, and serves in the end.
+    expect(await settles(id, half)).toMatchObject({ status: 'DEPLOYED' });
+    expect(await greet(id)).toBe('Later Ada!');
+    expect((await call('GET', `/agents/${id}/threads/${thread.json.thread_id}`)).status).toBe(200);
+  });
+
+  it('refuses to open a home that another process has open', async () => {
+    const { startPlatform } = await import('../../src/platform/platform.ts');
+    await expect(startPlatform({ home: join(home, 'home'), port: 0 })).rejects.toMatchObject({
+      code: 'SLIPWAY_HOME_IN_USE',
+    });
+  });
+
+  it('ends with 0 on SIGTERM, and leaves the home to the next one', async () => {
+    child.kill('SIGTERM');
+    const [code] = (await once(child, 'exit')) as [number | null];
+    expect(code).toBe(0);
+    await startProcess();
+    await vi.waitFor(async () => expect(await greet(id)).toBe('Later Ada!'), {
+      timeout: 20_000,
+      interval: 100,
+    });
+  });
+});
