@@ -56,7 +56,7 @@ const SETTINGS = {
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const { connection, namespace, taskQueue, signal, onReady } = options;
-  const { activities, close } = createActivities();
+  const outside = createActivities();
   const worker = await Worker.create({
     ...SETTINGS,
     connection,
@@ -64,7 +64,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     taskQueue,
     identity: `slipway@${hostname()}:${process.pid}`,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
-    activities,
+    activities: outside.activities,
   });
   const shutDown = (): void => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
@@ -77,6 +77,6 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     await running;
   } finally {
     signal?.removeEventListener('abort', shutDown);
-    await close();
+    await outside.close();
   }
 }

@@ -35,8 +35,9 @@ export class Connections {
 
   /** Closes every connection once the calls in flight have ended. */
   async close(): Promise<void> {
-    const clients = [...this.#controlPlanes.values(), ...this.#agents.values(), this.#feedback];
-    await Promise.all(clients.map((client) => client?.close()));
+    const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
+    await Promise.all(clients.map((client) => client.close()));
+    await this.#feedback?.close();
   }
 }
 

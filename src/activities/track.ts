@@ -22,5 +22,5 @@ export function track(untracked: Untracked<Activities>): Activities {
       }
     },
   ]);
-  return Object.fromEntries(tracked);
+  return Object.fromEntries(tracked) as Activities;
 }
