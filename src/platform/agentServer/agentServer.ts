@@ -131,7 +131,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', threadRoutes({ threads, states, runs, service, checkpoints }));
     app.route('/', runRoutes({ assistants, threads, runs, service, keepAliveMs: options.keepAliveMs }));
 
-    const listening = await listen(getRequestListener(app.fetch), {
+    const answer = getRequestListener(app.fetch);
+    const listening = await listen((request, response) => void answer(request, response), {
       port: options.port,
       ...(options.host !== undefined && { host: options.host }),
     });

@@ -84,7 +84,7 @@ async function applyEnvironment(env: GraphConfig['env'], root: string): Promise<
   if (typeof env === 'string') {
     const file = resolve(root, env);
     try {
-      values = parseEnv(await readFile(file, 'utf8')) as Record<string, string>;
+      values = parseEnv(await readFile(file, 'utf8'));
     } catch (error) {
       throw notLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
     }
@@ -141,7 +141,7 @@ async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> 
   }
   let graph: CompiledGraph | undefined;
   try {
-    graph = toCompiled(await exported);
+    graph = toCompiled(await Promise.resolve(exported));
   } catch (error) {
     throw fail(reasonOf(error), error);
   }

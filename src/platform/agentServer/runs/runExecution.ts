@@ -50,6 +50,9 @@ export class RunExecution {
       } catch (error) {
         // After a stop, whatever is thrown is the stop's echo.
         if (live.stopReason === undefined) failure = failureOf(error);
+        // The graph may be going on behind the error: it is told to stop, and can store nothing more.
+        live.release();
+        await this.#checkpoints.fence(live.runId);
       }
       return await this.outcome(live, failure, result);
     } finally {
@@ -111,29 +114,19 @@ export class RunExecution {
   async #follow(
     live: LiveRun,
     events: AsyncGenerator<ExecutionEvent, ExecutionResult>,
-  ): Promise<ExecutionResult | undefined> {
-    const givenUp = graceAfter(live.signal);
+  ): Promise<ExecutionResult> {
+    const patience = graceAfter(live.signal);
     try {
       for (;;) {
-        const next = events.next();
-        const step = await Promise.race([next, givenUp.promise]);
-        if (step === undefined) {
-          this.#abandon(live, next);
-          return undefined;
-        }
+        const step = await Promise.race([events.next(), patience.over]);
+        if (step === undefined)
+          throw new Error('The stopped graph did not come to rest and was left behind.');
         if (step.done === true) return step.value;
         if (live.stopReason === undefined) live.channel.publish(step.value.event, step.value.data);
       }
     } finally {
-      givenUp.clear();
+      patience.clear();
     }
-  }
-
-  #abandon(live: LiveRun, next: Promise<unknown>): void {
-    this.#log.warn({ runId: live.runId }, 'a stopped graph did not come to rest and was left behind');
-    this.#checkpoints.fence(live.runId);
-    const unfence = () => this.#checkpoints.unfence(live.runId);
-    next.then(unfence, unfence);
   }
 
   #startTimeout(live: LiveRun, seconds: number | null): NodeJS.Timeout | undefined {
@@ -205,7 +198,7 @@ function toCommand(command: NonNullable<Kwargs['command']>): Command {
   const { update, resume, goto } = command;
   const steps = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
   return new Command({
-    ...(update != null && { update: update as Record<string, unknown> }),
+    ...(update != null && { update: update }),
     ...(resume !== undefined && resume !== null && { resume }),
     ...(steps.length > 0 && {
       goto: steps.map((step) => (typeof step === 'string' ? step : new Send(step.node, step.input))),
@@ -269,16 +262,16 @@ function stateOnly(snapshot: StateSnapshot): string {
 function failureOf(error: unknown): RunFailure {
   if (error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)) {
     const { name, message } = error as { name?: string; message: string };
-    return { error: name ?? 'Error', message: String(message) };
+    return { error: name ?? 'Error', message };
   }
   return { error: 'Error', message: String(error) };
 }
 
 /** Resolves with nothing a moment after the signal is aborted. */
-function graceAfter(signal: AbortSignal): { promise: Promise<undefined>; clear: () => void } {
+function graceAfter(signal: AbortSignal): { over: Promise<undefined>; clear: () => void } {
   let timer: NodeJS.Timeout | undefined;
   let start: () => void = () => undefined;
-  const promise = new Promise<undefined>((resolve) => {
+  const over = new Promise<undefined>((resolve) => {
     start = () => {
       timer = setTimeout(() => resolve(undefined), STOP_GRACE_MS);
     };
@@ -286,7 +279,7 @@ function graceAfter(signal: AbortSignal): { promise: Promise<undefined>; clear: 
     else signal.addEventListener('abort', start, { once: true });
   });
   return {
-    promise,
+    over,
     clear: () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', start);

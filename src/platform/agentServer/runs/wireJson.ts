@@ -15,7 +15,7 @@ export class UnserializableValue extends Error {
  * @throws UnserializableValue naming the place of the value, only when `strict`.
  */
 export function toWireJson(value: unknown, options: { strict: boolean; root: string }): string {
-  return JSON.stringify(toPlain(value, options.root, options.strict, [])) ?? 'null';
+  return JSON.stringify(toPlain(value, options.root, options.strict, []) ?? null);
 }
 
 function toPlain(value: unknown, path: string, strict: boolean, above: readonly object[]): unknown {

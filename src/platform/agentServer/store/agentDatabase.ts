@@ -13,7 +13,7 @@ export interface ThreadsTable {
   thread_id: string;
   created_at: Timestamp;
   updated_at: Timestamp;
-  metadata: JSONColumnType<Record<string, unknown>, string, string>;
+  metadata: JSONColumnType<Record<string, unknown>>;
   status: string;
   config: Json<Record<string, unknown>>;
   values: Json<Record<string, unknown> | null> | null;
@@ -31,7 +31,7 @@ export interface RunsTable {
   assistant_id: string;
   created_at: Timestamp;
   updated_at: Timestamp;
-  metadata: JSONColumnType<Record<string, unknown>, string, string>;
+  metadata: JSONColumnType<Record<string, unknown>>;
   status: string;
   kwargs: Json<Record<string, unknown>>;
   multitask_strategy: string;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
 import { type RunnableConfig } from '@langchain/core/runnables';
 import {
@@ -26,12 +26,14 @@ export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
  * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value: two
  *   branches of a thread, or a run after a rolled back one, would read each other's values.
  * - Temporary threads (stateless runs) live in memory and leave nothing behind.
- * - A run that was given up on is fenced: what still runs of it can write nothing more.
+ * - A run that was stopped is fenced: LangGraph answers an abort at once and goes on behind it, and what still runs
+ *   must not write into a thread that has moved on.
  */
 export class CheckpointStore extends PostgresSaver {
   readonly #pool: Pool;
   readonly #deploymentId: string;
   readonly #temporary = new Map<string, MemorySaver>();
+  readonly #writing = new Map<string, Set<Promise<unknown>>>();
   readonly #fenced = new Set<string>();
 
   constructor(pool: Pool, deploymentId: string) {
@@ -70,14 +72,19 @@ export class CheckpointStore extends PostgresSaver {
     this.#temporary.delete(threadId);
   }
 
-  /** From now on nothing of this run is stored any more: its late writes fail. */
-  fence(runId: string): void {
+  /**
+   * Lets a stopped run store the steps that it has completed, then lets it store nothing more. Resolves when none of
+   * its writes is under way.
+   */
+  async fence(runId: string): Promise<void> {
+    for (let writing = this.#writing.get(runId); writing !== undefined; writing = this.#writing.get(runId)) {
+      await Promise.allSettled(writing);
+      // A write that was queued behind the last one starts now.
+      await setImmediate();
+    }
     this.#fenced.add(runId);
-  }
-
-  /** Forgets about a fence, once nothing of the run can be left. */
-  unfence(runId: string): void {
-    this.#fenced.delete(runId);
+    const [oldest] = this.#fenced;
+    if (this.#fenced.size > FENCES_MAX && oldest !== undefined) this.#fenced.delete(oldest);
   }
 
   override getNextVersion(current: number | string | undefined): never {
@@ -111,24 +118,19 @@ export class CheckpointStore extends PostgresSaver {
     metadata: CheckpointMetadata,
     newVersions: Record<string, number | string>,
   ): Promise<RunnableConfig> {
-    this.#refuseFenced(config);
     const whole = { ...originOf(config), ...metadata } as CheckpointMetadata;
     const memory = this.#memoryOf(config);
     if (memory) return memory.put(config, checkpoint, whole);
-    const next = await super.put(
-      this.#stored(config),
-      checkpoint,
-      whole,
-      newVersions as Record<string, number>,
+    const next = await this.#writeOf(config, () =>
+      super.put(this.#stored(config), checkpoint, whole, newVersions),
     );
     return this.#servedConfig(next);
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-    this.#refuseFenced(config);
     const memory = this.#memoryOf(config);
     if (memory) return memory.putWrites(config, writes, taskId);
-    return super.putWrites(this.#stored(config), writes, taskId);
+    return this.#writeOf(config, () => super.putWrites(this.#stored(config), writes, taskId));
   }
 
   override async deleteThread(threadId: string): Promise<void> {
@@ -271,13 +273,25 @@ export class CheckpointStore extends PostgresSaver {
     };
   }
 
-  #refuseFenced(config: RunnableConfig): void {
+  /** A write of a run: refused once the run is fenced, and waited for by who fences it. */
+  async #writeOf<T>(config: RunnableConfig, write: () => Promise<T>): Promise<T> {
     const runId = originOf(config)['run_id'];
-    if (typeof runId === 'string' && this.#fenced.has(runId)) {
-      throw new Error(`Run ${runId} has ended; nothing more of it is stored.`);
+    if (typeof runId !== 'string') return write();
+    if (this.#fenced.has(runId)) throw new Error(`Run ${runId} has ended; nothing more of it is stored.`);
+    const written = write();
+    const writing = this.#writing.get(runId) ?? new Set();
+    this.#writing.set(runId, writing.add(written));
+    try {
+      return await written;
+    } finally {
+      writing.delete(written);
+      if (writing.size === 0) this.#writing.delete(runId);
     }
   }
 }
+
+/** How many fences are kept: the oldest go first, long after their runs have come to rest. */
+const FENCES_MAX = 10_000;
 
 /** The newest checkpoint of each namespace of the thread `$1`: checkpoint ids sort by time. */
 const NEWEST = `

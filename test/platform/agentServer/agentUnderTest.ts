@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { createParser } from 'eventsource-parser';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
+const RUNNER = fileURLToPath(new URL('runAgent.ts', import.meta.url));
+const TSX = import.meta.resolve('tsx');
+
+/** An agent server as a process of its own. */
+export interface AgentUnderTest {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly stderr: () => string;
+  readonly stdout: () => string;
+  readonly exited: Promise<{ code: number | null; signal: string | null }>;
+}
+
+export interface Launched extends Omit<AgentUnderTest, 'url'> {
+  /** Resolves with the address of the ready line; rejects when the process ends before. */
+  readonly ready: Promise<string>;
+}
+
+/** Starts an agent's process without waiting for it. */
+export function launchAgent(options: { dir: string; env?: Record<string, string> }): Launched {
+  const child = spawn(process.execPath, ['--import', TSX, RUNNER, options.dir], {
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  let stdout = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const ready = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      stdout += `${line}\n`;
+      if (line.includes('"event":"ready"')) resolve((JSON.parse(line) as { url: string }).url);
+    });
+    void exited.then(({ code }) => reject(new Error(`The agent ended with ${String(code)}:\n${stderr}`)));
+  });
+  ready.catch(() => undefined);
+  return { child, ready, exited, stderr: () => stderr, stdout: () => stdout };
+}
+
+export async function startAgentUnderTest(options: {
+  dir?: string;
+  env: Record<string, string>;
+}): Promise<AgentUnderTest> {
+  const launched = launchAgent({ dir: options.dir ?? FIXTURE_AGENT, env: options.env });
+  return { ...launched, url: await launched.ready };
+}
+
+/** One event of a stream, parsed. */
+export interface ReadEvent {
+  readonly event: string;
+  readonly data: any;
+  readonly id: string | undefined;
+}
+
+/** The events of a server-sent event stream, as they come. Comments come as `event: ':'`. */
+export async function* readEvents(response: Response): AsyncGenerator<ReadEvent> {
+  const queue: ReadEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event, data, id }) => queue.push({ event: event ?? '', data: JSON.parse(data), id }),
+    onComment: (comment) => queue.push({ event: ':', data: comment, id: undefined }),
+  });
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    parser.feed(decoder.decode(chunk, { stream: true }));
+    yield* queue.splice(0);
+  }
+}
+
+export async function collectEvents(response: Response): Promise<ReadEvent[]> {
+  const events: ReadEvent[] = [];
+  for await (const event of readEvents(response)) events.push(event);
+  return events;
+}
+
+/** Waits until a condition holds, looking every 20 ms; fails after 10 s. */
+export async function until<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (Date.now() > deadline) throw new Error(`It did not come about within 10 s that ${what}.`);
+    await delay(20);
+  }
+}
+
+/** A small client of the Run API: statuses and bodies as they are. */
+export function apiOf(url: string, headers: Record<string, string> = {}) {
+  const send = (method: string, path: string, body?: unknown, options: RequestInit = {}) =>
+    fetch(`${url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...options,
+    });
+  const json = async (method: string, path: string, body?: unknown): Promise<any> => {
+    const response = await send(method, path, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  return {
+    send,
+    json,
+    thread: async (): Promise<string> =>
+      ((await json('POST', '/threads', {})) as { thread_id: string }).thread_id,
+    /** Waits until a run has the status. */
+    untilStatus: (threadId: string, runId: string, status: string) =>
+      until(async () => {
+        const run = await json('GET', `/threads/${threadId}/runs/${runId}`);
+        return run.status === status && run;
+      }, `run ${runId} is ${status}`),
+    /** Waits until the graph has completed a step of that number of log entries. */
+    untilLogged: (threadId: string, entries: number) =>
+      until(async () => {
+        const state = await json('GET', `/threads/${threadId}/state`);
+        return (state.values.log?.length ?? 0) >= entries && state;
+      }, `thread ${threadId} has ${entries} log entries`),
+  };
+}
