@@ -16,6 +16,10 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_ARTIFACT_TOO_LARGE: { exitCode: 1, title: 'The artifact is larger than 200 MB' },
   SLIPWAY_ARTIFACT_CORRUPT: { exitCode: 1, title: 'The artifact does not match its digest' },
   SLIPWAY_ARTIFACT_UNREADABLE: { exitCode: 1, title: 'A file of the source could not be read' },
+  SLIPWAY_ARTIFACT_STORE_UNAVAILABLE: {
+    exitCode: 6,
+    title: 'The artifact store could not be read or written',
+  },
   // Temporal
   SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
   SLIPWAY_TEMPORAL_NOT_INSTALLED: { exitCode: 6, title: 'Temporal could not be found or installed' },

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip } from 'node:zlib';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type SourceEntry, sourceFiles } from './sourceFiles.ts';
+import { unreadable } from './sourceError.ts';
+import { tarStream } from './tarStream.ts';
+
+/** The largest artifact that a control plane takes, in bytes: 200 MB (the upload's `0,209715200`). */
+export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
+
+/** What {@link packSource} packs, and how. */
+export interface PackOptions {
+  /** The source's root. */
+  readonly root: string;
+  /** More patterns to leave out, as in `.gitignore`, relative to the root. */
+  readonly ignore?: readonly string[];
+  /** Where the temporary file is made. Default: the system's folder for them. */
+  readonly directory?: string;
+  /** Default: {@link ARTIFACT_MAX_BYTES}. */
+  readonly maxBytes?: number;
+  /** Told the number of entries written so far. */
+  readonly onProgress?: (written: number, total: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** A packed source, in a temporary file. */
+export interface PackedSource {
+  readonly file: string;
+  /** `sha256:` and 64 hexadecimal digits, of the file's bytes. */
+  readonly digest: string;
+  readonly sizeBytes: number;
+  /** How many files and links are in it. */
+  readonly entries: number;
+  /** Removes the temporary file. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Packs a source into a `.tar.gz`. The same tree gives the same bytes, whoever packs it and wherever it was checked
+ * out: entries sorted, one time and owner for all, modes 644 and 755 only, a fixed gzip header. (Compression itself is
+ * zlib's: another release of Node may compress to other bytes of the same content.)
+ *
+ * Left out: what `.gitignore` and `.slipwayignore` say, `options.ignore`, and always `.git`, `.slipway`,
+ * `node_modules`, `.env*` (but not `.env.example`) and key files.
+ *
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`, or `SLIPWAY_ARTIFACT_TOO_LARGE` naming the biggest files.
+ * @throws the signal's reason when `signal` is aborted.
+ */
+export async function packSource(options: PackOptions): Promise<PackedSource> {
+  const { ignore = [], directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
+  const entries = await sourceFiles(options.root, ignore);
+  if (entries.length === 0) {
+    throw unreadable(
+      options.root,
+      'holds nothing to pack',
+      'Look at `artifact.path` and at the ignore files.',
+    );
+  }
+  const root = await realpath(options.root);
+  const workspace = await mkdtemp(join(directory, 'slipway-pack-'));
+  const remove = (): Promise<void> => rm(workspace, { recursive: true, force: true });
+  const file = join(workspace, 'source.tar.gz');
+  try {
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    await pipeline(
+      tarStream(root, followed(entries, options.onProgress)),
+      createGzip({ level: constants.Z_BEST_COMPRESSION, chunkSize: 1 << 18 }),
+      async function* (chunks: AsyncIterable<Buffer>) {
+        for await (const chunk of chunks) {
+          if (sizeBytes === 0) anonymize(chunk);
+          sizeBytes += chunk.length;
+          if (sizeBytes > maxBytes) throw tooLarge(entries, maxBytes);
+          hash.update(chunk);
+          yield chunk;
+        }
+      },
+      createWriteStream(file),
+      { ...(signal === undefined ? {} : { signal }) },
+    );
+    return { file, digest: `sha256:${hash.digest('hex')}`, sizeBytes, entries: entries.length, remove };
+  } catch (error) {
+    await remove();
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/** The tenth byte of a gzip file names the operating system that made it; 255 is "unknown". Its time is 0 already. */
+function anonymize(firstChunk: Buffer): void {
+  firstChunk[9] = 255;
+}
+
+function* followed(
+  entries: readonly SourceEntry[],
+  onProgress: PackOptions['onProgress'],
+): Generator<SourceEntry> {
+  let written = 0;
+  for (const entry of entries) {
+    yield entry;
+    written += 1;
+    onProgress?.(written, entries.length);
+  }
+}
+
+const BIGGEST_NAMED = 5;
+
+function tooLarge(entries: readonly SourceEntry[], maxBytes: number): SlipwayError {
+  const biggest = entries
+    .filter((entry) => entry.kind === 'file')
+    .sort((left, right) => right.sizeBytes - left.sizeBytes)
+    .slice(0, BIGGEST_NAMED)
+    .map(({ path, sizeBytes }) => `${path} (${megabytes(sizeBytes)} MB)`);
+  return new SlipwayError(
+    'SLIPWAY_ARTIFACT_TOO_LARGE',
+    `the packed source is larger than ${megabytes(maxBytes)} MB; its biggest files: ${biggest.join(', ')}`,
+    { hint: 'Name what the agent does not need in .slipwayignore, or under `artifact.ignore`.' },
+  );
+}
+
+function megabytes(bytes: number): string {
+  const value = bytes / (1024 * 1024);
+  return value >= 10 ? String(Math.round(value)) : value.toFixed(1);
+}

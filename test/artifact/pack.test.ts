@@ -1,0 +1,275 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { list, type ReadEntry } from 'tar';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { packSource, type PackedSource, type PackOptions } from '../../src/artifact/pack.ts';
+
+let root: string;
+let directory: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-source-'));
+  directory = await mkdtemp(join(tmpdir(), 'slipway-packed-'));
+});
+
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe('the bytes', () => {
+  it('are the same from two checkouts that differ in times, rights, folders and order of making', async () => {
+    await source({ 'b.ts': 'b', 'a/z.ts': 'z', 'a.ts': 'a', 'run.sh': 'echo' });
+    await chmod(join(root, 'run.sh'), 0o755);
+    const first = await pack();
+
+    const other = await mkdtemp(join(tmpdir(), 'slipway-checkout-'));
+    await source({ 'run.sh': 'echo', 'a.ts': 'a', 'a/z.ts': 'z', 'b.ts': 'b' }, other);
+    await mkdir(join(other, 'empty'));
+    await chmod(join(other, 'run.sh'), 0o700);
+    await chmod(join(other, 'a.ts'), 0o600);
+    await utimes(join(other, 'b.ts'), new Date(1e12), new Date(1e12));
+    const second = await pack({ root: other });
+
+    expect(second.digest).toBe(first.digest);
+    expect(await readFile(second.file)).toEqual(await readFile(first.file));
+    await rm(other, { recursive: true });
+  });
+
+  it('have a digest that sha256sum would give, and their own size', async () => {
+    await source({ 'a.ts': 'a' });
+    const packed = await pack();
+    const bytes = await readFile(packed.file);
+    expect(packed.digest).toBe(`sha256:${createHash('sha256').update(bytes).digest('hex')}`);
+    expect(packed.sizeBytes).toBe(bytes.length);
+  });
+
+  it('change with content, name and being executable', async () => {
+    await source({ 'a.ts': 'a' });
+    const digests = [(await pack()).digest];
+    await chmod(join(root, 'a.ts'), 0o755);
+    digests.push((await pack()).digest);
+    await source({ 'a.ts': 'b' });
+    digests.push((await pack()).digest);
+    await rm(join(root, 'a.ts'));
+    await source({ 'b.ts': 'b' });
+    digests.push((await pack()).digest);
+    expect(new Set(digests).size).toBe(4);
+  });
+
+  it('tell neither time, owner nor system', async () => {
+    await source({ 'a.ts': 'a', 'run.sh': 'x' });
+    await chmod(join(root, 'run.sh'), 0o775);
+    const packed = await pack();
+    expect([...(await readFile(packed.file)).subarray(4, 10)]).toEqual([0, 0, 0, 0, 2, 255]);
+    for (const entry of await entriesOf(packed)) {
+      expect(entry).toMatchObject({ uid: 0, gid: 0, uname: '', gname: '', mtime: new Date(0) });
+    }
+    expect((await entriesOf(packed)).map(({ path, mode }) => [path, mode?.toString(8)])).toEqual([
+      ['a.ts', '644'],
+      ['run.sh', '755'],
+    ]);
+  });
+
+  it('are read by the system’s tar, whatever the length of a path and the size of a file', async () => {
+    const long = `${'deep/'.repeat(60)}${'n'.repeat(120)}.ts`;
+    const content = randomBytes(1_000_001);
+    await source({ [long]: content, 'ümlaut.ts': 'x', 'none.ts': '' });
+    await symlink('../none.ts', join(root, 'deep/link.ts'));
+    const packed = await pack();
+    const unpacked = join(directory, 'unpacked');
+    await mkdir(unpacked);
+    execFileSync('tar', ['-xzf', packed.file, '-C', unpacked]);
+    expect(await readFile(join(unpacked, long))).toEqual(content);
+    expect(await readFile(join(unpacked, 'ümlaut.ts'), 'utf8')).toBe('x');
+    expect(await readFile(join(unpacked, 'deep/link.ts'), 'utf8')).toBe('');
+  });
+});
+
+describe('what is left out', () => {
+  it('is always what holds secrets, what is installed anew, and git’s and Slipway’s own', async () => {
+    await source({
+      '.slipwayignore': '!*',
+      '.git/HEAD': '',
+      'node_modules/x/index.js': '',
+      'packages/a/node_modules/x/index.js': '',
+      '.slipway/state': '',
+      '.env': '',
+      '.env.production': '',
+      'packages/a/.ENV.local': '',
+      'server.pem': '',
+      id_rsa: '',
+      'keys/id_ed25519': '',
+      'cert.KEY': '',
+      '.env.example': '',
+      'id_rsa.pub': '',
+      'environment.ts': '',
+    });
+    expect(await packedPaths()).toEqual(['.env.example', '.slipwayignore', 'environment.ts', 'id_rsa.pub']);
+  });
+
+  it('is what .gitignore says, in each folder, the deeper one deciding', async () => {
+    await source({
+      '.gitignore': '*.log\n/dist/\n',
+      'a.log': '',
+      'dist/a.js': '',
+      'sub/dist/a.js': '',
+      'sub/.gitignore': '!keep.log\n*.tmp\n',
+      'sub/keep.log': '',
+      'sub/b.log': '',
+      'sub/b.tmp': '',
+      'c.tmp': '',
+    });
+    expect(await packedPaths()).toEqual([
+      '.gitignore',
+      'c.tmp',
+      'sub/.gitignore',
+      'sub/dist/a.js',
+      'sub/keep.log',
+    ]);
+  });
+
+  it('is what .slipwayignore says before what .gitignore says', async () => {
+    await source({
+      '.gitignore': 'dist/\n',
+      '.slipwayignore': '!dist/\ntest/\n*.md\n',
+      'dist/a.js': '',
+      'test/a.ts': '',
+      'README.md': '',
+      'docs/.slipwayignore': '!needed.md\n',
+      'docs/needed.md': '',
+    });
+    expect(await packedPaths()).toEqual([
+      '.gitignore',
+      '.slipwayignore',
+      'dist/a.js',
+      'docs/.slipwayignore',
+      'docs/needed.md',
+    ]);
+  });
+
+  it('is what the configuration says', async () => {
+    await source({ 'a.ts': '', 'fixtures/big.bin': '', 'sub/fixtures/x': '' });
+    expect(await packedPaths({ ignore: ['/fixtures'] })).toEqual(['a.ts', 'sub/fixtures/x']);
+  });
+
+  it('is also what a .gitignore above the root says, within the repository', async () => {
+    await source({ '.gitignore': '*.log\n', 'repository/.git/HEAD': '', 'repository/.gitignore': 'dist/\n' });
+    await source({ 'repository/agents/one/dist/a.js': '', 'repository/agents/one/a.log': '' });
+    expect(await packedPaths({ root: join(root, 'repository/agents/one') })).toEqual(['a.log']);
+  });
+});
+
+describe('links', () => {
+  it('that stay inside are kept as links', async () => {
+    await source({ 'a.ts': '', 'sub/b.ts': '' });
+    await symlink('../a.ts', join(root, 'sub/a.ts'));
+    await symlink('sub', join(root, 'again'));
+    await symlink('nothing.ts', join(root, 'dangling.ts'));
+    const links = (await entriesOf(await pack())).filter(({ type }) => type === 'SymbolicLink');
+    expect(links.map(({ path, linkpath }) => [path, linkpath])).toEqual([
+      ['again', 'sub'],
+      ['dangling.ts', 'nothing.ts'],
+      ['sub/a.ts', '../a.ts'],
+    ]);
+  });
+
+  it.each([
+    ['upwards', '../outside.ts'],
+    ['to an absolute path', '/etc/hostname'],
+    ['to the folder above', '..'],
+  ])('that lead out, %s, are refused by name', async (_how, target) => {
+    await source({ 'a.ts': '' });
+    await symlink(target, join(root, 'out.ts'));
+    const packing = pack();
+    await expect(packing).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'out.ts' });
+    await expect(packing).rejects.toThrow(`leads out of the source, to ${target}`);
+  });
+
+  it('that lead out through another link are refused', async () => {
+    const outside = join(directory, 'outside');
+    await mkdir(join(outside, 'x'), { recursive: true });
+    await source({ 'a.ts': '', '.slipwayignore': 'hidden\n' });
+    await symlink(outside, join(root, 'hidden'));
+    await symlink('hidden/x', join(root, 'link'));
+    await expect(pack()).rejects.toMatchObject({ place: 'link' });
+  });
+});
+
+describe('a source that cannot be packed', () => {
+  it('is refused over the limit, with its biggest files, and leaves nothing behind', async () => {
+    await source({ 'small.ts': 'x', 'big.bin': randomBytes(3 << 20), 'bigger.bin': randomBytes(4 << 20) });
+    const packing = pack({ maxBytes: 1 << 20 });
+    await expect(packing).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_TOO_LARGE', exitCode: 1 });
+    await expect(packing).rejects.toThrow(
+      'larger than 1.0 MB; its biggest files: bigger.bin (4.0 MB), big.bin (3.0 MB), small.ts (0.0 MB)',
+    );
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  it('is refused when its root is missing, is a file, or holds nothing', async () => {
+    await source({ 'file.ts': '', 'empty/.git/HEAD': '' });
+    for (const name of ['nowhere', 'file.ts', 'empty']) {
+      await expect(pack({ root: join(root, name) })).rejects.toMatchObject({
+        code: 'SLIPWAY_ARTIFACT_UNREADABLE',
+      });
+    }
+  });
+
+  it('is refused when it holds something that is no file', async () => {
+    await source({ 'a.ts': '' });
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    await expect(pack()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_UNREADABLE', place: 'pipe' });
+  });
+
+  it('is refused when a file changes while it is read', async () => {
+    await source({ 'a.ts': '', 'b.ts': 'b' });
+    const packing = packSource({
+      root,
+      directory,
+      onProgress: () => {
+        execFileSync('sh', ['-c', `printf more >> '${join(root, 'b.ts')}'`]);
+      },
+    });
+    await expect(packing).rejects.toThrow('b.ts changed while it was read');
+  });
+
+  it('is let go when the command is ended', async () => {
+    await source({ 'a.ts': '', 'b.ts': '' });
+    const stop = new AbortController();
+    const packing = packSource({
+      root,
+      directory,
+      signal: stop.signal,
+      onProgress: () => stop.abort(new Error('enough')),
+    });
+    await expect(packing).rejects.toThrow('enough');
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
+
+function pack(options: Partial<PackOptions> = {}): Promise<PackedSource> {
+  return packSource({ root, directory, ...options });
+}
+
+async function packedPaths(options: Partial<PackOptions> = {}): Promise<string[]> {
+  return (await entriesOf(await pack(options))).map(({ path }) => path);
+}
+
+async function entriesOf(packed: PackedSource): Promise<ReadEntry[]> {
+  const entries: ReadEntry[] = [];
+  await list({ file: packed.file, strict: true, onReadEntry: (entry) => entries.push(entry) });
+  return entries;
+}
+
+async function source(files: Record<string, string | Buffer>, into = root): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(into, path)), { recursive: true });
+    await writeFile(join(into, path), content);
+  }
+}
