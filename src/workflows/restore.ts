@@ -49,6 +49,14 @@ export type Restored =
  */
 export async function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
   journal.restoring = true;
+  try {
+    return await walkBack(journal, order);
+  } finally {
+    journal.restoring = false;
+  }
+}
+
+async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored> {
   const candidates = restoreCandidates(order);
   const attempted: string[] = [];
   const knownRevisions: KnownRevision[] = [];
