@@ -9,12 +9,20 @@ import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
 import { agentBaseEnvironment } from './childEnvironment.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
 
-/** Of what the runtime itself passes to an agent, the variables whose values may stand in a log. */
+/**
+ * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose
+ * values are everyday words (`info`, `production`), without which a log could hardly be read.
+ */
 const NOT_SECRET = new Set([
   'SLIPWAY_AGENT_TRACING_URL',
   'SLIPWAY_AGENT_DEPLOYMENT_ID',
   'SLIPWAY_AGENT_REVISION_ID',
   'SLIPWAY_AGENT_PROJECT_NAME',
+  'SLIPWAY_LOG_LEVEL',
+  'LOG_LEVEL',
+  'NODE_ENV',
+  'LANG',
+  'TZ',
 ]);
 
 /** How long an agent may take to end by itself when the platform has ended, in seconds. */

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,6 +104,18 @@ describe('a source that builds', () => {
     expect(await readFile(join(home, 'two/node_modules/dep/index.js'), 'utf8')).toBe(
       'export const answer = 42;',
     );
+  });
+
+  it('may be built several times at once with one cache, which keeps one installation', async () => {
+    const tarball = join(home, 'shared.tar.gz');
+    await writeSource(tarball, withDependency());
+    const names = ['one', 'two', 'three'];
+    const results = await Promise.all(
+      names.map((name) => build(AGENT, { tarball, workspace: join(home, name) })),
+    );
+    expect(results.map((result) => result.ok)).toEqual([true, true, true]);
+    for (const name of names) expect(existsSync(join(home, name, 'node_modules/dep/index.js'))).toBe(true);
+    expect(await readdir(join(home, 'cache'))).toHaveLength(1);
   });
 
   it('has install_command run in its root and build_command beside its graph configuration', async () => {
@@ -275,6 +287,16 @@ describe('a build that is called off', () => {
     expect(await building).toEqual({ ok: false, reason: 'The build was called off.' });
     const pid = pidIn(log);
     await until('the end of the process', () => !isRunning(pid));
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it('stops while it unpacks, too', async () => {
+    const controller = new AbortController();
+    const result = await build(
+      { ...AGENT, large: 'x'.repeat(20_000_000) },
+      { signal: controller.signal, log: () => controller.abort() },
+    );
+    expect(result).toEqual({ ok: false, reason: 'The build was called off.' });
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 

@@ -171,6 +171,47 @@ describe('a request through the gateway', () => {
     await until('the agent to see that the client left', () => left);
   });
 
+  it('is broken off at the agent when the client leaves in the middle of its body', async () => {
+    let seen: IncomingMessage | undefined;
+    const one = await agent((request) => {
+      seen = request;
+      request.on('error', () => undefined).resume();
+    });
+    await serveWith(one);
+    const sent = ask(at('/upload'), { method: 'POST' });
+    sent.on('error', () => undefined);
+    sent.write('the beginning');
+    await until('the agent to get the beginning', () => seen !== undefined);
+    sent.destroy();
+    await until('the agent to see that the client left', () => seen!.destroyed);
+    expect(seen!.complete).toBe(false);
+  });
+
+  it('is answered when the agent refuses it before it has read the body', async () => {
+    const one = await agent((_request, response) => {
+      response.writeHead(413, { connection: 'close' }).end('too large');
+    });
+    await serveWith(one);
+    const sent = ask(at('/upload'), { method: 'POST', headers: { 'content-length': String(50_000_000) } });
+    sent.on('error', () => undefined);
+    sent.write(Buffer.alloc(100_000));
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(413);
+    expect(String(await answer.toArray())).toBe('too large');
+    sent.destroy();
+  });
+
+  it('may ask for the head alone', async () => {
+    const one = await agent((request, response) => {
+      response.writeHead(200, { 'content-length': '12345' }).end();
+      expect(request.method).toBe('HEAD');
+    });
+    await serveWith(one);
+    const answer = await fetch(at('/'), { method: 'HEAD' });
+    expect(answer.headers.get('content-length')).toBe('12345');
+    expect(await answer.text()).toBe('');
+  });
+
   it('ends uncleanly when the agent breaks off in the middle of its answer', async () => {
     const one = await agent((_request, response) => {
       response.write('half an ans');

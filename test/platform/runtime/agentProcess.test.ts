@@ -78,8 +78,8 @@ describe('an agent that comes up', () => {
     expect(Object.values(env)).not.toContain('master-of-all');
   });
 
-  it('has its output logged with secrets masked and without the ready line', async () => {
-    await start('good', { env: { MODEL_KEY: 'sk-123456' } });
+  it('has its output logged with secrets masked, and without the ready line', async () => {
+    await start('good', { env: { MODEL_KEY: 'sk-123456', LOG_LEVEL: 'using' } });
     await until('the line after the ready line', () => log.length > 0);
     expect(log).toEqual(['using ***']);
   });
