@@ -10,6 +10,8 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_CONFIG_NOT_FOUND: { exitCode: 1, title: 'No slipway.yaml was found' },
   SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not right' },
   SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
+  SLIPWAY_TARGET_NEVER_RELEASED: { exitCode: 1, title: 'The target has never taken a release' },
+  SLIPWAY_TARGET_ON_HOLD: { exitCode: 4, title: 'The target is on hold' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
   // Artifacts
   SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },

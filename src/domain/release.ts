@@ -1,5 +1,6 @@
 import { type Artifact } from './artifact.ts';
 import { type Check } from './check.ts';
+import { type ErrorCode } from './errors.ts';
 import { type StepName, type StepOverrides } from './step.ts';
 import { type TargetSpec } from './targetSpec.ts';
 
@@ -131,6 +132,8 @@ export interface ReleaseResult {
   readonly outcome: Outcome;
   /** Why it ended so: one sentence. */
   readonly reason: string;
+  /** The code of the failure that ended it; `null` where nothing failed, or a person stopped it. */
+  readonly code: ErrorCode | null;
   /** What a person should do now; set where one is needed. */
   readonly instructions: string | null;
   /** The revision that this release made. */

@@ -182,6 +182,7 @@ async function takeBack(
   const why = describeFailure(failure, preemptedBy);
   if (run.deploymentId === null || (!run.mayHaveChanged && preemptedBy?.to === undefined)) {
     return finish(shipment, run, {
+      code: failureCode(failure),
       outcome: untouchedOutcome(failure),
       reason: `${why}; the target was not changed`,
       servingRevisionId: run.baseline?.revisionId ?? null,
@@ -202,7 +203,7 @@ async function takeBack(
   run.knownRevisions.push(...restored.knownRevisions);
   const extraRevisionIds = await lookForExtras(shipment, run);
   const givenUpRevisionIds = [...givenUp(journal, run, failure), ...extraRevisionIds];
-  const common = { preemptedBy, extraRevisionIds, givenUpRevisionIds };
+  const common = { code: failureCode(failure), preemptedBy, extraRevisionIds, givenUpRevisionIds };
   if (restored.ok) {
     run.agentUrl = restored.agentUrl;
     const revision = `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`;
@@ -254,7 +255,9 @@ async function couldNotRestore(
 }
 
 type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevisionId' | 'servingVerified'> &
-  Partial<Pick<ReleaseResult, 'extraRevisionIds' | 'givenUpRevisionIds' | 'preemptedBy' | 'instructions'>>;
+  Partial<
+    Pick<ReleaseResult, 'code' | 'extraRevisionIds' | 'givenUpRevisionIds' | 'preemptedBy' | 'instructions'>
+  >;
 
 function finish({ journal, request }: Shipment, run: Run, ending: Ending): Promise<ReleaseResult> {
   return conclude(
@@ -262,6 +265,7 @@ function finish({ journal, request }: Shipment, run: Run, ending: Ending): Promi
     {
       extraRevisionIds: [],
       givenUpRevisionIds: [],
+      code: null,
       preemptedBy: null,
       instructions: null,
       target: request.target.name,
@@ -285,6 +289,10 @@ function describeFailure(failure: StepFailure, preemptedBy: RollbackRequest | nu
     return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;
   }
   return failure.canceled ? 'canceled' : failure.message;
+}
+
+function failureCode(failure: StepFailure): ReleaseResult['code'] {
+  return failure.canceled ? null : failure.code;
 }
 
 function untouchedOutcome(failure: StepFailure): Outcome {

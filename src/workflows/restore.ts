@@ -1,4 +1,5 @@
 import { type Check } from '../domain/check.ts';
+import { type ErrorCode } from '../domain/errors.ts';
 import { type Baseline, type KnownRevision } from '../domain/release.ts';
 import { restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
 import { type TargetSpec } from '../domain/targetSpec.ts';
@@ -36,6 +37,7 @@ export type Restored =
       /** `true` where there was nothing that could have been put back. */
       readonly nothingToRestore: boolean;
       readonly reason: string;
+      readonly code: ErrorCode;
       readonly attempted: readonly string[];
       readonly knownRevisions: readonly KnownRevision[];
     };
@@ -61,6 +63,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
   const attempted: string[] = [];
   const knownRevisions: KnownRevision[] = [];
   let reason = 'there is no revision to go back to';
+  let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
   for (const candidate of candidates) {
     attempted.push(candidate.revisionId);
     try {
@@ -75,13 +78,14 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
       return { ok: true, revisionId, verified, agentUrl, knownRevisions };
     } catch (error) {
       const failure = explain(error);
+      code = failure.code;
       reason = `revision ${candidate.revisionId} could not be put back: ${failure.message}`;
       if (failure.code === 'SLIPWAY_CHECK_FAILED') {
         knownRevisions.push({ revisionId: candidate.revisionId, verified: false, at: now() });
       }
     }
   }
-  return { ok: false, nothingToRestore: candidates.length === 0, reason, attempted, knownRevisions };
+  return { ok: false, nothingToRestore: candidates.length === 0, reason, code, attempted, knownRevisions };
 }
 
 /** Puts one revision back. An unverified one is taken as it was: its checks are not asked. */

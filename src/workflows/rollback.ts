@@ -1,5 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
 
+import { type ErrorCode } from '../domain/errors.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
 import { type KnownRevision, type ReleaseResult } from '../domain/release.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
@@ -26,11 +27,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   ): Promise<ReleaseResult> => conclude(journal, { ...emptyConclusion(input), ...ending }, recordStore);
   const needsPerson = (
     deploymentId: string | null,
+    code: ErrorCode,
     reason: string,
     knownRevisions: readonly KnownRevision[],
   ): Promise<ReleaseResult> => {
     const instructions = restoreInstructions({ target, deploymentId, baseline: null, known, reason });
-    return finish({ outcome: 'rollback_failed', reason, instructions, deploymentId, knownRevisions });
+    return finish({ outcome: 'rollback_failed', code, reason, instructions, deploymentId, knownRevisions });
   };
 
   let deployment;
@@ -40,10 +42,15 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
     });
   } catch (error) {
-    return needsPerson(null, `the deployment could not be read: ${explain(error).message}`, []);
+    const { code, message } = explain(error);
+    return needsPerson(null, code, `the deployment could not be read: ${message}`, []);
   }
   if (deployment === null) {
-    return finish({ outcome: 'failed', reason: `there is no deployment "${target.deployment}"` });
+    return finish({
+      outcome: 'failed',
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+      reason: `there is no deployment "${target.deployment}"`,
+    });
   }
   const { deploymentId, activeRevisionId } = deployment;
   journal.note({ deploymentId });
@@ -51,6 +58,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   if (to === undefined) {
     return finish({
       outcome: 'failed',
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
       reason: 'no earlier verified revision is known; name one to go back to',
       deploymentId,
       servingRevisionId: activeRevisionId,
@@ -65,7 +73,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     known,
     avoid: activeRevisionId === null ? [] : [activeRevisionId],
   });
-  if (!restored.ok) return needsPerson(deploymentId, restored.reason, restored.knownRevisions);
+  if (!restored.ok) return needsPerson(deploymentId, restored.code, restored.reason, restored.knownRevisions);
   return finish({
     outcome: 'rolled_back',
     reason: `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`,
@@ -84,6 +92,7 @@ function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusi
     artifact: null,
     commit: null,
     requestKey: null,
+    code: null,
     instructions: null,
     revisionId: null,
     servingRevisionId: null,

@@ -91,6 +91,7 @@ export async function resultOf(child: WorkHandle, work: NextWork): Promise<Relea
       requestKey: work.kind === 'release' ? work.request.requestKey : null,
       outcome: 'errored',
       reason: `its workflow ended without a result: ${message}`,
+      code: 'SLIPWAY_INTERNAL',
       instructions: null,
       revisionId: null,
       baseline: null,
