@@ -129,7 +129,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     );
     app.route('/', assistantRoutes(assistants));
     app.route('/', threadRoutes({ threads, states, runs, service, checkpoints }));
-    app.route('/', runRoutes({ assistants, threads, runs, service, keepAliveMs: options.keepAliveMs }));
+    app.route('/', runRoutes({ assistants, threads, runs, service, log, keepAliveMs: options.keepAliveMs }));
 
     const answer = getRequestListener(app.fetch);
     const listening = await listen((request, response) => void answer(request, response), {

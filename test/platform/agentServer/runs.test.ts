@@ -1,3 +1,4 @@
+/* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -255,7 +256,7 @@ describe('a run', () => {
   it.each([
     ['throw', 'RangeError', 'out of luck'],
     ['bigint', 'UnserializableValue', '.made is a big integer'],
-    ['function', 'UnserializableValue', '.made is a function'],
+    ['function', 'UnserializableValue', 'is a function, which cannot be written as JSON'],
     ['cycle', 'UnserializableValue', '.made.self is a reference'],
   ])(
     'that does "%s" ends with an error of that name, and the server goes on',
@@ -268,6 +269,7 @@ describe('a run', () => {
       expect(joined.__error__.message).toContain(message);
       expect(await api.json('GET', path)).toMatchObject({ status: 'error', error: joined.__error__ });
       expect(await api.json('GET', `${path}/join`)).toEqual(joined);
+      expect((await api.json('GET', `/threads/${thread}/state`)).values.text).toBe(how);
       expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({
         status: 'error',
         error: joined.__error__,
@@ -296,7 +298,10 @@ describe('a run', () => {
     expect(
       (await api.json('POST', '/runs/wait', { assistant_id: 'odd', ...input('reject later') })).made,
     ).toBe('fine');
-    await until(async () => agent.stderr().includes('nobody catches this'), 'the rejection is logged');
+    await until(
+      () => Promise.resolve(agent.stderr().includes('nobody catches this')),
+      'the rejection is logged',
+    );
     expect(await api.json('GET', '/ok')).toEqual({ ok: true });
   });
 

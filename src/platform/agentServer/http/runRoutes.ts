@@ -1,4 +1,5 @@
 import { type Context, Hono } from 'hono';
+import { type Logger } from 'pino';
 
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../../../contract/runApi/cancel.ts';
 import { FollowQuery, JoinQuery, JoinStreamQuery } from '../../../contract/runApi/joinQuery.ts';
@@ -23,6 +24,7 @@ export interface RunRouteParts {
   readonly threads: ThreadStore;
   readonly runs: RunStore;
   readonly service: RunService;
+  readonly log: Logger;
   readonly keepAliveMs?: number | undefined;
 }
 
@@ -109,8 +111,8 @@ export function runRoutes(parts: RunRouteParts): Hono {
     return waitFor(service.ending(run, gone.signal), {
       headers: {},
       onDisconnect: () => {
-        gone.abort();
         if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
+        gone.abort();
       },
     });
   });
@@ -156,11 +158,24 @@ export function runRoutes(parts: RunRouteParts): Hono {
     service.cancelUnheard(run, 'interrupt');
   }
 
+  /** The headers have been sent: a failure of ours can only be told in the body. */
+  function lostEnding(error: unknown): string {
+    // Nobody waits any more after an abort.
+    if ((error as Error).name !== 'AbortError')
+      parts.log.error({ err: error }, 'the end of a run could not be told');
+    return JSON.stringify({
+      __error__: { error: 'InternalError', message: 'The end of the run could not be read.' },
+    });
+  }
+
   function waitFor(
     ending: Promise<RunEnding>,
     options: { headers: Record<string, string>; onDisconnect: () => void },
   ): Response {
-    return longJsonResponse(ending.then(answerOf), { ...options, keepAliveMs: parts.keepAliveMs });
+    return longJsonResponse(ending.then(answerOf, lostEnding), {
+      ...options,
+      keepAliveMs: parts.keepAliveMs,
+    });
   }
 }
 

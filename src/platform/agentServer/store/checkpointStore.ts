@@ -9,9 +9,12 @@ import {
   type CheckpointTuple,
   MemorySaver,
   type PendingWrite,
+  type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { type Pool } from 'pg';
+
+import { UnserializableValue } from '../runs/wireJson.ts';
 
 /** The Postgres schema that holds the checkpoints of every deployment of a platform. */
 export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
@@ -38,6 +41,7 @@ export class CheckpointStore extends PostgresSaver {
 
   constructor(pool: Pool, deploymentId: string) {
     super(pool, undefined, { schema: CHECKPOINT_SCHEMA });
+    this.serde = refusingNothingness(this.serde);
     this.#pool = pool;
     this.#deploymentId = deploymentId;
   }
@@ -288,6 +292,22 @@ export class CheckpointStore extends PostgresSaver {
       if (writing.size === 0) this.#writing.delete(runId);
     }
   }
+}
+
+/**
+ * What JSON has no word for (a function, a symbol) would be stored as no bytes at all, and the thread could never be
+ * read again: such a write fails instead, and with it the run, by the error's name.
+ */
+function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
+  return {
+    loadsTyped: (type, data) => serde.loadsTyped(type, data),
+    dumpsTyped: async (value) => {
+      const [type, data] = await serde.dumpsTyped(value);
+      if (type === 'json' && data.byteLength === 0)
+        throw new UnserializableValue('A value of the state', `a ${typeof value}`);
+      return [type, data];
+    },
+  };
 }
 
 /** How many fences are kept: the oldest go first, long after their runs have come to rest. */

@@ -1,0 +1,166 @@
+import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
+import { type AgentUnderTest, apiOf, launchAgent, startAgentUnderTest, until } from './agentUnderTest.ts';
+
+let home: string;
+let database: EmbeddedPostgres;
+const started: AgentUnderTest[] = [];
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
+  database = await openEmbeddedPostgres(home);
+});
+
+afterAll(async () => {
+  for (const { child } of started) child.kill('SIGKILL');
+  await Promise.all(started.map(({ exited }) => exited));
+  await database.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function start(deployment: string, env: Record<string, string> = {}) {
+  const agent = await startAgentUnderTest({
+    env: {
+      SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+      SLIPWAY_AGENT_DEPLOYMENT_ID: deployment,
+      ...env,
+    },
+  });
+  started.push(agent);
+  return { ...agent, api: apiOf(agent.url) };
+}
+
+const steps = (ms: number) => ({ assistant_id: 'steps', input: { text: String(ms) } });
+const echo = { assistant_id: 'echo', input: { text: 'x' } };
+
+describe('agent processes of one database', () => {
+  it('share the threads of their deployment and cancel and join each other’s runs', async () => {
+    const [one, two, stranger] = await Promise.all([start('shared'), start('shared'), start('other')]);
+    const thread = await one.api.thread();
+    const run = await one.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    await one.api.untilLogged(thread, 1);
+    expect((await two.api.send('POST', `/threads/${thread}/runs`, echo)).status).toBe(409);
+    const joined = two.api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    const queued = await two.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
+    expect((await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status).toBe(204);
+    expect((await one.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).status).toBe('interrupted');
+    expect((await joined).log).toEqual(['first']);
+    expect((await one.api.json('GET', `/threads/${thread}/runs/${queued.run_id}/join`)).text).toBe('echo: x');
+
+    expect((await stranger.api.send('GET', `/threads/${thread}`)).status).toBe(404);
+    const twin = { thread_id: thread, if_exists: 'raise' };
+    expect((await stranger.api.send('POST', '/threads', twin)).status).toBe(200);
+    expect((await stranger.api.json('GET', `/threads/${thread}/state`)).values).toEqual({});
+    const bulk = await stranger.api.send('POST', '/runs/cancel', { status: 'all' });
+    expect(bulk.status).toBe(404);
+  });
+
+  it('settle what a killed one left: running runs end with the reason, pending ones are taken up', async () => {
+    const first = await start('killed');
+    const thread = await first.api.thread();
+    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    await first.api.untilLogged(thread, 1);
+    const pending = await first.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
+    first.child.kill('SIGKILL');
+    await first.exited;
+    const second = await start('killed');
+    const ended = await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
+    expect(ended.__error__).toMatchObject({ error: 'ServerDied', message: expect.stringContaining('attempt 1') });
+    expect((await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}`)).status).toBe('error');
+    const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
+    expect(taken).toMatchObject({ text: 'echo: x', log: ['first', 'hello from graph.json'] });
+    expect((await second.api.json('GET', `/threads/${thread}`)).status).toBe('idle');
+  });
+
+  it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
+    const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '20000' });
+    const thread = await first.api.thread();
+    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(700));
+    const pending = await first.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
+    await first.api.untilLogged(thread, 1);
+    const joined = first.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
+    first.child.kill('SIGTERM');
+    await until(
+      async () => (await first.api.send('POST', '/runs/wait', echo)).status === 503,
+      'new runs are turned away',
+    );
+    expect(await joined).toMatchObject({ log: ['first', 'second'] });
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    const second = await start('drained');
+    const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
+    expect(taken.text).toBe('echo: x');
+  });
+
+  it('stop what runs longer than the limit, and say so', async () => {
+    const first = await start('limited', { SLIPWAY_AGENT_DRAIN_MS: '50' });
+    const thread = await first.api.thread();
+    const run = await first.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    await first.api.untilLogged(thread, 1);
+    first.child.kill('SIGTERM');
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    const second = await start('limited');
+    expect(await second.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).toMatchObject({
+      status: 'error',
+      error: { error: 'ServerShutdown' },
+    });
+  });
+
+  it('die with their parent', async () => {
+    const agent = await start('orphan', { SLIPWAY_EXIT_WITH_PARENT: '1' });
+    agent.child.stdin!.end();
+    expect(await agent.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('ask for the API key everywhere but at /ok and at feedback links', async () => {
+    const agent = await start('keyed', { SLIPWAY_AGENT_API_KEY: 'open sesame' });
+    const withKey = apiOf(agent.url, { 'x-api-key': 'open sesame' });
+    expect((await agent.api.send('GET', '/ok')).status).toBe(200);
+    for (const path of ['/info', '/assistants/echo', '/threads/x', '/nothing', `/api/v1/runs/${crypto.randomUUID()}/feedback`]) {
+      expect((await agent.api.send('GET', path)).status, path).toBe(401);
+    }
+    const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
+    expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
+    expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
+    expect((await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status).toBe(404);
+    expect(agent.stdout() + agent.stderr()).not.toContain('open sesame');
+  });
+});
+
+describe('an agent that cannot be served', () => {
+  const agentWith = async (files: Record<string, string>) => {
+    const dir = await mkdtemp(join(home, 'broken-'));
+    await mkdir(dir, { recursive: true });
+    for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
+    return dir;
+  };
+  const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['has no graph.json', {}, /graph\.json could not be read/],
+    ['has a graph.json that is no JSON', { 'graph.json': '{' }, /not valid JSON/],
+    ['names a file that is missing', { 'graph.json': graphs('./none.mjs:graph') }, /"bot" \(\.\/none\.mjs:graph\).*does not exist/],
+    [
+      'throws while it is loaded',
+      { 'graph.json': graphs('./bot.mjs:graph'), 'bot.mjs': 'throw new Error("no luck\\ntoday")' },
+      /"bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
+    ],
+    [
+      'exports something else',
+      { 'graph.json': graphs('./bot.mjs:graph'), 'bot.mjs': 'export const grap = 1; export const graph = { a: 1 };' },
+      /neither a compiled graph/,
+    ],
+  ])('exits 1 with the reason as its last line when it %s', async (_case, files, reason) => {
+    const dir = await agentWith(files);
+    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: database.connectionString } });
+    expect((await agent.exited).code).toBe(1);
+    const last = agent.stderr().trimEnd().split('\n').at(-1);
+    expect(last).toMatch(/^SLIPWAY_GRAPH_NOT_LOADED: /);
+    expect(last).toMatch(reason);
+    expect(agent.stdout()).toBe('');
+  });
+});
