@@ -18,6 +18,7 @@ export class Stack {
   readonly folder: string;
   apiKey = '';
   readonly #temporalPath: string;
+  readonly #platformEnv: Record<string, string>;
   #temporalPort = 0;
   #platformPort = 0;
   #temporal: Process | undefined;
@@ -26,15 +27,16 @@ export class Stack {
   #proxy: FaultProxy | undefined;
   #connection: Connection | undefined;
 
-  private constructor(folder: string, temporalPath: string) {
+  private constructor(folder: string, temporalPath: string, platformEnv: Record<string, string>) {
+    this.#platformEnv = platformEnv;
     this.folder = folder;
     this.#temporalPath = temporalPath;
   }
 
   /** Starts the whole stack. */
-  static async start(): Promise<Stack> {
+  static async start(platformEnv: Record<string, string> = {}): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
-    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path);
+    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv);
     stack.#temporalPort = await freePort();
     stack.#platformPort = await freePort();
     stack.#proxy = await startFaultProxy(stack.origin);
@@ -112,7 +114,7 @@ export class Stack {
     const home = join(this.folder, 'platform');
     this.#platform = slipway(['platform', '--json', '--home', home, '--port', String(this.#platformPort)], {
       // What the platform calls its own address leads through the proxy: uploads and agents pass there too.
-      env: { SLIPWAY_PUBLIC_URL: this.proxy.url },
+      env: { SLIPWAY_PUBLIC_URL: this.proxy.url, ...this.#platformEnv },
     });
     const ready = await this.#platform.ready();
     this.apiKey = String(ready['apiKey']);

@@ -1,0 +1,106 @@
+import { type ReleaseResult } from '../../src/domain/release.ts';
+import { type TargetView } from '../../src/workflows/messages.ts';
+import { targetWorkflowId } from '../../src/domain/targetSpec.ts';
+import { type Stack } from './stack.ts';
+
+interface Listed<T> {
+  readonly resources: readonly T[];
+}
+
+interface Revision {
+  readonly id: string;
+  readonly status: string;
+  readonly source_revision_config: { readonly source_tarball_path: string | null };
+}
+
+interface Deployment {
+  readonly id: string;
+  readonly name: string;
+  readonly active_revision_id: string | null;
+  readonly latest_revision_id: string | null;
+  readonly source_config: { readonly custom_url: string | null };
+}
+
+/** Looks at the outside past Slipway: what the control plane has, what the agent answers, what Temporal recorded. */
+export class Observer {
+  readonly #stack: Stack;
+  readonly #deployment: string;
+
+  constructor(stack: Stack, deployment: string) {
+    this.#stack = stack;
+    this.#deployment = deployment;
+  }
+
+  async deployment(): Promise<Deployment> {
+    const list = await this.#stack.call('GET', `/v2/deployments?name_contains=${this.#deployment}`);
+    const found = (list as Listed<Deployment>).resources.find(({ name }) => name === this.#deployment);
+    if (found === undefined) throw new Error(`there is no deployment ${this.#deployment}`);
+    return found;
+  }
+
+  /** The revisions that an upload went into, oldest first: creating a deployment yields one of its own, exempt. */
+  async shippedRevisions(): Promise<readonly Revision[]> {
+    const { id } = await this.deployment();
+    const list = (await this.#stack.call(
+      'GET',
+      `/v2/deployments/${id}/revisions?limit=100`,
+    )) as Listed<Revision>;
+    return list.resources
+      .filter((revision) => revision.source_revision_config.source_tarball_path !== null)
+      .toReversed();
+  }
+
+  /** Asks the agent that serves, through the deployment's stable address, with a real run. */
+  async ask(text: string): Promise<string> {
+    const { source_config: config } = await this.deployment();
+    const answer = await fetch(`${config.custom_url ?? ''}/runs/wait`, {
+      method: 'POST',
+      headers: { 'x-api-key': this.#stack.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        assistant_id: 'greeter',
+        input: { messages: [{ role: 'user', content: text }] },
+      }),
+    });
+    if (!answer.ok) throw new Error(`the agent answered ${answer.status}: ${await answer.text()}`);
+    return answer.text();
+  }
+
+  async target(): Promise<TargetView> {
+    const client = await this.#stack.client();
+    return client.workflow.getHandle(this.#targetId).query<TargetView>('view');
+  }
+
+  async result(releaseId: string): Promise<ReleaseResult> {
+    const client = await this.#stack.client();
+    return client.workflow.getHandle(`${this.#targetId}/${releaseId}`).result() as Promise<ReleaseResult>;
+  }
+
+  /** How many events the history of a release has. */
+  async eventCount(releaseId: string): Promise<number> {
+    const client = await this.#stack.client();
+    const history = await client.workflow.getHandle(`${this.#targetId}/${releaseId}`).fetchHistory();
+    return history.events?.length ?? 0;
+  }
+
+  /** Every history of the target and its releases as text, to look for what must not be there. */
+  async historiesAsText(): Promise<string> {
+    const client = await this.#stack.client();
+    const texts: string[] = [];
+    for await (const { workflowId } of client.workflow.list()) {
+      if (!workflowId.startsWith(this.#targetId)) continue;
+      const history = await client.workflow.getHandle(workflowId).fetchHistory();
+      texts.push(decodePayloads(history));
+    }
+    return texts.join('\n');
+  }
+
+  get #targetId(): string {
+    return targetWorkflowId({ controlPlane: this.#stack.controlPlane, deployment: this.#deployment });
+  }
+}
+
+function decodePayloads(history: unknown): string {
+  return JSON.stringify(history, (_key, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,
+  );
+}

@@ -1,0 +1,99 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { stringify } from 'yaml';
+
+import { type Process, slipway } from './processes.ts';
+import { type Stack } from './stack.ts';
+
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
+
+/** Deadlines and retries that suit a test: what is cut off is noticed within seconds. */
+export const QUICK_STEPS = {
+  find: { startToClose: '3s', retry: { initialInterval: '200ms', maximumInterval: '1s' } },
+  create: { startToClose: '3s', retry: { initialInterval: '500ms', maximumInterval: '1s' } },
+  baseline: { heartbeat: '4s' },
+  upload: { heartbeat: '4s', retry: { initialInterval: '200ms' } },
+  patch: { startToClose: '3s', retry: { initialInterval: '500ms', maximumInterval: '1s' } },
+  deployed: { heartbeat: '4s', scheduleToClose: '3m' },
+  serving: { heartbeat: '4s', scheduleToClose: '1m' },
+  check: { heartbeat: '4s', retry: { initialInterval: '300ms' } },
+  redeploy: { startToClose: '3s', retry: { initialInterval: '500ms', maximumInterval: '1s' } },
+  record: { startToClose: '3s' },
+};
+
+/** What a test says of a project; everything else is as the example has it. */
+export interface ProjectOptions {
+  /** A folder of `examples/`. */
+  readonly example: string;
+  readonly deployment: string;
+  readonly target?: Record<string, unknown>;
+  readonly steps?: Record<string, unknown>;
+  readonly checks?: readonly Record<string, unknown>[];
+}
+
+/** A user's repository: an example agent with a `slipway.yaml` that points to the stack. */
+export class Project {
+  readonly folder: string;
+  readonly #stack: Stack;
+
+  private constructor(folder: string, stack: Stack) {
+    this.folder = folder;
+    this.#stack = stack;
+  }
+
+  static async create(stack: Stack, options: ProjectOptions): Promise<Project> {
+    const project = new Project(await mkdtemp(join(stack.folder, 'project-')), stack);
+    await project.use(options.example);
+    await writeFile(
+      join(project.folder, 'slipway.yaml'),
+      stringify({
+        targets: {
+          staging: {
+            controlPlane: stack.controlPlane,
+            apiKey: { from: 'env:SLIPWAY_API_KEY' },
+            deployment: options.deployment,
+            ...options.target,
+          },
+        },
+        checks: options.checks ?? [GREETS],
+        steps: { ...QUICK_STEPS, ...options.steps },
+      }),
+    );
+    return project;
+  }
+
+  /** Replaces the source by that of another example; `slipway.yaml` stays. */
+  async use(example: string): Promise<void> {
+    const kept = (path: string): boolean => !path.endsWith('slipway.yaml') && !path.includes('node_modules');
+    await rm(join(this.folder, 'src'), { recursive: true, force: true });
+    await cp(join(EXAMPLES, example), this.folder, { recursive: true, filter: kept });
+  }
+
+  /** Changes the source, so that it is another artifact. */
+  async touch(text: string): Promise<void> {
+    await writeFile(join(this.folder, 'CHANGED'), text);
+  }
+
+  /** Runs `slipway …` in the project's folder. */
+  run(...args: string[]): Process {
+    return slipway(args, { env: this.#stack.env, cwd: this.folder });
+  }
+
+  /** Runs `slipway …` to its end. */
+  async ran(...args: string[]): Promise<{ code: number | null; process: Process; text: string }> {
+    const process = this.run(...args);
+    const code = await process.exited;
+    return { code, process, text: process.stdout + process.stderr };
+  }
+}
+
+/** The check that tells the good agent from the bad ones. */
+export const GREETS = {
+  name: 'greets',
+  assistant: 'greeter',
+  input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
+  expect: { contains: 'Ada' },
+  timeout: '20s',
+};

@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+
+import { packSource } from '../../src/artifact/pack.ts';
+import { eventually, type Stack } from './stack.ts';
+
+interface Deployment {
+  readonly id: string;
+  readonly latest_revision_id: string;
+  readonly active_revision_id: string | null;
+}
+
+/**
+ * Makes a deployment the way somebody without Slipway would: by the calls of contract 000, one after the other.
+ *
+ * @returns the deployment's id and its active revision.
+ */
+export async function deployByHand(
+  stack: Stack,
+  name: string,
+  source: string,
+): Promise<{ readonly deploymentId: string; readonly revisionId: string }> {
+  const created = (await stack.call('POST', '/v2/deployments', {
+    name,
+    source: 'internal_source',
+    source_config: {},
+    source_revision_config: { graph_config_path: 'graph.json' },
+    secrets: [],
+  })) as Deployment;
+  const revisionId = await patchByHand(stack, created.id, source);
+  await eventually(async () => {
+    const deployment = (await stack.call('GET', `/v2/deployments/${created.id}`)) as Deployment;
+    if (deployment.active_revision_id !== revisionId)
+      throw new Error(`${name} does not serve ${revisionId} yet`);
+  }, 180_000);
+  return { deploymentId: created.id, revisionId };
+}
+
+/** Uploads a source and PATCHes the deployment to it; answers the new revision at once. */
+export async function patchByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
+  const packed = await packSource({ root: source, directory: stack.folder });
+  const upload = (await stack.call('POST', `/v2/deployments/${deploymentId}/upload-url`)) as {
+    upload_url: string;
+    object_path: string;
+    upload_headers?: Record<string, string>;
+  };
+  const put = await fetch(upload.upload_url, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/gzip', ...upload.upload_headers },
+    body: await readFile(packed.file),
+  });
+  if (!put.ok) throw new Error(`the upload was answered ${put.status}`);
+  const patched = (await stack.call('PATCH', `/v2/deployments/${deploymentId}`, {
+    source_revision_config: { source_tarball_path: upload.object_path, graph_config_path: 'graph.json' },
+  })) as Deployment;
+  return patched.latest_revision_id;
+}
