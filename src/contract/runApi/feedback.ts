@@ -39,7 +39,7 @@ export const FeedbackQuery = z.object({
     .optional(),
   comment: text(COMMENT_MAX).optional(),
   correction: z.preprocess(parseJson, JsonObject).optional(),
-  metadata: z.undefined({ error: 'Not supported with GET: use POST' }),
+  metadata: z.undefined({ error: 'Not supported with GET: use POST' }).optional(),
 });
 export type FeedbackQuery = z.infer<typeof FeedbackQuery>;
 
