@@ -50,11 +50,12 @@ export interface Platform {
   /** The control plane's base URL: `http://host:port`. */
   readonly url: string;
   readonly apiKey: string;
-  /** Takes no more requests, lets those in flight and the agents finish (10 s at most), and closes the database. */
+  /** Takes no more requests, lets those in flight and the agents finish (about 10 s), and closes the database. */
   close(): Promise<void>;
 }
 
 const CLOSE_GRACE_MS = 10_000;
+const CLOSE_LIMIT_MS = 20_000;
 const HEALTH_TIMEOUT_MS = 2_000;
 
 /**
@@ -120,7 +121,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
     const listening = await listenOn(listenerOf(app, gateway, log), options);
     url = listening.url;
-    undo.push(() => shutDown(listening, controlPlane));
+    undo.push(() => shutDown(listening, controlPlane, log));
     await controlPlane.start();
     log.info({ url, home: options.home }, 'the platform is ready');
     return { url: options.publicUrl ?? url, apiKey, close };
@@ -130,9 +131,20 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
   }
 }
 
-/** Requests in flight end with the agents that serve them, so both are ended side by side. */
-async function shutDown(listening: Listening, controlPlane: ControlPlane): Promise<void> {
-  await Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()]);
+/**
+ * Requests in flight end with the agents that serve them, so both are ended side by side. Whatever does not end in time
+ * is left: the next start takes it up, as after a kill.
+ */
+async function shutDown(listening: Listening, controlPlane: ControlPlane, log: Logger): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      log.error('the platform did not stop in time; what is left is taken up at the next start');
+      resolve();
+    }, CLOSE_LIMIT_MS);
+  });
+  await Promise.race([tooLate, Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()])]);
+  clearTimeout(timer);
 }
 
 async function listenOn(listener: RequestListener, options: PlatformOptions): Promise<Listening> {

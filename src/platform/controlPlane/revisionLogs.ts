@@ -108,13 +108,16 @@ function printable(line: string): string {
 
 async function store(kysely: Kysely<Schema>, lines: readonly WaitingLine[]): Promise<void> {
   const values = lines.map(
-    (line) => sql`(${line.revisionId}::uuid, ${line.stage}, ${line.line}, ${line.at}::timestamptz)`,
+    (line, index) =>
+      sql`(${index}::int, ${line.revisionId}::uuid, ${line.stage}, ${line.line}, ${line.at}::timestamptz)`,
   );
-  // Lines of a revision that was deleted meanwhile are left out: their foreign key would fail the whole batch.
+  // Lines of a revision that was deleted meanwhile are left out: their foreign key would fail the whole batch. The
+  // order is said, because a join keeps none, and the ids that are given out here are the order of reading.
   await sql`insert into revision_logs (revision_id, stage, line, at)
     select v.revision_id, v.stage, v.line, v.at
-    from (values ${sql.join(values)}) as v (revision_id, stage, line, at)
-    where exists (select 1 from revisions where revisions.id = v.revision_id)`.execute(kysely);
+    from (values ${sql.join(values)}) as v (place, revision_id, stage, line, at)
+    where exists (select 1 from revisions where revisions.id = v.revision_id)
+    order by v.place`.execute(kysely);
 }
 
 /** Adds up what was written and names the logs that have grown enough to be trimmed. */

@@ -20,6 +20,8 @@ export interface CallOff {
   readonly reason: string;
 }
 
+const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
+
 /** What work on a revision runs on. */
 export interface RevisionWorkOptions {
   readonly kysely: Kysely<Schema>;
@@ -94,7 +96,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
         signal,
       });
     } catch (error) {
-      if (signal.aborted) return { ok: false, reason: 'The build was called off.' };
+      if (signal.aborted) return CALLED_OFF;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
       options.log.error({ err: error, revision: revision.id }, 'the builder failed');
       return { ok: false, reason: 'The builder itself failed; the log of the platform says how.' };
@@ -107,7 +109,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     if (supportOf(revision.source).unsupported?.stage === 'deploy') {
       return record({ revisionId, event: 'built', reason: 'An image needs no build.' });
     }
-    const result = await runBuild(revision, signal);
+    const result = signal.aborted ? CALLED_OFF : await runBuild(revision, signal);
     if (signal.aborted) {
       await callOff(revisionId, signal.reason as CallOff);
       return false;

@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { gate, TestPlatform } from './testPlatform.ts';
+import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
 let platform: TestPlatform;
 const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
@@ -112,7 +112,10 @@ describe('a revision', () => {
     });
     const { latest_revision_id: repositoryRevision } = await platform.deployment(repository);
     await platform.reaches(repository, repositoryRevision, 'BUILD_FAILED');
-    const { json } = await platform.call('GET', `/v2/deployments/${repository}/revisions/${repositoryRevision}`);
+    const { json } = await platform.call(
+      'GET',
+      `/v2/deployments/${repository}/revisions/${repositoryRevision}`,
+    );
     expect(json.status_message).toContain('does not yet');
     expect((await platform.redeploy(image, imageRevision)).status).toBe(400);
   });
@@ -201,7 +204,10 @@ describe('a redeploy', () => {
     await platform.reaches(id, second, 'DEPLOYED');
     await rm(`${platform.home}/builds/${id}/${first}`, { recursive: true });
     await platform.redeploy(id, first);
-    await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(first), 10_000);
+    await vi.waitFor(
+      async () => expect((await platform.deployment(id)).active_revision_id).toBe(first),
+      10_000,
+    );
     expect((await platform.history(first)).slice(7)).toEqual([
       'AWAITING_DEPLOY',
       'AWAITING_BUILD',
@@ -216,10 +222,10 @@ describe('a redeploy', () => {
     const id = await platform.create('interrupts');
     const good = await platform.release(id);
     await platform.reaches(id, good, 'DEPLOYED');
-    platform.onBuild = (build) =>
-      new Promise((resolve) => {
-        build.signal.addEventListener('abort', () => resolve({ ok: false, reason: 'called off' }));
-      });
+    platform.onBuild = async (build) => {
+      await aborted(build.signal);
+      return { ok: false, reason: 'called off' };
+    };
     const slow = await platform.release(id);
     await platform.reaches(id, slow, 'BUILDING');
     await platform.redeploy(id, good);
@@ -303,7 +309,9 @@ describe('a deployment that is deleted', () => {
     await platform.reaches(id, revision, 'DEPLOYED');
     const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
     expect(status).toBe(204);
-    await vi.waitFor(async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404));
+    await vi.waitFor(async () =>
+      expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
+    );
     expect(platform.agentOf(revision).drained).toBe(true);
     expect(platform.serving.has(id)).toBe(false);
     await vi.waitFor(async () => {

@@ -12,7 +12,11 @@ import {
   createControlPlane,
 } from '../../../src/platform/controlPlane/controlPlane.ts';
 import { type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
-import { type BuildResult, type BuildRevision, type StartAgent } from '../../../src/platform/controlPlane/seams.ts';
+import {
+  type BuildResult,
+  type BuildRevision,
+  type StartAgent,
+} from '../../../src/platform/controlPlane/seams.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { problemHandler } from '../../../src/platform/http/problem.ts';
 import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
@@ -41,6 +45,7 @@ export class TestPlatform {
   readonly builds: Parameters<BuildRevision>[0][] = [];
   readonly logged: string[] = [];
   controlPlane!: ControlPlane;
+  #generation = 0;
   app!: Hono;
 
   /** How the next builds and starts go; replaced by tests. Both count. */
@@ -59,7 +64,10 @@ export class TestPlatform {
 
   static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
     const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
-    const platform = new TestPlatform(home, await openDatabase({ home }));
+    // Any empty Postgres does as well as the embedded one: the same tests run on both.
+    const databaseUrl = process.env['SLIPWAY_TEST_DATABASE_URL'];
+    const database = await openDatabase({ home, ...(databaseUrl !== undefined && { databaseUrl }) });
+    const platform = new TestPlatform(home, database);
     await platform.start(options);
     return platform;
   }
@@ -68,9 +76,22 @@ export class TestPlatform {
     return this.database.kysely;
   }
 
-  /** Starts a control plane on the same home and database, as after a restart. */
+  /**
+   * Starts a control plane on the same home and database, as after `kill -9`: what an earlier one is at, if it was not
+   * closed, never comes to anything.
+   */
   async start(options: Partial<ControlPlaneOptions> = {}): Promise<void> {
-    const log = createLogger({ level: 'debug', destination: { write: (line) => void this.logged.push(line) } });
+    const generation = ++this.#generation;
+    const unlessKilled = async <T>(work: () => Promise<T>): Promise<T> => {
+      const never = new Promise<never>(() => undefined);
+      if (this.#generation !== generation) return never;
+      const result = await work();
+      return this.#generation === generation ? result : never;
+    };
+    const log = createLogger({
+      level: 'debug',
+      destination: { write: (line) => void this.logged.push(line) },
+    });
     this.controlPlane = createControlPlane({
       home: this.home,
       kysely: this.kysely,
@@ -88,14 +109,16 @@ export class TestPlatform {
           return Promise.resolve();
         },
       },
-      buildRevision: (build) => {
-        this.builds.push(build);
-        return this.onBuild(build);
-      },
-      startAgent: async (start) => {
-        await this.onStart(start);
-        return this.#agent(start.env);
-      },
+      buildRevision: (build) =>
+        unlessKilled(() => {
+          this.builds.push(build);
+          return this.onBuild(build);
+        }),
+      startAgent: (start) =>
+        unlessKilled(async () => {
+          await this.onStart(start);
+          return this.#agent(start.env);
+        }),
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
         SLIPWAY_AGENT_REVISION_ID: revisionId,
@@ -107,13 +130,6 @@ export class TestPlatform {
     this.app = this.controlPlane.app;
     this.app.onError(problemHandler(log));
     await this.controlPlane.start();
-  }
-
-  /** Forgets the control plane without telling it, as `kill -9` does; what it is at never ends. */
-  forget(): void {
-    this.onBuild = () => new Promise(() => undefined);
-    this.onStart = () => new Promise(() => undefined);
-    this.serving.clear();
   }
 
   async close(): Promise<void> {
@@ -149,14 +165,22 @@ export class TestPlatform {
   }
 
   /** A request with the API key; a body that is no string is sent as JSON. */
-  async call(method: string, path: string, body?: unknown): Promise<{ status: number; json: any; headers: Headers }> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; json: any; headers: Headers }> {
     const response = await this.app.request(path, {
       method,
       headers: { 'x-api-key': API_KEY },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, json: text === '' ? undefined : JSON.parse(text), headers: response.headers };
+    return {
+      status: response.status,
+      json: text === '' ? undefined : JSON.parse(text),
+      headers: response.headers,
+    };
   }
 
   /** Creates a deployment of source `internal_source`; its id. */
@@ -229,6 +253,14 @@ export class TestPlatform {
     if (agent === undefined) throw new Error(`No agent of revision ${revisionId} was started.`);
     return agent;
   }
+}
+
+/** Resolves when the signal is aborted, or was before. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** A promise and what settles it. */

@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+
+import { createUploadTokens, UPLOAD_URL_MS } from '../../../src/platform/controlPlane/uploadTokens.ts';
+
+const tokens = createUploadTokens(Buffer.alloc(32, 1));
+
+describe('an upload token', () => {
+  it('is good for its one object path', () => {
+    expect(tokens.read(tokens.sign('tarballs/a'))).toEqual({ ok: true, objectPath: 'tarballs/a' });
+  });
+
+  it('expires after an hour', () => {
+    const token = tokens.sign('tarballs/a', 1_000);
+    expect(tokens.read(token, 1_000 + UPLOAD_URL_MS - 1).ok).toBe(true);
+    expect(tokens.read(token, 1_000 + UPLOAD_URL_MS)).toEqual({ ok: false, why: 'expired' });
+  });
+
+  it('cannot be changed, cut, or signed with another key', () => {
+    const [payload = '', signature = ''] = tokens.sign('tarballs/a').split('.');
+    const other = Buffer.from(JSON.stringify(['tarballs/b', Date.now() + 1e6])).toString('base64url');
+    const foreign = createUploadTokens(Buffer.alloc(32, 2)).sign('tarballs/a');
+    for (const token of [
+      `${other}.${signature}`,
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      '',
+      '..',
+      foreign,
+    ]) {
+      expect(tokens.read(token)).toEqual({ ok: false, why: 'invalid' });
+    }
+  });
+});

@@ -1,0 +1,138 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
+
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { listen, type Listening } from '../../../src/platform/http/listen.ts';
+import { TestPlatform } from './testPlatform.ts';
+
+const MAX = 128 * 1_048_576;
+let platform: TestPlatform;
+let listening: Listening;
+let id: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open({ uploadMaxBytes: MAX });
+  listening = await listen(getRequestListener(platform.app.fetch), { port: 0 });
+  id = await platform.create('uploads');
+});
+
+afterAll(async () => {
+  await listening.close(0);
+  await platform.close();
+});
+
+async function offer(): Promise<{ path: string; objectPath: string }> {
+  const { json: answer } = await platform.call('POST', `/deployments/${id}/upload-url`);
+  return { path: new URL(answer.upload_url as string).pathname, objectPath: answer.object_path as string };
+}
+
+/** A PUT over a real connection; without a length the body is chunked. */
+async function put(
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  length?: number,
+): Promise<{ status: number | undefined; body: any }> {
+  const sent = request(listening.url + path, {
+    method: 'PUT',
+    headers: length === undefined ? {} : { 'content-length': length },
+  });
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  const source = Readable.from(body, { objectMode: false });
+  // Once it is refused, the server stops reading.
+  sent.on('error', () => source.destroy());
+  source.pipe(sent);
+  const [response] = await answered;
+  source.unpipe(sent);
+  const answer = await json(response);
+  sent.destroy();
+  return { status: response.statusCode, body: answer };
+}
+
+async function* bytes(total: number, content = randomBytes(65_536)): AsyncGenerator<Buffer> {
+  for (let sent = 0; sent < total; sent += content.length) yield content.subarray(0, total - sent);
+}
+
+const incoming = (): Promise<string[]> => readdir(`${platform.home}/incoming`).catch(() => []);
+
+describe('an upload', () => {
+  it('is on the disk whole, with its size and digest', async () => {
+    const { path, objectPath } = await offer();
+    const content = randomBytes(300_000);
+    const { status, body } = await put(path, bytes(300_000, content), 300_000);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      object_path: objectPath,
+      size: 300_000,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    });
+    expect(await readFile(`${platform.home}/objects/${objectPath}`)).toEqual(content);
+    expect(await incoming()).toEqual([]);
+  });
+
+  it('may be sent again, and replaced while no revision uses it, and not after', async () => {
+    const { path, objectPath } = await offer();
+    const one = Buffer.from('one');
+    for (let i = 0; i < 2; i++) expect((await put(path, bytes(3, one))).status).toBe(200);
+    expect((await put(path, bytes(3, Buffer.from('two')))).status).toBe(200);
+    await platform.call('PATCH', `/v2/deployments/${id}`, {
+      source_revision_config: { source_tarball_path: objectPath },
+    });
+    expect((await put(path, bytes(3, Buffer.from('two')))).status).toBe(200);
+    expect((await put(path, bytes(3, one))).status).toBe(409);
+    expect(await readFile(`${platform.home}/objects/${objectPath}`, 'utf8')).toBe('two');
+  });
+
+  it('is never wholly in memory', async () => {
+    const { path } = await offer();
+    globalThis.gc?.();
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const watched = (async function* () {
+      for await (const chunk of bytes(MAX)) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+        yield chunk;
+      }
+    })();
+    expect((await put(path, watched, MAX)).status).toBe(200);
+    expect(most).toBeLessThan(64 * 1_048_576);
+  });
+
+  it('of more than the largest size is refused with 413, with its length given or not', async () => {
+    for (const length of [MAX + 1, undefined]) {
+      const { path } = await offer();
+      const { status, body } = await put(path, bytes(MAX + 1), length);
+      expect(status).toBe(413);
+      expect(body).toEqual({ detail: `The upload is larger than ${MAX} bytes.` });
+      await vi.waitFor(async () => expect(await incoming()).toEqual([]));
+    }
+  });
+
+  it('that breaks off leaves nothing behind', async () => {
+    const { path, objectPath } = await offer();
+    const sent = request(listening.url + path, { method: 'PUT', headers: { 'content-length': 1_000_000 } });
+    sent.on('error', () => undefined);
+    sent.write(randomBytes(100_000));
+    await vi.waitFor(async () => expect(await incoming()).toHaveLength(1));
+    sent.destroy();
+    await vi.waitFor(async () => expect(await incoming()).toEqual([]));
+    await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
+  });
+
+  it('of nothing is refused', async () => {
+    const { path } = await offer();
+    expect((await put(path, bytes(0), 0)).status).toBe(400);
+  });
+
+  it('needs a token that was given out, and a deployment that is still there', async () => {
+    const { path } = await offer();
+    expect((await put(`${path}x`, bytes(3))).status).toBe(403);
+    await platform.kysely.deleteFrom('uploads').execute();
+    expect((await put(path, bytes(3))).status).toBe(404);
+  });
+});
