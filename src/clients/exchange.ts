@@ -140,8 +140,8 @@ export class Exchange {
     if (!this.#written) {
       return this.#error('SLIPWAY_UNREACHABLE', `${url.origin} could not be reached: ${reason}`, { cause });
     }
-    if (isNotHttp(cause))
-      return this.#error('SLIPWAY_BAD_ANSWER', `The answer to ${what} is not HTTP`, { cause });
+    // The parser's error quotes what came: it is no cause to keep.
+    if (isNotHttp(cause)) return this.badAnswer('not HTTP');
     return this.#error('SLIPWAY_NO_ANSWER', `No whole answer came to ${what}: ${reason}`, { cause });
   }
 
@@ -257,8 +257,10 @@ function noticeWriting(notice: () => void): Dispatcher.DispatcherComposeIntercep
 
 /** Whether the other side speaks something else than HTTP, or more of it than can be taken. */
 function isNotHttp(cause: unknown): boolean {
-  const code = codeOf(cause);
-  return code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW';
+  return (
+    (cause instanceof Error && cause.name === 'HTTPParserError') ||
+    codeOf(cause) === 'UND_ERR_HEADERS_OVERFLOW'
+  );
 }
 
 const REASONS: Readonly<Record<string, string>> = {

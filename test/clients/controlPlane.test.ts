@@ -1,0 +1,256 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { CONTROL_PLANE_ENDPOINTS } from '../../src/contract/controlPlane/endpoints.ts';
+import { type FaultyService, json, type SeenRequest, startService } from './faultyService.ts';
+
+const ID = '11111111-1111-4111-8111-111111111111';
+const REVISION = '22222222-2222-4222-8222-222222222222';
+
+const DEPLOYMENT = {
+  id: ID,
+  tenant_id: ID,
+  name: 'agent',
+  source: 'internal_source',
+  source_config: { custom_url: 'http://agent.example', unheard_of: 1 },
+  source_revision_config: { graph_config_path: 'graph.json' },
+  secrets: [],
+  created_at: '2026-11-21T10:00:00Z',
+  updated_at: '2026-11-21T10:00:00+00:00',
+  status: 'A_STATUS_OF_TOMORROW',
+  latest_revision_id: REVISION,
+  active_revision_id: null,
+  another_field: true,
+};
+const REVISION_BODY = { id: REVISION, status: 'DEPLOYED' };
+const UPLOAD = { upload_url: 'http://store.example/put?sig=1', object_path: 'uploads/1.tar.gz' };
+const LIST = { resources: [], offset: 0 };
+
+function client(service: FaultyService): ControlPlaneClient {
+  const made = createControlPlaneClient({ baseUrl: `${service.url}/`, apiKey: 'the-key' });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+type Name = keyof typeof CONTROL_PLANE_ENDPOINTS;
+const CALLS: [
+  Name,
+  (plane: ControlPlaneClient) => Promise<unknown>,
+  { url: string; body?: unknown; answer: unknown },
+][] = [
+  [
+    'createDeployment',
+    (plane) =>
+      plane.createDeployment({
+        name: 'agent',
+        source: 'internal_source',
+        source_config: {},
+        source_revision_config: { graph_config_path: 'graph.json' },
+        secrets: [],
+      }),
+    {
+      url: '/v2/deployments',
+      body: {
+        name: 'agent',
+        source: 'internal_source',
+        source_config: {},
+        source_revision_config: { graph_config_path: 'graph.json' },
+        secrets: [],
+      },
+      answer: DEPLOYMENT,
+    },
+  ],
+  ['getDeployment', (plane) => plane.getDeployment(ID), { url: `/v2/deployments/${ID}`, answer: DEPLOYMENT }],
+  [
+    'patchDeployment',
+    (plane) =>
+      plane.patchDeployment(ID, { source_revision_config: { source_tarball_path: 'uploads/1.tar.gz' } }),
+    {
+      url: `/v2/deployments/${ID}`,
+      body: { source_revision_config: { source_tarball_path: 'uploads/1.tar.gz' } },
+      answer: DEPLOYMENT,
+    },
+  ],
+  [
+    'deleteDeployment',
+    (plane) => plane.deleteDeployment(ID, { delete_tracing_project: true }),
+    { url: `/v2/deployments/${ID}?delete_tracing_project=true`, answer: undefined },
+  ],
+  [
+    'listDeployments',
+    (plane) => plane.listDeployments({ name_contains: 'a b', limit: 5 }),
+    { url: '/v2/deployments?name_contains=a+b&limit=5', answer: LIST },
+  ],
+  [
+    'getRevision',
+    (plane) => plane.getRevision(ID, REVISION),
+    { url: `/v2/deployments/${ID}/revisions/${REVISION}`, answer: REVISION_BODY },
+  ],
+  [
+    'listRevisions',
+    (plane) => plane.listRevisions(ID, { status: ['DEPLOYED', 'QUEUED'] }),
+    { url: `/v2/deployments/${ID}/revisions?status=DEPLOYED%2CQUEUED`, answer: LIST },
+  ],
+  [
+    'redeployRevision',
+    (plane) => plane.redeployRevision(ID, REVISION),
+    { url: `/v2/deployments/${ID}/revisions/${REVISION}/redeploy`, answer: DEPLOYMENT },
+  ],
+  [
+    'listIntegrations',
+    (plane) => plane.listIntegrations(),
+    { url: '/v1/integrations/github/install', answer: [{ id: ID }] },
+  ],
+  [
+    'listListeners',
+    (plane) => plane.listListeners({ limit: 2 }),
+    { url: '/v2/listeners?limit=2', answer: LIST },
+  ],
+  [
+    'createUploadUrl',
+    (plane) => plane.createUploadUrl(ID),
+    { url: `/deployments/${ID}/upload-url`, answer: UPLOAD },
+  ],
+  [
+    'getBuildLogs',
+    (plane) => plane.getBuildLogs(ID, REVISION, { order: 'desc', limit: 3 }),
+    {
+      url: `/v1/projects/${ID}/revisions/${REVISION}/build_logs`,
+      body: { order: 'desc', limit: 3 },
+      answer: { logs: [{ message: 'hello' }], next_offset: null },
+    },
+  ],
+];
+
+describe('The control plane client', () => {
+  it.each(CALLS)('calls %s as the contract has it, once, with the key', async (name, call, expected) => {
+    const service = await startService((_, response) => {
+      if (expected.answer === undefined) response.writeHead(204).end();
+      else json(response, CONTROL_PLANE_ENDPOINTS[name].success, expected.answer);
+    });
+    expect(await call(client(service))).toEqual(expected.answer);
+    expect(service.requests).toHaveLength(1);
+    const [request] = service.requests;
+    expect(request).toMatchObject({ method: CONTROL_PLANE_ENDPOINTS[name].method, url: expected.url });
+    expect(request?.headers['x-api-key']).toBe('the-key');
+    expect(request?.body).toBe(expected.body === undefined ? '' : JSON.stringify(expected.body));
+  });
+
+  it('has a call for every endpoint of the contract', () => {
+    const called = CALLS.map(([name]) => name);
+    expect([...called, 'createUploadUrlVersioned'].sort()).toEqual(
+      Object.keys(CONTROL_PLANE_ENDPOINTS).sort(),
+    );
+  });
+
+  it('keeps the path of its base URL', async () => {
+    const service = await startService((_, response) => json(response, 200, DEPLOYMENT));
+    const plane = createControlPlaneClient({ baseUrl: `${service.url}/host/api///` });
+    onTestFinished(() => plane.close());
+    await plane.getDeployment(ID);
+    expect(service.requests[0]?.url).toBe(`/host/api/v2/deployments/${ID}`);
+    expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
+  });
+
+  it('sends the further headers of services that want other credentials', async () => {
+    const service = await startService((_, response) => json(response, 200, DEPLOYMENT));
+    const plane = createControlPlaneClient({ baseUrl: service.url, headers: { 'X-Tenant-Id': 'tenant' } });
+    onTestFinished(() => plane.close());
+    await plane.getDeployment(ID);
+    expect(service.requests[0]?.headers['x-tenant-id']).toBe('tenant');
+  });
+});
+
+describe('A list', () => {
+  const deployments = Array.from({ length: 230 }, (_, index) => ({ ...DEPLOYMENT, name: `agent-${index}` }));
+  const page = (request: SeenRequest): { from: number; count: number } => {
+    const query = new URL(request.url, 'http://x').searchParams;
+    return { from: Number(query.get('offset')), count: Number(query.get('limit')) };
+  };
+
+  it.each([
+    ['is where the next page begins', (from: number, found: number) => from + found],
+    ['repeats the offset that was asked for', (from: number) => from],
+  ])('is read to its end when its offset %s', async (_how, offset) => {
+    const service = await startService((request, response) => {
+      const { from, count } = page(request);
+      const resources = deployments.slice(from, from + count);
+      json(response, 200, { resources, offset: offset(from, resources.length) });
+    });
+    const names: string[] = [];
+    for await (const { name } of client(service).eachDeployment({ name_contains: 'agent' })) names.push(name);
+    expect(names).toEqual(deployments.map(({ name }) => name));
+    expect(service.requests).toHaveLength(3);
+    expect(service.requests.every(({ url }) => url.includes('name_contains=agent'))).toBe(true);
+  });
+
+  it('of revisions is read no further than it is taken', async () => {
+    const service = await startService((_, response) =>
+      json(response, 200, { resources: Array.from({ length: 100 }, () => REVISION_BODY), offset: 100 }),
+    );
+    for await (const revision of client(service).eachRevision(ID)) {
+      expect(revision.status).toBe('DEPLOYED');
+      break;
+    }
+    expect(service.requests).toHaveLength(1);
+  });
+});
+
+describe('A build log', () => {
+  it('is read page by page until there is no next one', async () => {
+    const service = await startService((request, response) => {
+      const { offset } = JSON.parse(request.body) as { offset?: string };
+      const pages: Record<string, unknown> = {
+        start: { logs: [{ message: 'one', timestamp: '2026-11-21T10:00:00Z' }, 'two'], next_offset: 'b' },
+        b: { logs: [{ message: 'three' }], next_offset: 7 },
+        7: { logs: [{ message: 'four' }], next_offset: null },
+      };
+      json(response, 200, pages[offset ?? 'start']);
+    });
+    const lines: string[] = [];
+    for await (const { message } of client(service).eachBuildLogLine(ID, REVISION)) lines.push(message);
+    expect(lines).toEqual(['one', 'two', 'three', 'four']);
+  });
+
+  it('is not read for ever where the service names the same page again', async () => {
+    const service = await startService((_, response) =>
+      json(response, 200, { logs: [{ message: 'again' }], next_offset: 1 }),
+    );
+    const lines: string[] = [];
+    for await (const { message } of client(service).eachBuildLogLine(ID, REVISION)) lines.push(message);
+    expect(lines).toEqual(['again', 'again']);
+  });
+});
+
+describe('The upload URL', () => {
+  it("is asked for at the versioned path where the service does not know the contract's, and there from then on", async () => {
+    const service = await startService(({ url }, response) =>
+      url.startsWith('/v2/') ? json(response, 200, UPLOAD) : json(response, 404, { detail: 'Not Found' }),
+    );
+    const plane = client(service);
+    expect(await plane.createUploadUrl(ID)).toEqual(UPLOAD);
+    expect(await plane.createUploadUrl(ID)).toEqual(UPLOAD);
+    expect(service.requests.map(({ url }) => url)).toEqual([
+      `/deployments/${ID}/upload-url`,
+      `/v2/deployments/${ID}/upload-url`,
+      `/v2/deployments/${ID}/upload-url`,
+    ]);
+  });
+
+  it('is not asked for again where the deployment itself is not found', async () => {
+    const service = await startService((_, response) =>
+      json(response, 404, { detail: `Deployment ID ${ID} not found.` }),
+    );
+    await expect(client(service).createUploadUrl(ID)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      path: `/deployments/${ID}/upload-url`,
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it.each([400, 401, 422, 500])('is not asked for again after a %i', async (status) => {
+    const service = await startService((_, response) => json(response, status, { detail: 'No.' }));
+    await expect(client(service).createUploadUrl(ID)).rejects.toMatchObject({ status });
+    expect(service.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,107 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+
+import { onTestFinished } from 'vitest';
+
+/** A request as the service saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A service on loopback that does what a test tells it to. */
+export interface FaultyService {
+  readonly url: string;
+  readonly requests: SeenRequest[];
+  /** How many connections were opened to it. */
+  connections(): number;
+  /** How many of them are open now. */
+  open(): number;
+}
+
+/** Starts an HTTP service that reads each request whole and then answers as told. Ended with the test. */
+export async function startService(
+  answer: (request: SeenRequest, response: ServerResponse) => void,
+): Promise<FaultyService> {
+  const requests: SeenRequest[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const seen = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body };
+      requests.push(seen);
+      answer(seen, response);
+    });
+  });
+  const sockets = countSockets(server);
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: await listen(server), requests, ...sockets };
+}
+
+/** Starts a service that speaks no HTTP of its own: the test has the bare socket. Ended with the test. */
+export async function startSocketService(serve: (socket: Socket) => void): Promise<FaultyService> {
+  const open = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    socket.on('error', () => undefined);
+    serve(socket);
+  });
+  const sockets = countSockets(server);
+  onTestFinished(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  return { url: await listen(server), requests: [], ...sockets };
+}
+
+/** Answers with JSON. */
+export function json(
+  response: ServerResponse,
+  status: number,
+  value: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(value));
+}
+
+/** A port of loopback on which nothing listens. */
+export async function closedPort(): Promise<string> {
+  const server = createTcpServer();
+  const url = await listen(server);
+  await new Promise((resolve) => server.close(resolve));
+  return url;
+}
+
+/** Waits until a condition holds. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('The condition did not come to hold within 5 s');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+function countSockets(server: { on(event: 'connection', listener: (socket: Socket) => void): unknown }) {
+  let opened = 0;
+  let open = 0;
+  server.on('connection', (socket) => {
+    opened += 1;
+    open += 1;
+    socket.on('close', () => (open -= 1));
+  });
+  return { connections: () => opened, open: () => open };
+}
+
+async function listen(server: {
+  listen(port: number, host: string, done: () => void): unknown;
+  address(): AddressInfo | string | null;
+}): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
