@@ -1,0 +1,51 @@
+import { Client, Connection } from '@temporalio/client';
+
+import { temporalError } from './temporalError.ts';
+import { type TemporalSettings } from './temporalSettings.ts';
+
+/** A client of Temporal, and where it leads. */
+export interface TemporalConnection {
+  readonly settings: TemporalSettings;
+  readonly connection: Connection;
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
+/** A Temporal that does not answer within this time is not there. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Connects to Temporal, and makes sure that it has the namespace.
+ *
+ * @param timeoutMs - how long connecting may take. Default: 5,000.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function connectTemporal(
+  settings: TemporalSettings,
+  timeoutMs: number = CONNECT_TIMEOUT_MS,
+): Promise<TemporalConnection> {
+  const { address, apiKey, tls, metadata } = settings.connectionOptions;
+  let connection: Connection | undefined;
+  try {
+    const connected = await Connection.connect({
+      ...(address === undefined ? {} : { address }),
+      ...(apiKey === undefined ? {} : { apiKey }),
+      ...(tls === undefined ? {} : { tls }),
+      ...(metadata === undefined ? {} : { metadata }),
+      connectTimeout: timeoutMs,
+    });
+    connection = connected;
+    await connected.withDeadline(Date.now() + timeoutMs, () =>
+      connected.workflowService.describeNamespace({ namespace: settings.namespace }),
+    );
+    return {
+      settings,
+      connection: connected,
+      client: new Client({ connection: connected, namespace: settings.namespace }),
+      close: () => connected.close(),
+    };
+  } catch (error) {
+    await connection?.close();
+    throw temporalError(error, settings);
+  }
+}

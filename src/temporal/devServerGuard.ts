@@ -1,0 +1,28 @@
+// Runs one command and ends it with the process that holds the other end of this one's stdin, however that ends:
+// a server must not outlive the `slipway dev` that started it.
+//
+//   node devServerGuard.js COMMAND ARGUMENT…
+import { spawn } from 'node:child_process';
+
+/** How long the command may take to end by itself. */
+const GRACE_MS = 8_000;
+
+const [command = '', ...args] = process.argv.slice(2);
+const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+
+let ending = false;
+const end = (): void => {
+  if (ending) return;
+  ending = true;
+  child.kill('SIGTERM');
+  setTimeout(() => child.kill('SIGKILL'), GRACE_MS).unref();
+};
+process.on('SIGTERM', end);
+process.on('SIGINT', end);
+process.stdin.on('end', end).on('error', end).on('close', end).resume();
+
+child.once('error', (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(127);
+});
+child.once('exit', (code) => process.exit(code ?? (ending ? 0 : 1)));

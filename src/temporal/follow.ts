@@ -1,0 +1,233 @@
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+
+import { type Progress, type ReleaseResult } from '../domain/release.ts';
+import { type HistoryRow, type Lookup } from '../domain/targetState.ts';
+import { lookupQuery, progressQuery } from '../workflows/messages.ts';
+import { type TemporalConnection } from './connection.ts';
+import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
+
+/** What is told to whoever follows a release or a rollback. */
+export type FollowEvent =
+  | { readonly kind: 'queued'; readonly reason: string }
+  | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
+  | { readonly kind: 'progress'; readonly progress: Progress }
+  /** Nobody has answered since then (milliseconds since 1970). The release itself goes on where it can. */
+  | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
+  | { readonly kind: 'answering' }
+  | { readonly kind: 'ended'; readonly ending: Ending }
+  | { readonly kind: 'gave_up'; readonly why: 'timeout' | 'stopped' | 'unknown' };
+
+/** How it ended: the whole result, or the target's row where that is all there is (it never started, or broke). */
+export type Ending =
+  | { readonly from: 'result'; readonly result: ReleaseResult }
+  | { readonly from: 'history'; readonly row: HistoryRow };
+
+/** What is followed, and for how long. */
+export interface FollowOptions {
+  /** A release's id, or a rollback's request id. */
+  readonly id: string;
+  /** Give up after this long, in milliseconds. Default: never. */
+  readonly timeoutMs?: number;
+  /** Stops following; what is followed goes on. */
+  readonly signal?: AbortSignal;
+  /** How often is asked, in milliseconds. Default: 400. */
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 400;
+const CALL_TIMEOUT_MS = 5_000;
+/** A worker that restarts is silent for a moment: that is not worth a word. */
+const SILENCE_TOLD_AFTER_MS = 3_000;
+
+/**
+ * Follows a release or a rollback to its end. Outlives the worker and Temporal: while neither answers it goes on asking,
+ * and says so. The last event is `ended` or `gave_up`.
+ *
+ * @param workflowId - the target's.
+ * @throws SlipwayError where Temporal refuses to answer at all (credentials, namespace).
+ */
+export async function* follow(
+  temporal: TemporalConnection,
+  workflowId: string,
+  options: FollowOptions,
+): AsyncGenerator<FollowEvent, void> {
+  const { id, timeoutMs, signal, pollMs = POLL_MS } = options;
+  const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+  const trail = new Trail(temporal, workflowId, id);
+  let silentSince: number | undefined;
+  let told: 'worker' | 'temporal' | undefined;
+
+  for (;;) {
+    if (signal?.aborted === true) {
+      yield { kind: 'gave_up', why: 'stopped' };
+      return;
+    }
+    if (Date.now() >= deadline) {
+      yield { kind: 'gave_up', why: 'timeout' };
+      return;
+    }
+    try {
+      const events = await trail.ask();
+      if (told !== undefined) yield { kind: 'answering' };
+      silentSince = told = undefined;
+      for (const event of events) {
+        yield event;
+        if (event.kind === 'ended' || event.kind === 'gave_up') return;
+      }
+    } catch (error) {
+      const who = whoIsSilent(error);
+      if (who === undefined) throw temporalError(error, temporal.settings);
+      silentSince ??= Date.now();
+      if (told !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+        told = who;
+        yield { kind: 'silent', who, since: silentSince };
+      }
+    }
+    await pause(Math.min(pollMs, Math.max(deadline - Date.now(), 0)), signal);
+  }
+}
+
+/** Where the request has got to, as far as we have heard. */
+class Trail {
+  readonly #temporal: TemporalConnection;
+  readonly #targetId: string;
+  readonly #id: string;
+  #queueReason: string | undefined;
+  #running: { readonly releaseId: string; readonly workflowId: string } | undefined;
+  /** The last one that ended, and how: a rollback is settled only when the target says so. */
+  #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
+  #progress = '';
+
+  constructor(temporal: TemporalConnection, targetId: string, id: string) {
+    this.#temporal = temporal;
+    this.#targetId = targetId;
+    this.#id = id;
+  }
+
+  /** Asks once what is new. */
+  ask(): Promise<readonly FollowEvent[]> {
+    return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
+  }
+
+  async #askTarget(): Promise<readonly FollowEvent[]> {
+    const lookup = await this.#query(() =>
+      this.#temporal.client.workflow.getHandle(this.#targetId).query(lookupQuery, this.#id),
+    );
+    return lookup === null ? [{ kind: 'gave_up', why: 'unknown' }] : this.#read(lookup);
+  }
+
+  #read(lookup: Lookup): readonly FollowEvent[] {
+    switch (lookup.state) {
+      case 'queued': {
+        if (lookup.reason === this.#queueReason) return [];
+        this.#queueReason = lookup.reason;
+        return [{ kind: 'queued', reason: lookup.reason }];
+      }
+      case 'running': {
+        const { releaseId, workflowId } = lookup;
+        // The target has not heard yet that it has ended.
+        if (workflowId === this.#ended?.workflowId) return [];
+        this.#running = { releaseId, workflowId };
+        this.#progress = '';
+        return [{ kind: 'started', releaseId, workflowId }];
+      }
+      case 'ended': {
+        const result = this.#ended?.result;
+        const ending: Ending =
+          result?.releaseId === lookup.row.releaseId
+            ? { from: 'result', result }
+            : { from: 'history', row: lookup.row };
+        return [{ kind: 'ended', ending }];
+      }
+    }
+  }
+
+  async #askChild(workflowId: string): Promise<readonly FollowEvent[]> {
+    const handle = this.#temporal.client.workflow.getHandle(workflowId);
+    const events: FollowEvent[] = [];
+    try {
+      const { status } = await this.#call(() => handle.describe());
+      if (status.name === 'RUNNING') {
+        const progress = await this.#query(() => handle.query(progressQuery));
+        const seen = JSON.stringify(progress);
+        if (seen !== this.#progress) events.push({ kind: 'progress', progress });
+        this.#progress = seen;
+        return events;
+      }
+      const result = await this.#call<ReleaseResult>(() => handle.result());
+      events.push({ kind: 'progress', progress: asProgress(result) });
+      return [...events, ...this.#end(workflowId, result)];
+    } catch (error) {
+      // Terminated, or gone: the target knows what to make of it.
+      if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
+      return [...events, ...this.#end(workflowId, undefined)];
+    }
+  }
+
+  #end(workflowId: string, result: ReleaseResult | undefined): readonly FollowEvent[] {
+    this.#running = undefined;
+    this.#ended = { workflowId, result };
+    return result?.releaseId === this.#id ? [{ kind: 'ended', ending: { from: 'result', result } }] : [];
+  }
+
+  /** A question that only a worker can answer. Where Temporal answers and the worker does not, it is the worker's silence. */
+  async #query<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#call(question);
+    } catch (error) {
+      if (!isTemporalSilent(error)) throw error;
+      await this.#call(() => this.#temporal.client.workflow.getHandle(this.#targetId).describe());
+      throw new WorkerSilent(error);
+    }
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    return this.#temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}
+
+/** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
+function asProgress(result: ReleaseResult): Progress {
+  const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
+  return {
+    releaseId,
+    kind,
+    phase: outcome,
+    startedAt,
+    deploymentId,
+    revisionId,
+    baseline,
+    steps,
+    verdicts,
+    outcome,
+  };
+}
+
+/** Temporal answers, and no worker does. */
+class WorkerSilent extends Error {
+  constructor(cause: unknown) {
+    super('no worker answers', { cause });
+    this.name = 'WorkerSilent';
+  }
+}
+
+function whoIsSilent(error: unknown): 'worker' | 'temporal' | undefined {
+  if (error instanceof WorkerSilent || isWorkerSilent(error)) return 'worker';
+  return isTemporalSilent(error) ? 'temporal' : undefined;
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,96 @@
+import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type TemporalSettings } from './temporalSettings.ts';
+
+type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
+
+/** gRPC's status codes, as far as they tell us something. */
+const GRPC = {
+  cancelled: 1,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** The gRPC status of an error or of what caused it; `undefined` where there is none. */
+export function grpcStatus(error: unknown): number | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
+    if (isGrpcServiceError(current)) return current.code;
+    current = current.cause;
+  }
+  return undefined;
+}
+
+/** Whether Temporal itself did not answer: gone, restarting, or too slow. It may answer when asked again. */
+export function isTemporalSilent(error: unknown): boolean {
+  const status = grpcStatus(error);
+  return (
+    status === GRPC.unavailable ||
+    status === GRPC.deadlineExceeded ||
+    status === GRPC.cancelled ||
+    status === GRPC.resourceExhausted
+  );
+}
+
+/** Whether Temporal answered that no worker could be asked. */
+export function isWorkerSilent(error: unknown): boolean {
+  return grpcStatus(error) === GRPC.failedPrecondition;
+}
+
+/** What a failure to talk to Temporal is, for people; anything else is handed back as it is. */
+export function temporalError(error: unknown, place: Place): unknown {
+  if (error instanceof SlipwayError) return error;
+  const status = grpcStatus(error);
+  if (status === GRPC.unauthenticated || status === GRPC.permissionDenied) {
+    return new SlipwayError(
+      'SLIPWAY_TEMPORAL_UNREACHABLE',
+      `Temporal at ${place.address} refused the credentials`,
+      {
+        place: place.address,
+        hint: 'look at TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml',
+        cause: error,
+      },
+    );
+  }
+  if (error instanceof NamespaceNotFoundError || (status === GRPC.notFound && isAboutNamespace(error))) {
+    return new SlipwayError(
+      'SLIPWAY_TEMPORAL_UNREACHABLE',
+      `Temporal at ${place.address} has no namespace "${place.namespace}"`,
+      {
+        place: place.address,
+        hint: `set TEMPORAL_NAMESPACE, or run: temporal operator namespace create --namespace ${place.namespace}`,
+        cause: error,
+      },
+    );
+  }
+  if (isTemporalSilent(error) || isConnectTimeout(error)) return unreachable(place, error);
+  return error;
+}
+
+function unreachable(place: Place, cause: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', `Temporal at ${place.address} does not answer`, {
+    place: place.address,
+    hint:
+      place.origin === 'environment'
+        ? 'look at TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
+        : 'run "slipway dev", or set TEMPORAL_ADDRESS to a running Temporal',
+    cause,
+  });
+}
+
+function isAboutNamespace(error: unknown): boolean {
+  return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
+}
+
+/** The SDK's own wording for a connection that did not come up in time. */
+function isConnectTimeout(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /failed to connect|connect.*deadline|tcp connect error|transport error/i.test(error.message)
+  );
+}

@@ -1,0 +1,55 @@
+import { SlipwayError } from '../domain/errors.ts';
+import { type TemporalConnection } from './connection.ts';
+import { temporalError } from './temporalError.ts';
+import { type TemporalSettings } from './temporalSettings.ts';
+
+/** A worker's poll ends after a minute and begins anew: one that was seen longer ago is gone. */
+const SEEN_WITHIN_MS = 75_000;
+/** A worker that has just started is seen a moment later. */
+const PATIENCE_MS = 2_000;
+const RETRY_MS = 100;
+const CALL_TIMEOUT_MS = 5_000;
+
+/**
+ * The workers that poll the task queue, by the identity that each gave itself.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
+  const { connection, settings } = temporal;
+  try {
+    const { pollers } = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+      connection.workflowService.describeTaskQueue({
+        namespace: settings.namespace,
+        taskQueue: { name: settings.taskQueue },
+      }),
+    );
+    const recent = pollers.filter(({ lastAccessTime }) => {
+      const seenAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
+      return Date.now() - seenAt < SEEN_WITHIN_MS;
+    });
+    return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/** @throws SlipwayError SLIPWAY_NO_WORKER where no worker polls the task queue. */
+export async function requireWorker(temporal: TemporalConnection): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  while ((await pollingWorkers(temporal)).length === 0) {
+    if (Date.now() > deadline) {
+      throw noWorker(temporal.settings, `no worker polls the task queue "${temporal.settings.taskQueue}"`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+/** What is said where no worker is there to answer. */
+export function noWorker(settings: TemporalSettings, what: string, cause?: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_NO_WORKER', what, {
+    place: `task queue "${settings.taskQueue}" at ${settings.address}, namespace "${settings.namespace}"`,
+    hint: 'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
