@@ -46,8 +46,13 @@ describe('agent processes of one database', () => {
     await one.api.untilLogged(thread, 1);
     expect((await two.api.send('POST', `/threads/${thread}/runs`, echo)).status).toBe(409);
     const joined = two.api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
-    const queued = await two.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
-    expect((await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status).toBe(204);
+    const queued = await two.api.json('POST', `/threads/${thread}/runs`, {
+      ...echo,
+      multitask_strategy: 'enqueue',
+    });
+    expect(
+      (await two.api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?wait=true`)).status,
+    ).toBe(204);
     expect((await one.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).status).toBe('interrupted');
     expect((await joined).log).toEqual(['first']);
     expect((await one.api.json('GET', `/threads/${thread}/runs/${queued.run_id}/join`)).text).toBe('echo: x');
@@ -65,12 +70,18 @@ describe('agent processes of one database', () => {
     const thread = await first.api.thread();
     const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
     await first.api.untilLogged(thread, 1);
-    const pending = await first.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
+    const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
+      ...echo,
+      multitask_strategy: 'enqueue',
+    });
     first.child.kill('SIGKILL');
     await first.exited;
     const second = await start('killed');
     const ended = await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
-    expect(ended.__error__).toMatchObject({ error: 'ServerDied', message: expect.stringContaining('attempt 1') });
+    expect(ended.__error__).toMatchObject({
+      error: 'ServerDied',
+      message: expect.stringContaining('attempt 1'),
+    });
     expect((await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}`)).status).toBe('error');
     const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
     expect(taken).toMatchObject({ text: 'echo: x', log: ['first', 'hello from graph.json'] });
@@ -81,7 +92,10 @@ describe('agent processes of one database', () => {
     const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '20000' });
     const thread = await first.api.thread();
     const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(700));
-    const pending = await first.api.json('POST', `/threads/${thread}/runs`, { ...echo, multitask_strategy: 'enqueue' });
+    const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
+      ...echo,
+      multitask_strategy: 'enqueue',
+    });
     await first.api.untilLogged(thread, 1);
     const joined = first.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
     first.child.kill('SIGTERM');
@@ -120,13 +134,21 @@ describe('agent processes of one database', () => {
     const agent = await start('keyed', { SLIPWAY_AGENT_API_KEY: 'open sesame' });
     const withKey = apiOf(agent.url, { 'x-api-key': 'open sesame' });
     expect((await agent.api.send('GET', '/ok')).status).toBe(200);
-    for (const path of ['/info', '/assistants/echo', '/threads/x', '/nothing', `/api/v1/runs/${crypto.randomUUID()}/feedback`]) {
+    for (const path of [
+      '/info',
+      '/assistants/echo',
+      '/threads/x',
+      '/nothing',
+      `/api/v1/runs/${crypto.randomUUID()}/feedback`,
+    ]) {
       expect((await agent.api.send('GET', path)).status, path).toBe(401);
     }
     const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
     expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
     expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
-    expect((await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status).toBe(404);
+    expect(
+      (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
+    ).toBe(404);
     expect(agent.stdout() + agent.stderr()).not.toContain('open sesame');
   });
 });
@@ -143,7 +165,11 @@ describe('an agent that cannot be served', () => {
   it.each<[string, Record<string, string>, RegExp]>([
     ['has no graph.json', {}, /graph\.json could not be read/],
     ['has a graph.json that is no JSON', { 'graph.json': '{' }, /not valid JSON/],
-    ['names a file that is missing', { 'graph.json': graphs('./none.mjs:graph') }, /"bot" \(\.\/none\.mjs:graph\).*does not exist/],
+    [
+      'names a file that is missing',
+      { 'graph.json': graphs('./none.mjs:graph') },
+      /"bot" \(\.\/none\.mjs:graph\).*does not exist/,
+    ],
     [
       'throws while it is loaded',
       { 'graph.json': graphs('./bot.mjs:graph'), 'bot.mjs': 'throw new Error("no luck\\ntoday")' },
@@ -151,7 +177,10 @@ describe('an agent that cannot be served', () => {
     ],
     [
       'exports something else',
-      { 'graph.json': graphs('./bot.mjs:graph'), 'bot.mjs': 'export const grap = 1; export const graph = { a: 1 };' },
+      {
+        'graph.json': graphs('./bot.mjs:graph'),
+        'bot.mjs': 'export const grap = 1; export const graph = { a: 1 };',
+      },
       /neither a compiled graph/,
     ],
   ])('exits 1 with the reason as its last line when it %s', async (_case, files, reason) => {

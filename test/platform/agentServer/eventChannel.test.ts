@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+
+import { EventChannel, type Subscriber } from '../../../src/platform/agentServer/runs/eventChannel.ts';
+
+const text = new TextDecoder();
+
+/** What a reader gets until the end, or until nothing more waits. */
+async function read(subscriber: Subscriber): Promise<string[]> {
+  const frames: string[] = [];
+  for (;;) {
+    const frame = await subscriber.next(5);
+    if (frame === undefined || frame === 'idle') return frames;
+    frames.push(text.decode(frame));
+  }
+}
+
+function join(channel: EventChannel, options: Parameters<EventChannel['subscribe']>[0] = {}): Subscriber {
+  const subscriber = channel.subscribe(options);
+  subscriber.release([]);
+  return subscriber;
+}
+
+const frame = (id: number, event: string, data: string) => `event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
+
+describe('an event channel', () => {
+  it('gives each reader what is published after it came', async () => {
+    const channel = new EventChannel({ resumable: false });
+    const early = join(channel);
+    channel.publish('values', '1');
+    const late = join(channel);
+    channel.publish('updates|sub:1', '2');
+    channel.close();
+    expect(await read(early)).toEqual([frame(1, 'values', '1'), frame(2, 'updates|sub:1', '2')]);
+    expect(await read(late)).toEqual([frame(2, 'updates|sub:1', '2')]);
+    expect(await read(join(channel))).toEqual([]);
+  });
+
+  it('puts first what a stream begins with, also before events that came meanwhile', async () => {
+    const channel = new EventChannel({ resumable: false });
+    const subscriber = channel.subscribe();
+    channel.publish('values', '1');
+    expect(await subscriber.next(1)).toBe('idle');
+    subscriber.release([new TextEncoder().encode('first')]);
+    expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
+  });
+
+  it('replays a resumable run from behind the last event seen, within its limit', async () => {
+    const bytes = frame(1, 'values', '1').length;
+    const channel = new EventChannel({ resumable: true, limits: { replayBytes: 2 * bytes } });
+    for (const data of ['1', '2', '3']) channel.publish('values', data);
+    expect(await read(join(channel, { lastEventId: 2 }))).toEqual([frame(3, 'values', '3')]);
+    expect(await read(join(channel, { lastEventId: 0 }))).toEqual([
+      frame(2, 'values', '2'),
+      frame(3, 'values', '3'),
+    ]);
+    channel.close();
+    expect(await read(join(channel, { lastEventId: 2 }))).toEqual([frame(3, 'values', '3')]);
+    expect(await read(join(channel))).toEqual([]);
+  });
+
+  it('leaves out what a reader did not ask for', async () => {
+    const channel = new EventChannel({ resumable: false });
+    const subscriber = join(channel, { accepts: (event) => event === 'values' });
+    channel.publish('updates', '1');
+    channel.publish('values', '2');
+    expect(await read(subscriber)).toEqual([frame(2, 'values', '2')]);
+  });
+
+  it('cuts off a reader that falls too far behind, and only that one', async () => {
+    const channel = new EventChannel({ resumable: false, limits: { subscriberBytes: 100 } });
+    const slow = join(channel);
+    const quick = join(channel);
+    const received: string[] = [];
+    for (let index = 0; index < 50; index++) {
+      channel.publish('custom', String(index));
+      received.push(...(await read(quick)));
+      expect(slow.queuedBytes).toBeLessThan(400);
+    }
+    channel.close();
+    expect(received).toHaveLength(50);
+    const kept = await read(slow);
+    expect(kept.length).toBeLessThan(10);
+    expect(kept.at(-1)).toContain('"error":"SlowReader"');
+  });
+
+  it('keeps nothing for a reader that left', async () => {
+    const channel = new EventChannel({ resumable: false });
+    const subscriber = join(channel);
+    channel.publish('values', '1');
+    subscriber.leave();
+    channel.publish('values', '2');
+    expect(subscriber.queuedBytes).toBe(0);
+    expect(await read(subscriber)).toEqual([]);
+  });
+
+  it('tells a reader that waits when nothing comes, and wakes it when something does', async () => {
+    const channel = new EventChannel({ resumable: false });
+    const subscriber = join(channel);
+    expect(await subscriber.next(1)).toBe('idle');
+    const next = subscriber.next(60_000);
+    channel.publish('values', '1');
+    expect(text.decode((await next) as Uint8Array)).toBe(frame(1, 'values', '1'));
+    const end = subscriber.next(60_000);
+    channel.close();
+    expect(await end).toBeUndefined();
+  });
+});
