@@ -1,0 +1,3 @@
+import { phrases } from './phrases.generated.mjs';
+
+export const graph = phrases;
