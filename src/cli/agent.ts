@@ -1,5 +1,8 @@
 import { Console } from 'node:console';
 import { isAbsolute, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { type Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { type AgentServer, startAgentServer } from '../platform/agentServer/agentServer.ts';
@@ -21,6 +24,9 @@ export interface AgentCommandOptions {
 
 /** How long running runs may go on after SIGTERM where `SLIPWAY_AGENT_DRAIN_MS` says nothing, in milliseconds. */
 const DRAIN_MS = 30_000;
+
+/** How long everything behind the drain may take, in milliseconds. */
+const CLOSE_MS = 8_000;
 
 /**
  * `slipway agent DIR`: serves one agent's Run API until SIGTERM or SIGINT, then drains and exits 0 (a second signal
@@ -68,10 +74,21 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
     : `Serving ${dir} at ${server.url}`;
   process.stdout.write(`${ready}\n`);
   const reason = await ended;
-  await server.drain(reason === 'signal' ? drainMs : 0);
-  await server.close();
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
-  process.exit(0);
+  process.exit((await shutDown(server, reason === 'signal' ? drainMs : 0, log)) ? 0 : 1);
+}
+
+/** Drains and closes. A database that died with the platform keeps nobody: there is a limit. */
+async function shutDown(server: AgentServer, drainMs: number, log: Logger): Promise<boolean> {
+  const closed = (async () => {
+    await server.drain(drainMs);
+    await server.close();
+    return true;
+  })().catch((error: unknown) => {
+    log.error({ err: error }, 'the agent server could not be closed in order');
+    return false;
+  });
+  return Promise.race([closed, delay(drainMs + CLOSE_MS, false)]);
 }
 
 function readEnvironment(dir: string) {

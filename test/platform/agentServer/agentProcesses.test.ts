@@ -1,11 +1,20 @@
-import { mkdtemp, rm, writeFile, mkdir } from 'node:fs/promises';
+/* eslint-disable @typescript-eslint/no-unsafe-call -- answers are judged by what the tests expect of them */
+import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
-import { type AgentUnderTest, apiOf, launchAgent, startAgentUnderTest, until } from './agentUnderTest.ts';
+import {
+  type AgentUnderTest,
+  apiOf,
+  FIXTURE_AGENT,
+  launchAgent,
+  startAgentUnderTest,
+  until,
+} from './agentUnderTest.ts';
 
 let home: string;
 let database: EmbeddedPostgres;
@@ -23,8 +32,9 @@ afterAll(async () => {
   await rm(home, { recursive: true, force: true });
 });
 
-async function start(deployment: string, env: Record<string, string> = {}) {
+async function start(deployment: string, env: Record<string, string> = {}, dir = FIXTURE_AGENT) {
   const agent = await startAgentUnderTest({
+    dir,
     env: {
       SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
       SLIPWAY_AGENT_DEPLOYMENT_ID: deployment,
@@ -38,7 +48,7 @@ async function start(deployment: string, env: Record<string, string> = {}) {
 const steps = (ms: number) => ({ assistant_id: 'steps', input: { text: String(ms) } });
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
-describe('agent processes of one database', () => {
+describe.concurrent('agent processes of one database', { timeout: 120_000 }, () => {
   it('share the threads of their deployment and cancel and join each other’s runs', async () => {
     const [one, two, stranger] = await Promise.all([start('shared'), start('shared'), start('other')]);
     const thread = await one.api.thread();
@@ -162,34 +172,65 @@ describe('an agent that cannot be served', () => {
   };
   const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
 
-  it.each<[string, Record<string, string>, RegExp]>([
-    ['has no graph.json', {}, /graph\.json could not be read/],
-    ['has a graph.json that is no JSON', { 'graph.json': '{' }, /not valid JSON/],
-    [
-      'names a file that is missing',
-      { 'graph.json': graphs('./none.mjs:graph') },
-      /"bot" \(\.\/none\.mjs:graph\).*does not exist/,
-    ],
-    [
-      'throws while it is loaded',
-      { 'graph.json': graphs('./bot.mjs:graph'), 'bot.mjs': 'throw new Error("no luck\\ntoday")' },
-      /"bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
-    ],
-    [
-      'exports something else',
-      {
-        'graph.json': graphs('./bot.mjs:graph'),
-        'bot.mjs': 'export const grap = 1; export const graph = { a: 1 };',
-      },
-      /neither a compiled graph/,
-    ],
-  ])('exits 1 with the reason as its last line when it %s', async (_case, files, reason) => {
-    const dir = await agentWith(files);
+  it('exits 1, and says why in its last line', async () => {
+    const dir = await agentWith({
+      'graph.json': graphs('./bot.mjs:graph'),
+      'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
+    });
     const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: database.connectionString } });
     expect((await agent.exited).code).toBe(1);
     const last = agent.stderr().trimEnd().split('\n').at(-1);
-    expect(last).toMatch(/^SLIPWAY_GRAPH_NOT_LOADED: /);
-    expect(last).toMatch(reason);
+    expect(last).toMatch(
+      /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
+    );
     expect(agent.stdout()).toBe('');
+  });
+});
+
+describe('an agent with its own copy of LangGraph', () => {
+  it('is served like any other, from TypeScript in a folder that does not say what its modules are', async () => {
+    const dir = await mkdtemp(join(home, 'copy-'));
+    const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));
+    await mkdir(join(dir, 'node_modules', '@langchain'), { recursive: true });
+    for (const name of await readdir(modules)) {
+      if (name !== '@langchain') await symlink(join(modules, name), join(dir, 'node_modules', name));
+    }
+    for (const name of ['core', 'langgraph', 'langgraph-checkpoint', 'langgraph-sdk']) {
+      const parts = ['@langchain', name] as const;
+      await cp(join(modules, ...parts), join(dir, 'node_modules', ...parts), { recursive: true });
+    }
+    await cp(join(FIXTURE_AGENT, 'graphs.ts'), join(dir, 'graphs.ts'));
+    await writeFile(join(dir, '.env'), 'GREETING="from a file"\nSLIPWAY_TEST_OVERRIDDEN=source\n');
+    const names = ['echo', 'chat', 'ask', 'steps', 'parent'];
+    const entries = Object.fromEntries(names.map((name) => [name, `./graphs.ts:${name}`]));
+    await writeFile(join(dir, 'graph.json'), JSON.stringify({ graphs: entries, env: '.env' }));
+
+    const { api } = await start('copy', {}, dir);
+    const thread = await api.thread();
+    const echoed = await api.json('POST', `/threads/${thread}/runs/wait`, echo);
+    expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
+    const other = await api.thread();
+    const asked = await api.json('POST', `/threads/${other}/runs/wait`, {
+      assistant_id: 'ask',
+      input: { text: 'x' },
+    });
+    expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
+    const command = { resume: 'yes', update: { text: 'changed' } };
+    const resumed = await api.json('POST', `/threads/${other}/runs/wait`, { assistant_id: 'ask', command });
+    expect(resumed).toEqual({ text: 'changed', log: ['before', 'answer: yes'] });
+    const chat = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'x' }] } };
+    const third = await api.thread();
+    await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    const twice = await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    expect(twice.messages.map((message: { type: string }) => message.type)).toEqual([
+      'human',
+      'ai',
+      'human',
+      'ai',
+    ]);
+    const run = await api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    await api.untilLogged(thread, 2);
+    await api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect((await api.json('GET', `/threads/${thread}/state`)).values).toEqual(echoed);
   });
 });
