@@ -3,6 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { format, resolveConfig } from 'prettier';
+
 import { DIST, ROOT } from './freshness.mjs';
 
 const SCHEMA = join(ROOT, 'docs/slipway.schema.json');
@@ -10,6 +12,7 @@ const SCHEMA = join(ROOT, 'docs/slipway.schema.json');
 /** Writes the schema where it differs from what is there. */
 export async function writeConfigSchema() {
   const { configJsonSchema } = await import(pathToFileURL(join(DIST, 'config/jsonSchema.js')).href);
-  const text = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
+  const settings = await resolveConfig(SCHEMA);
+  const text = await format(JSON.stringify(configJsonSchema()), { ...settings, parser: 'json' });
   if (!existsSync(SCHEMA) || readFileSync(SCHEMA, 'utf8') !== text) writeFileSync(SCHEMA, text);
 }
