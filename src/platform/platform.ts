@@ -15,6 +15,7 @@ import { createLogger } from './http/logger.ts';
 import { problemHandler, respondWithNotFound } from './http/problem.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { type Database, openDatabase } from './store/database.ts';
+import { ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { loadApiKey, loadMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
@@ -62,7 +63,7 @@ const HEALTH_TIMEOUT_MS = 2_000;
  * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of its
  * deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens; agents
  * that served before it was last stopped come back in the background, and requests wait for them.
- * @throws SlipwayError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_PORT_UNAVAILABLE,
+ * @throws SlipwayError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE, SLIPWAY_PORT_UNAVAILABLE,
  * SLIPWAY_MASTER_KEY_INVALID.
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
@@ -82,6 +83,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
     undo.push(() => database.close());
+    if (options.databaseUrl !== undefined) {
+      const owner = await ownDatabase(options.databaseUrl, (error) =>
+        log.error({ err: error }, 'the hold on the database was lost; it is taken again'),
+      );
+      undo.push(() => owner.release());
+    }
     const gateway = createGateway();
     undo.push(() => gateway.close());
 

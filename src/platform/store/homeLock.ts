@@ -1,7 +1,8 @@
 import { link, mkdir, open, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { SlipwayError } from '../../domain/errors.ts';
 
@@ -16,11 +17,16 @@ interface Holder {
   /** When the process started, as the system counts it; empty where the system does not tell. */
   readonly started: string;
   readonly host: string;
+  /** Makes the text of each lock its own. */
+  readonly nonce: string;
 }
 
 const HEARTBEAT_MS = 5_000;
 /** A holder on another machine (or container) counts as gone after this long without a heartbeat. */
 const FOREIGN_STALE_MS = 30_000;
+/** Taking a stale lock over takes milliseconds. */
+const CLAIM_STALE_MS = 10_000;
+const CLAIM_PAUSE_MS = 20;
 
 /**
  * Takes the lock `<home>/<name>.lock`, so that one home has one owner: two engines in one data directory destroy it.
@@ -31,7 +37,12 @@ const FOREIGN_STALE_MS = 30_000;
 export async function lockHome(home: string, name: string): Promise<HomeLock> {
   await mkdir(home, { recursive: true, mode: 0o700 });
   const path = join(home, `${name}.lock`);
-  const mine: Holder = { pid: process.pid, started: await startTime(process.pid), host: hostname() };
+  const mine: Holder = {
+    pid: process.pid,
+    started: await startTime(process.pid),
+    host: hostname(),
+    nonce: randomUUID(),
+  };
   const written = `${path}.${randomUUID()}`;
   const file = await open(written, 'wx', 0o600);
   await file.writeFile(JSON.stringify(mine));
@@ -84,22 +95,42 @@ async function take(path: string, written: string, home: string): Promise<void> 
         },
       );
     }
-    await takeAway(path, found.text);
+    if (await replaceStale(path, found.text, written)) return;
   }
 }
 
-/** Removes a stale lock, unless somebody has replaced it by a fresh one in between: that one is put back. */
-async function takeAway(path: string, stale: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
+/**
+ * Puts our lock in the place of a stale one. Only who holds the claim to that very lock may, and it stands until the
+ * place is taken: of several that found it stale, one takes it, and a fresh lock is never taken for the stale one.
+ * False: somebody else was faster, so look again.
+ */
+async function replaceStale(path: string, stale: string, written: string): Promise<boolean> {
+  const claim = `${path}.${createHash('sha256').update(stale).digest('hex').slice(0, 16)}.claim`;
   try {
-    await rename(path, aside);
+    await (await open(claim, 'wx', 0o600)).close();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    await waitForClaim(claim);
+    return false;
   }
-  const moved = await readFile(aside, 'utf8');
-  if (moved !== stale) await link(aside, path);
-  await rm(aside, { force: true });
+  try {
+    if ((await read(path))?.text !== stale) return false;
+    await rename(written, path);
+    return true;
+  } finally {
+    await rm(claim, { force: true });
+  }
+}
+
+/** Gives whoever is taking a stale lock over a moment; a claim whose maker was killed does not count for ever. */
+async function waitForClaim(claim: string): Promise<void> {
+  try {
+    const { mtimeMs } = await stat(claim);
+    if (Date.now() - mtimeMs > CLAIM_STALE_MS) await rm(claim, { force: true });
+    else await sleep(CLAIM_PAUSE_MS);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
 }
 
 async function read(path: string): Promise<{ text: string; holder: Holder | undefined } | undefined> {
@@ -118,7 +149,7 @@ function parseHolder(text: string): Holder | undefined {
   try {
     const value = JSON.parse(text) as Partial<Holder> | null;
     if (typeof value?.pid !== 'number' || typeof value.host !== 'string') return undefined;
-    return { pid: value.pid, host: value.host, started: value.started ?? '' };
+    return { pid: value.pid, host: value.host, started: value.started ?? '', nonce: value.nonce ?? '' };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -129,11 +160,20 @@ async function isHeld(path: string, holder: Holder | undefined): Promise<boolean
   if (held.has(path)) return true;
   if (holder === undefined) return false;
   if (holder.host !== hostname()) {
-    const { mtimeMs } = await stat(path);
-    return Date.now() - mtimeMs < FOREIGN_STALE_MS;
+    const heartbeat = await lastHeartbeat(path);
+    return heartbeat !== undefined && Date.now() - heartbeat < FOREIGN_STALE_MS;
   }
   if (!isAlive(holder.pid)) return false;
   return (await startTime(holder.pid)) === holder.started;
+}
+
+async function lastHeartbeat(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mtimeMs;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function isAlive(pid: number): boolean {

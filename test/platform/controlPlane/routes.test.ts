@@ -7,7 +7,8 @@ import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endp
 import { Revision, RevisionsList } from '../../../src/contract/controlPlane/revision.ts';
 import { UploadUrl } from '../../../src/contract/controlPlane/uploadUrl.ts';
 import { type Endpoint } from '../../../src/contract/endpoint.ts';
-import { TestPlatform } from './testPlatform.ts';
+import { HttpValidationError } from '../../../src/contract/httpErrors.ts';
+import { type AnswerBody, TestPlatform } from './testPlatform.ts';
 
 let platform: TestPlatform;
 
@@ -28,8 +29,8 @@ const body = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
   ...more,
 });
 
-const locations = (json: { detail: { loc: (string | number)[] }[] }): string[] =>
-  json.detail.map((issue) => issue.loc.join('.'));
+const locations = (json: AnswerBody): string[] =>
+  HttpValidationError.parse(json).detail.map((issue) => issue.loc.join('.'));
 
 describe('every endpoint of the contract', () => {
   const endpoints: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
@@ -126,7 +127,7 @@ describe('creating a deployment', () => {
       ...body({ source: 'external_image', source_config: { resource_spec: { cpu: 0.55 } } }),
       source_revision_config: {},
     });
-    expect(json.source_config.resource_spec).toMatchObject({ cpu: 0.6, cpu_limit: 1.2, queue_cpu: 0.6 });
+    expect(json.source_config['resource_spec']).toMatchObject({ cpu: 0.6, cpu_limit: 1.2, queue_cpu: 0.6 });
   });
 
   it('refuses a body of more than 1 MB with 413', async () => {
@@ -141,7 +142,7 @@ describe('a PATCH', () => {
     const patch = async (patched: unknown): Promise<string> => {
       const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, patched);
       expect(status, JSON.stringify(json)).toBe(200);
-      return json.latest_revision_id as string;
+      return json.latest_revision_id;
     };
     const first = await patch({});
     expect(await patch({ source_config: { build_command: 'npm run build' } })).toBe(first);
@@ -159,13 +160,13 @@ describe('a PATCH', () => {
       second,
       first,
     ]);
-    expect(json.resources[0].source_revision_config).toEqual({
+    expect(json.resources[0]?.source_revision_config).toEqual({
       graph_config_path: 'app/graph.json',
       source_tarball_path: path,
     });
     const deployment = await platform.deployment(id);
-    expect(deployment.source_revision_config).toEqual(json.resources[0].source_revision_config);
-    expect(deployment.source_config.build_command).toBe('npm run build');
+    expect(deployment.source_revision_config).toEqual(json.resources[0]?.source_revision_config);
+    expect(deployment.source_config['build_command']).toBe('npm run build');
   });
 
   it('replaces the whole list of secrets, and carries it over when it is not sent', async () => {
@@ -189,7 +190,7 @@ describe('a PATCH', () => {
       });
     const { latest_revision_id: before } = await platform.deployment(id);
     const { json: offer } = await platform.call('POST', `/v2/deployments/${id}/upload-url`);
-    const refused = ['made/up.tar.gz', await platform.upload(other), offer.object_path as string];
+    const refused = ['made/up.tar.gz', await platform.upload(other), offer.object_path];
     for (const path of refused) {
       const { status, json } = await patch(path);
       expect(status).toBe(422);
@@ -236,7 +237,7 @@ describe('lists', () => {
     await platform.reaches(id, revision, 'DEPLOYED');
     const list = async (status: string): Promise<string[]> => {
       const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions?status=${status}`);
-      return json.resources.map((each: { status: string }) => each.status);
+      return json.resources.map((each) => each.status);
     };
     expect(await list('DEPLOYED')).toEqual(['DEPLOYED']);
     expect(await list('SKIPPED,DEPLOYED')).toEqual(['DEPLOYED', 'SKIPPED']);
@@ -264,7 +265,7 @@ describe('the logs of a revision', () => {
       const path = `/v1/projects/${id}/revisions/${revision}/build_logs`;
       const { status, json } = await platform.call('POST', path, request);
       expect(status, JSON.stringify(json)).toBe(200);
-      return { lines: json.logs.map((each: { message: string }) => each.message), next: json.next_offset };
+      return { lines: json.logs.map((each) => each.message), next: json.next_offset };
     };
     const first = await read({ order: 'asc', limit: 4 });
     expect(first.lines).toEqual([0, 1, 2, 3].map((i) => `line ${i}\uFFFD\uFFFD`));

@@ -25,6 +25,33 @@ import { type Schema } from '../../../src/platform/store/schema.ts';
 
 export const API_KEY = 'test-key';
 
+/** Whatever an answer may have; a test that asks for what it has not, fails. */
+export interface AnswerBody {
+  id: string;
+  name: string;
+  status: RevisionStatus;
+  status_message: string | null;
+  latest_revision_id: string;
+  active_revision_id: string | null;
+  source_config: Record<string, unknown>;
+  source_revision_config: Record<string, unknown>;
+  secrets: unknown[];
+  resources: AnswerBody[];
+  offset: number;
+  upload_url: string;
+  object_path: string;
+  logs: { message: string }[];
+  next_offset: string | null;
+  detail: unknown;
+}
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number;
+  readonly json: AnswerBody;
+  readonly headers: Headers;
+}
+
 /** An agent that exists only in memory: it ends when it is told to. */
 export interface FakeAgent extends RunningAgent {
   readonly revisionId: string;
@@ -165,11 +192,7 @@ export class TestPlatform {
   }
 
   /** A request with the API key; a body that is no string is sent as JSON. */
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-  ): Promise<{ status: number; json: any; headers: Headers }> {
+  async call(method: string, path: string, body?: unknown): Promise<Answer> {
     const response = await this.app.request(path, {
       method,
       headers: { 'x-api-key': API_KEY },
@@ -178,7 +201,7 @@ export class TestPlatform {
     const text = await response.text();
     return {
       status: response.status,
-      json: text === '' ? undefined : JSON.parse(text),
+      json: (text === '' ? {} : JSON.parse(text)) as AnswerBody,
       headers: response.headers,
     };
   }
@@ -194,16 +217,16 @@ export class TestPlatform {
       ...more,
     });
     expect(status, JSON.stringify(json)).toBe(201);
-    return json.id as string;
+    return json.id;
   }
 
   /** Uploads something; its object path. */
   async upload(deploymentId: string, content = 'tarball'): Promise<string> {
     const { json } = await this.call('POST', `/deployments/${deploymentId}/upload-url`);
-    const url = new URL(json.upload_url as string);
+    const url = new URL(json.upload_url);
     const response = await this.app.request(url.pathname, { method: 'PUT', body: content });
     expect(response.status, await response.text()).toBe(200);
-    return json.object_path as string;
+    return json.object_path;
   }
 
   /** Uploads and patches; the new revision's id. */
@@ -213,16 +236,16 @@ export class TestPlatform {
       source_revision_config: { source_tarball_path: path },
     });
     expect(status, JSON.stringify(json)).toBe(200);
-    return json.latest_revision_id as string;
+    return json.latest_revision_id;
   }
 
-  async redeploy(deploymentId: string, revisionId: string): Promise<{ status: number; json: any }> {
+  async redeploy(deploymentId: string, revisionId: string): Promise<Answer> {
     return this.call('POST', `/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`);
   }
 
   async status(deploymentId: string, revisionId: string): Promise<RevisionStatus> {
     const { json } = await this.call('GET', `/v2/deployments/${deploymentId}/revisions/${revisionId}`);
-    return json.status as RevisionStatus;
+    return json.status;
   }
 
   /** Waits until a revision has a status. */
@@ -233,7 +256,7 @@ export class TestPlatform {
     });
   }
 
-  async deployment(id: string): Promise<any> {
+  async deployment(id: string): Promise<AnswerBody> {
     return (await this.call('GET', `/v2/deployments/${id}`)).json;
   }
 
