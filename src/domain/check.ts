@@ -62,9 +62,7 @@ export function judge(expect: Expectation, run: ObservedRun): Judgement {
   if (expect.contains !== undefined && !text.includes(expect.contains)) {
     reasons.push(`${where} does not contain ${JSON.stringify(expect.contains)}: ${quote(text)}`);
   }
-  if (expect.matches !== undefined && !new RegExp(expect.matches, 'u').test(text)) {
-    reasons.push(`${where} does not match /${expect.matches}/: ${quote(text)}`);
-  }
+  if (expect.matches !== undefined) reasons.push(...mismatch(expect.matches, text, where));
   if (expect.equals !== undefined && !deepEqual(looked, expect.equals)) {
     reasons.push(`${where} is ${quote(text)} instead of ${quote(asText(expect.equals))}`);
   }
@@ -74,6 +72,16 @@ export function judge(expect: Expectation, run: ObservedRun): Judgement {
     );
   }
   return { passed: reasons.length === 0, reasons, answer: shorten(text) };
+}
+
+function mismatch(pattern: string, text: string, where: string): readonly string[] {
+  let expression: RegExp;
+  try {
+    expression = new RegExp(pattern, 'u');
+  } catch {
+    return [`"${pattern}" is not a regular expression`];
+  }
+  return expression.test(text) ? [] : [`${where} does not match /${pattern}/: ${quote(text)}`];
 }
 
 /**
@@ -100,7 +108,8 @@ function messageText(message: unknown): string {
 function valueAt(values: unknown, path: string): unknown {
   let current: unknown = values;
   for (const key of path.split('.')) {
-    if (Array.isArray(current)) current = (current as unknown[]).at(Number(key));
+    if (Array.isArray(current) && /^-?\d+$/.test(key)) current = (current as unknown[]).at(Number(key));
+    else if (Array.isArray(current)) return undefined;
     else if (isRecord(current) && Object.hasOwn(current, key)) current = current[key];
     else return undefined;
   }

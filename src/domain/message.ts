@@ -21,54 +21,6 @@ export interface HoldMessage {
   readonly reason?: string;
 }
 
-/**
- * Says what is wrong with a request for a release, or `undefined` when it can be taken. The command sends only right
- * ones; this guards the target against whatever else is sent to it.
- */
-export function releaseRequestProblem(raw: unknown): string | undefined {
-  if (!isRecord(raw)) return 'the request is not an object';
-  const missing = REQUEST_TEXTS.find((path) => typeof valueAt(raw, path) !== 'string');
-  if (missing !== undefined) return `"${missing.join('.')}" is not text`;
-  if (!Array.isArray(raw['checks']) || !raw['checks'].every(isCheck))
-    return '"checks" is not a list of checks';
-  if (!isRecord(raw['steps'])) return '"steps" is not an object';
-  if (!Number.isFinite(raw['soakMs'])) return '"soakMs" is not a number';
-  if (raw['queue'] !== 'latest' && raw['queue'] !== 'all') return '"queue" is neither "latest" nor "all"';
-  return undefined;
-}
-
-const REQUEST_TEXTS = [
-  ['requestKey'],
-  ['target', 'name'],
-  ['target', 'controlPlane'],
-  ['target', 'deployment'],
-  ['target', 'source'],
-  ['target', 'apiKey', 'from'],
-  ['artifact', 'kind'],
-  ['recordStore'],
-  ['requestedBy', 'who'],
-  ['requestedBy', 'from'],
-];
-
-function isCheck(check: unknown): boolean {
-  return (
-    isRecord(check) &&
-    typeof check['name'] === 'string' &&
-    typeof check['assistant'] === 'string' &&
-    isRecord(check['input']) &&
-    isRecord(check['expect']) &&
-    Number.isFinite(check['timeoutMs'])
-  );
-}
-
-function valueAt(raw: Readonly<Record<string, unknown>>, path: readonly string[]): unknown {
-  return path.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), raw);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const TEXT_MAX_CHARACTERS = 1_000;
 const MESSAGE_FIELDS = ['requestId', 'to', 'who', 'from', 'reason'];
 
@@ -90,6 +42,18 @@ export function readRollbackMessage(
     ...(to === undefined ? {} : { to }),
     requestedBy: actor(fields, origin),
   };
+}
+
+/**
+ * Reads what a target tells a running release: the rollback that it makes way for. The target sends only right ones;
+ * a raw signal may send anything.
+ */
+export function readPreemption(raw: unknown): RollbackRequest | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const { requestId, to, requestedBy } = raw;
+  if (!isRecord(requestedBy)) return '"requestedBy" is not an object';
+  const { who, from, reason } = requestedBy;
+  return readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
 }
 
 /** Reads who asked for a hold, or for its end, and why. */
@@ -117,4 +81,8 @@ function readTextFields(raw: unknown): Readonly<Record<string, string>> | string
     if (text !== '') fields[name] = text;
   }
   return fields;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

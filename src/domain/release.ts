@@ -94,6 +94,8 @@ export interface KnownRevision {
   readonly artifact?: string;
   /** When it was verified, or found not to be: ISO 8601. */
   readonly at: string;
+  /** A person rolled back from it: it is put back only by name. */
+  readonly quarantined?: true;
 }
 
 /** A request to put an earlier revision back. */

@@ -8,7 +8,8 @@ export interface RestoreCandidate {
 
 /**
  * The revisions to put back, best first (design, "The way of a release", 4): the one asked for; the baseline where
- * it is verified; then the verified revisions, newest first; at last the baseline as it was, unverified.
+ * it is verified; then the verified revisions, newest first; at last the baseline as it was, unverified. A revision
+ * that a person rolled back from counts as verified only where it is asked for by name.
  *
  * @param known - oldest first.
  * @param avoid - revisions that are never put back: the one that failed.
@@ -26,20 +27,21 @@ export function restoreCandidates(options: {
     if (candidates.some((candidate) => candidate.revisionId === revisionId)) return;
     candidates.push({ revisionId, verified });
   };
-  if (to !== undefined)
-    add(
-      to,
-      known.some((revision) => revision.revisionId === to && revision.verified),
-    );
-  if (baseline?.revisionId != null && baseline.verified) add(baseline.revisionId, true);
-  for (const revision of known.toReversed()) if (revision.verified) add(revision.revisionId, true);
-  if (baseline?.revisionId != null) add(baseline.revisionId, baseline.verified);
+  if (to !== undefined) add(to, isVerified(known, to));
+  const quarantined = known.filter((revision) => revision.quarantined).map((revision) => revision.revisionId);
+  const good = (revisionId: string, verified: boolean): boolean =>
+    verified && !quarantined.includes(revisionId);
+  const before = baseline?.revisionId ?? null;
+  if (before !== null && good(before, baseline?.verified === true)) add(before, true);
+  for (const { revisionId, verified } of known.toReversed())
+    if (good(revisionId, verified)) add(revisionId, true);
+  if (before !== null) add(before, baseline?.verified === true);
   return candidates;
 }
 
 /**
  * The revision that a manual rollback without a name goes back to: the newest verified one from before the active
- * revision; `undefined` when there is none.
+ * revision that no person rolled back from; `undefined` when there is none.
  *
  * @param known - oldest first.
  */
@@ -49,5 +51,9 @@ export function previousVerified(
 ): string | undefined {
   const position = known.findIndex((revision) => revision.revisionId === activeRevisionId);
   const before = position === -1 ? known : known.slice(0, position);
-  return before.findLast((revision) => revision.verified)?.revisionId;
+  return before.findLast((revision) => revision.verified && !revision.quarantined)?.revisionId;
+}
+
+function isVerified(known: readonly KnownRevision[], revisionId: string): boolean {
+  return known.findLast((revision) => revision.revisionId === revisionId)?.verified === true;
 }

@@ -58,9 +58,18 @@ export interface StepOverride {
 
 export type StepOverrides = Readonly<Partial<Record<StepName, StepOverride>>>;
 
-/** A step's policy with what `slipway.yaml` says laid over it. */
+/**
+ * A step's policy with what `slipway.yaml` says laid over it. Where only one of two intervals is given, the longest
+ * follows the first: Temporal refuses a longest interval that is shorter than the first.
+ */
 export function overrideStep(policy: StepPolicy, override: StepOverride | undefined): StepPolicy {
   if (override === undefined) return policy;
   const { retry, ...deadlines } = override;
-  return { ...policy, ...deadlines, retry: { ...policy.retry, ...retry } };
+  const merged = { ...policy.retry, ...retry };
+  const maximumIntervalMs =
+    retry?.maximumIntervalMs === undefined
+      ? Math.max(merged.maximumIntervalMs, merged.initialIntervalMs)
+      : merged.maximumIntervalMs;
+  const initialIntervalMs = Math.min(merged.initialIntervalMs, maximumIntervalMs);
+  return { ...policy, ...deadlines, retry: { ...merged, initialIntervalMs, maximumIntervalMs } };
 }

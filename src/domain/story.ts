@@ -43,6 +43,10 @@ export function stepElapsedMs(step: StepRecord, now: number): number {
 
 function tableRow(step: StepRecord): string {
   const seconds = step.endedAt === undefined ? '' : (stepElapsedMs(step, 0) / 1_000).toFixed(1);
-  const detail = (step.detail ?? '').replaceAll('|', '\\|').replaceAll('\n', ' ');
-  return `| ${stepTitle(step)} | ${step.status} | ${seconds} | ${step.attempts ?? ''} | ${detail} |`;
+  const detail = cell(step.detail ?? '');
+  return `| ${cell(stepTitle(step))} | ${step.status} | ${seconds} | ${step.attempts ?? ''} | ${detail} |`;
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 }

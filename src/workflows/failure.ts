@@ -39,8 +39,9 @@ export function pipelineFailure(
   code: ErrorCode,
   message: string,
   mayHaveBeenTaken = false,
+  attempt = 1,
 ): ApplicationFailure {
-  const detail: FailureDetail = { code, mayHaveBeenTaken, attempt: 1 };
+  const detail: FailureDetail = { code, mayHaveBeenTaken, attempt };
   return ApplicationFailure.create({ message, type: code, nonRetryable: true, details: [detail] });
 }
 

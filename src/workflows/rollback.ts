@@ -8,7 +8,7 @@ import { conclude, type Conclusion } from './conclude.ts';
 import { explain } from './failure.ts';
 import { Journal } from './journal.ts';
 import { type RollbackInput } from './messages.ts';
-import { restore } from './restore.ts';
+import { readActive, restore } from './restore.ts';
 
 /**
  * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
@@ -27,12 +27,15 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   ): Promise<ReleaseResult> => conclude(journal, { ...emptyConclusion(input), ...ending }, recordStore);
   const needsPerson = (
     deploymentId: string | null,
-    code: ErrorCode,
-    reason: string,
+    restored: { readonly code: ErrorCode; readonly reason: string },
     knownRevisions: readonly KnownRevision[],
+    servingRevisionId: string | null,
   ): Promise<ReleaseResult> => {
-    const instructions = restoreInstructions({ target, deploymentId, baseline: null, known, reason });
-    return finish({ outcome: 'rollback_failed', code, reason, instructions, deploymentId, knownRevisions });
+    const { code, reason } = restored;
+    const words = [...known, ...knownRevisions];
+    const instructions = restoreInstructions({ target, deploymentId, baseline: null, known: words, reason });
+    const situation = { deploymentId, knownRevisions, servingRevisionId };
+    return finish({ outcome: 'rollback_failed', code, reason, instructions, ...situation });
   };
 
   let deployment;
@@ -43,7 +46,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     });
   } catch (error) {
     const { code, message } = explain(error);
-    return needsPerson(null, code, `the deployment could not be read: ${message}`, []);
+    return needsPerson(null, { code, reason: `the deployment could not be read: ${message}` }, [], null);
   }
   if (deployment === null) {
     return finish({
@@ -72,17 +75,32 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     baseline: null,
     known,
     avoid: activeRevisionId === null ? [] : [activeRevisionId],
+    shippedPath: null,
   });
-  if (!restored.ok) return needsPerson(deploymentId, restored.code, restored.reason, restored.knownRevisions);
+  if (!restored.ok) {
+    const serving = await readActive(journal, target, deploymentId);
+    return needsPerson(deploymentId, restored, restored.knownRevisions, serving ?? null);
+  }
   return finish({
     outcome: 'rolled_back',
     reason: `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`,
     deploymentId,
     servingRevisionId: restored.revisionId,
     servingVerified: restored.verified,
-    knownRevisions: restored.knownRevisions,
+    knownRevisions: [...quarantine(known, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
     agentUrl: restored.agentUrl,
   });
+}
+
+/** What a person rolled back from is not put back again by itself, however well it passed its checks. */
+function quarantine(
+  known: readonly KnownRevision[],
+  left: string | null,
+  restored: string,
+): readonly KnownRevision[] {
+  return known
+    .filter((revision) => revision.revisionId === left && left !== restored)
+    .map((revision) => ({ ...revision, quarantined: true }));
 }
 
 function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusion, 'outcome' | 'reason'> {

@@ -2,7 +2,7 @@ import { condition } from '@temporalio/workflow';
 
 import { type ErrorCode } from '../domain/errors.ts';
 import { type StepPolicy } from '../domain/step.ts';
-import { explain, pipelineFailure } from './failure.ts';
+import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
 /** Answers that say the request can never succeed as it is. */
 const FINAL: ReadonlySet<ErrorCode> = new Set([
@@ -14,13 +14,25 @@ const FINAL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_INTERNAL',
 ]);
 
+/** A call that was carried out. */
+export interface Sent<T> {
+  readonly result: T;
+  /** Whether it was answered; otherwise reading showed that it was carried out. */
+  readonly answered: boolean;
+  readonly attempts: number;
+  /** How many attempts nobody knows the fate of. */
+  readonly unknownAnswers: number;
+}
+
 /**
  * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
  *
  * Surely not taken: it is sent again after a delay. Unknown: the outside is read first, and the call is sent again
- * only when reading shows that it was not carried out, and never where reading cannot show that.
+ * only when reading shows that it was not carried out, and never where reading cannot show that. Once one answer is
+ * missing, the outside is read before each further attempt: what was given up on can land at any time.
  *
- * @throws the last failure, when attempts or time run out, the answer is final, or the call was abandoned.
+ * @throws the last failure, when attempts or time run out, the answer is final, or the call was abandoned. It says
+ * whether any of the attempts may have been taken.
  */
 export async function sendOnce<T>(call: {
   readonly send: () => Promise<T>;
@@ -33,40 +45,43 @@ export async function sendOnce<T>(call: {
   readonly abandoned: () => boolean;
   /** What the call is, in words, for the failure that says it could not be told. */
   readonly what: string;
-}): Promise<{ readonly result: T; readonly attempts: number; readonly unknownAnswers: number }> {
+}): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;
   const deadline = Date.now() + scheduleToCloseMs;
   let unknownAnswers = 0;
   for (let attempts = 1; ; attempts++) {
-    let failed: unknown;
+    let failure: StepFailure;
     try {
-      return { result: await call.send(), attempts, unknownAnswers };
+      return { result: await call.send(), answered: true, attempts, unknownAnswers };
     } catch (error) {
-      failed = error;
+      failure = explain(error);
     }
-    const failure = explain(failed);
+    if (failure.mayHaveBeenTaken) unknownAnswers++;
     const delayMs = failure.retryAfterMs ?? backoff(retry, attempts);
-    if (failure.mayHaveBeenTaken) {
-      unknownAnswers++;
+    const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code);
+    const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
+    const last = final || exhausted || Date.now() + delayMs > deadline;
+    if (unknownAnswers > 0) {
       // A request can be on its way still when its caller has given up: look, wait, and look again.
-      for (const waitMs of [0, delayMs]) {
+      for (const waitMs of [0, Math.min(delayMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
         const settled = await settle(call, failure.message);
-        if (settled !== undefined) return { result: settled, attempts, unknownAnswers };
+        if (settled !== undefined) return { result: settled, answered: false, attempts, unknownAnswers };
       }
       if (!call.absenceIsTelling) {
         throw pipelineFailure(
           'SLIPWAY_OUTCOME_UNKNOWN',
           `${call.what} was sent and not answered (${failure.message}), and reading the deployment does not tell whether it was carried out`,
           true,
+          attempts,
         );
       }
-    } else if (FINAL.has(failure.code)) {
-      throw failed;
+    } else if (!last) {
+      await condition(call.abandoned, delayMs);
     }
-    const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
-    if (exhausted || Date.now() + delayMs > deadline || call.abandoned()) throw failed;
-    if (!failure.mayHaveBeenTaken) await condition(call.abandoned, delayMs);
+    if (last || call.abandoned()) {
+      throw pipelineFailure(failure.code, failure.message, unknownAnswers > 0, attempts);
+    }
   }
 }
 
@@ -86,7 +101,8 @@ async function settle<T>(
   }
 }
 
-function backoff(retry: StepPolicy['retry'], attempts: number): number {
+/** How long to wait before the attempt after this one, in milliseconds. */
+export function backoff(retry: StepPolicy['retry'], attempts: number): number {
   const interval = retry.initialIntervalMs * retry.backoffCoefficient ** (attempts - 1);
   return Math.min(interval, retry.maximumIntervalMs);
 }

@@ -1,13 +1,17 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { type ApplicationFailure, CancellationScope, condition } from '@temporalio/workflow';
 
 import { type Activities } from '../activities/activities.ts';
 import { describeArtifact } from '../domain/artifact.ts';
 import { type ReleaseRequest } from '../domain/release.ts';
 import { type DeploymentSnapshot } from '../domain/revision.ts';
-import { pipelineFailure } from './failure.ts';
+import { type StepPolicy } from '../domain/step.ts';
+import { explain, pipelineFailure } from './failure.ts';
 import { type Journal } from './journal.ts';
-import { sendOnce } from './sendOnce.ts';
+import { backoff, sendOnce } from './sendOnce.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
+
+/** How often an answered PATCH's revision is looked for. */
+const LOOKS_FOR_OURS = 6;
 
 /** What the steps that ship an artifact share. */
 export interface Shipment {
@@ -94,26 +98,27 @@ export async function patch(
     journal.step('patch', undefined, async (activities) => {
       const findOurs = (): Promise<string | undefined> =>
         findRevision(readsOf(journal), shipment, before, objectPath);
-      const { result, attempts, unknownAnswers } = await sendOnce({
+      const policy = stepPolicy('patch', journal.overrides);
+      const { result, answered, attempts, unknownAnswers } = await sendOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
           const { deployment } = await activities.patchDeployment(input);
           // Somebody else's PATCH may have come right after ours: "latest" is ours only if it carries our key.
-          return carriesOurs(deployment, shipment, objectPath) && deployment.latestRevisionId !== null
-            ? deployment.latestRevisionId
-            : await requireRevision(findOurs);
+          return carriesOurs(deployment, shipment, objectPath) ? deployment.latestRevisionId : null;
         },
         settle: findOurs,
         absenceIsTelling: objectPath !== null,
-        policy: stepPolicy('patch', journal.overrides),
+        policy,
         abandoned: stopped,
       });
-      journal.note({ revisionId: result });
+      // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be.
+      const revisionId = result ?? (await awaitOurs(findOurs, policy, stopped));
+      journal.note({ revisionId });
       return {
-        result: { revisionId: result, ambiguous: unknownAnswers > 0 },
+        result: { revisionId, ambiguous: unknownAnswers > 0 },
         attempts,
-        detail: unknownAnswers > 0 ? `adopted revision ${result}` : `revision ${result}`,
+        detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
       };
     }),
   );
@@ -155,14 +160,25 @@ async function findRevision(
   return revisions?.findLast((revision) => revision.tarballPath === objectPath)?.revisionId;
 }
 
-async function requireRevision(find: () => Promise<string | undefined>): Promise<string> {
-  const revisionId = await find();
-  if (revisionId !== undefined) return revisionId;
-  throw pipelineFailure(
-    'SLIPWAY_OUTCOME_UNKNOWN',
-    'the PATCH was answered, but no revision of the deployment carries our artifact',
-    true,
-  );
+/** Reads until the revision of an answered PATCH can be seen, or nobody wants it any more. */
+async function awaitOurs(
+  find: () => Promise<string | undefined>,
+  policy: StepPolicy,
+  stopped: () => boolean,
+): Promise<string> {
+  const unknown = (why: string): ApplicationFailure =>
+    pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', `the PATCH was answered, but ${why}`, true);
+  for (let looks = 1; looks <= LOOKS_FOR_OURS; looks++) {
+    let found: string | undefined;
+    try {
+      found = await find();
+    } catch (error) {
+      throw unknown(`the deployment could not be read: ${explain(error).message}`);
+    }
+    if (found !== undefined) return found;
+    if (looks < LOOKS_FOR_OURS) await condition(stopped, backoff(policy.retry, looks));
+  }
+  throw unknown('no revision of the deployment carries our artifact');
 }
 
 function carriesOurs(

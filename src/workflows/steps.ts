@@ -132,9 +132,6 @@ const STEPS: Readonly<Record<StepName, StepRow>> = {
   },
 };
 
-/** How long a revision that was given up on is watched, in milliseconds: the deadline of the step `watch`. */
-export const WATCH_MS = STEPS.watch.scheduleToCloseMs;
-
 /** A step's policy with the overrides of `slipway.yaml`. */
 export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy {
   return overrideStep(STEPS[step], overrides[step]);
@@ -149,7 +146,7 @@ export function activitiesOf(step: StepName, overrides: StepOverrides, summary: 
   const { cancellation, retriedBy } = STEPS[step];
   const policy = stepPolicy(step, overrides);
   return proxyActivities<Activities>({
-    summary,
+    summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
     scheduleToCloseTimeout: policy.scheduleToCloseMs,
     ...(policy.heartbeatMs === undefined ? {} : { heartbeatTimeout: policy.heartbeatMs }),
@@ -169,4 +166,12 @@ function retryAttempts(
 ): { maximumAttempts?: number } {
   if (retriedBy === 'once') return { maximumAttempts: 1 };
   return maximumAttempts === 0 ? {} : { maximumAttempts };
+}
+
+/** A summary past 400 bytes fails the workflow task: at most three bytes for each of these. */
+const SUMMARY_MAX_CHARACTERS = 120;
+
+/** A summary that the server takes, whatever a check or a deployment is called. */
+export function shortSummary(text: string): string {
+  return text.slice(0, SUMMARY_MAX_CHARACTERS);
 }

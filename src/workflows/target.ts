@@ -4,29 +4,26 @@ import {
   condition,
   continueAsNew,
   setCurrentDetails,
+  setDefaultSignalHandler,
   setHandler,
   sleep,
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
 
-import { readHoldMessage, readRollbackMessage, releaseRequestProblem } from '../domain/message.ts';
+import { readHoldMessage, readRollbackMessage } from '../domain/message.ts';
 import { type RollbackRequest } from '../domain/release.ts';
+import { releaseRequestProblem } from '../domain/requestProblem.ts';
+import { type StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
+import { releaseHold, requestRollback, setHold, submitRelease, takeNext } from '../domain/targetQueue.ts';
+import { counterLateRevision, forgetLateRevision, recordResult } from '../domain/targetResult.ts';
 import {
-  counterLateRevision,
   EMPTY_TARGET,
-  forgetLateRevision,
   ignoreMessage,
   lookUp,
-  recordResult,
-  releaseHold,
-  requestRollback,
   type RollbackAnswer,
   type Running,
-  setHold,
-  submitRelease,
-  takeNext,
   type TargetState,
 } from '../domain/targetState.ts';
 import { explain } from './failure.ts';
@@ -44,11 +41,12 @@ import {
   unholdUpdate,
   viewQuery,
 } from './messages.ts';
-import { WATCH_MS } from './steps.ts';
-import { watchLateRevision } from './watchLateRevision.ts';
+import { stepPolicy } from './steps.ts';
+import { watchLateRevisions } from './watchLateRevisions.ts';
 import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
 const CONTINUE_AS_NEW_AFTER_EVENTS = 4_000;
+const SIGNAL_NAME_MAX_CHARACTERS = 100;
 
 /**
  * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
@@ -59,6 +57,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   let state = input.state ?? EMPTY_TARGET;
   let running: Running | null = null;
   let child: WorkHandle | null = null;
+  let updatesTaken = 0;
 
   const change = (next: TargetState): void => {
     state = next;
@@ -103,6 +102,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   setHandler(
     submitReleaseUpdate,
     (request) => {
+      updatesTaken++;
       const { state: next, answer } = submitRelease(state, running, request, now());
       change(next);
       return answer;
@@ -112,7 +112,11 @@ export async function target(input: TargetInput = {}): Promise<void> {
       validator: (request: unknown) => refuse(releaseRequestProblem(request)),
     },
   );
-  setHandler(rollbackUpdate, (message) => takeRollback(message, 'update'), {
+  const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
+    updatesTaken++;
+    return takeRollback(message, 'update');
+  };
+  setHandler(rollbackUpdate, onRollbackUpdate, {
     description: 'Put an earlier verified revision back, before everything that waits',
     validator: (message) => {
       refuse(readRollbackMessage(message, 'update', 'none'));
@@ -129,13 +133,20 @@ export async function target(input: TargetInput = {}): Promise<void> {
     },
   );
   const holdValidator = (message: unknown): void => refuse(readHoldMessage(message, 'update'));
-  setHandler(holdUpdate, (message) => takeHold(message, 'update', true), { validator: holdValidator });
+  const onHoldUpdate = (message: unknown, holding: boolean): boolean => {
+    updatesTaken++;
+    return takeHold(message, 'update', holding);
+  };
+  setHandler(holdUpdate, (message) => onHoldUpdate(message, true), { validator: holdValidator });
   setHandler(holdSignal, (message) => {
     takeHold(message, 'signal', true);
   });
-  setHandler(unholdUpdate, (message) => takeHold(message, 'update', false), { validator: holdValidator });
+  setHandler(unholdUpdate, (message) => onHoldUpdate(message, false), { validator: holdValidator });
   setHandler(unholdSignal, (message) => {
     takeHold(message, 'signal', false);
+  });
+  setDefaultSignalHandler((name) => {
+    change(ignoreMessage(state, name.slice(0, SIGNAL_NAME_MAX_CHARACTERS), 'there is no such signal', now()));
   });
   setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
   setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
@@ -146,6 +157,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   const historyLimit = input.continueAsNewAfterEvents ?? CONTINUE_AS_NEW_AFTER_EVENTS;
   const historyIsLong = (): boolean =>
     workflowInfo().historyLength >= historyLimit || workflowInfo().continueAsNewSuggested;
+  const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
   const hasWork = (): boolean => state.rollbacks.length > 0 || state.queue.length > 0;
 
   for (;;) {
@@ -157,29 +169,35 @@ export async function target(input: TargetInput = {}): Promise<void> {
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
-      const result = await resultOf(child, next.work);
+      const result = await resultOf(child, next.work, state);
       running = null;
       child = null;
-      change(recordResult(state, result, WATCH_MS));
+      change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
       continue;
     }
     if (historyIsLong() && allHandlersFinished()) {
       // Never in the workflow task that completes an update: its answer would be lost.
+      const before = updatesTaken;
       await sleep(1);
-      if (!hasWork() && allHandlersFinished()) {
+      if (!hasWork() && allHandlersFinished() && updatesTaken === before) {
         await continueAsNew<typeof target>({ ...input, state });
       }
       continue;
     }
     const wanted = (): boolean => hasWork() || (historyIsLong() && allHandlersFinished());
-    const [late] = state.late;
-    if (late === undefined || state.spec === null) {
+    if (state.late.length === 0 || state.spec === null) {
       await condition(wanted);
       continue;
     }
-    const ended = await watchLateRevision(state.spec, late, wanted);
-    if (ended === 'came_up') change(counterLateRevision(state, late, uuid4()));
-    if (ended === 'settled') change(forgetLateRevision(state, late));
+    const ended = await watchLateRevisions(state.spec, state.late, overrides(), wanted);
+    if (ended === undefined) continue;
+    if (ended.problem !== undefined) {
+      const reason = `revision ${ended.late.revisionId} is not watched any longer: ${ended.problem}`;
+      change(ignoreMessage(state, 'watch', reason, now()));
+    }
+    change(
+      ended.cameUp ? counterLateRevision(state, ended.late, uuid4()) : forgetLateRevision(state, ended.late),
+    );
   }
 }
 

@@ -1,20 +1,27 @@
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import {
+  defineSearchAttributeKey,
+  TypedSearchAttributes,
+  WorkflowExecutionAlreadyStartedError,
+} from '@temporalio/common';
 import {
   ApplicationFailure,
   ChildWorkflowFailure,
   type ChildWorkflowHandle,
   ParentClosePolicy,
+  sleep,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
 
 import { describeArtifact } from '../domain/artifact.ts';
+import { restoreInstructions } from '../domain/instructions.ts';
 import { type ReleaseRequest, type ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
 import { type NextWork, type Running, type TargetState } from '../domain/targetState.ts';
 import { now } from './journal.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
+import { shortSummary } from './steps.ts';
 
 /** A release or a rollback that runs as a child of its target. */
 export type WorkHandle = ChildWorkflowHandle<typeof release | typeof rollback>;
@@ -40,59 +47,76 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     // A target that is terminated by hand leaves no release behind that nobody holds the lock for: it is canceled,
     // and what it changed is put back.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    staticSummary: `${releaseId} on ${lastRequest.target.name}`,
+    staticSummary: shortSummary(`${releaseId} on ${lastRequest.target.name}`),
     typedSearchAttributes: new TypedSearchAttributes([
-      { key: keyword(SEARCH_ATTRIBUTES.target), value: lastRequest.target.name },
-      { key: keyword(SEARCH_ATTRIBUTES.outcome), value: 'running' },
+      attribute(SEARCH_ATTRIBUTES.target, lastRequest.target.name),
+      attribute(SEARCH_ATTRIBUTES.outcome, 'running'),
       ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
     ]),
   };
-  if (work.kind === 'release') {
-    return startChild(release, {
-      ...common,
-      args: [{ releaseId, request: work.request, known: state.known }],
-    });
+  const start = (): Promise<WorkHandle> =>
+    work.kind === 'release'
+      ? startChild(release, { ...common, args: [{ releaseId, request: work.request, known: state.known }] })
+      : startChild(rollback, {
+          ...common,
+          args: [{ releaseId, request: work.request, lastRequest, known: state.known }],
+        });
+  for (;;) {
+    try {
+      return await start();
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      // A target that was terminated by hand left this one behind, which still puts back what it changed.
+      await sleep(PREDECESSOR_PAUSE_MS);
+    }
   }
-  return startChild(rollback, {
-    ...common,
-    args: [{ releaseId, request: work.request, lastRequest, known: state.known }],
-  });
 }
 
-function artifactAttributes(request: ReleaseRequest): { key: ReturnType<typeof keyword>; value: string }[] {
-  const attributes = [
-    { key: keyword(SEARCH_ATTRIBUTES.artifact), value: describeArtifact(request.artifact) },
+const PREDECESSOR_PAUSE_MS = 2_000;
+/** The longest value that every store of search attributes takes. */
+const ATTRIBUTE_MAX_CHARACTERS = 255;
+
+function artifactAttributes(request: ReleaseRequest): ReturnType<typeof attribute>[] {
+  const { artifact, commit } = request;
+  return [
+    attribute(SEARCH_ATTRIBUTES.artifact, describeArtifact(artifact)),
+    ...(commit === undefined ? [] : [attribute(SEARCH_ATTRIBUTES.commit, commit)]),
   ];
-  if (request.commit !== undefined) {
-    attributes.push({ key: keyword(SEARCH_ATTRIBUTES.commit), value: request.commit });
-  }
-  return attributes;
 }
 
-function keyword(name: SearchAttributeName) {
-  return defineSearchAttributeKey(name, 'KEYWORD');
+function attribute(name: SearchAttributeName, value: string) {
+  return { key: defineSearchAttributeKey(name, 'KEYWORD'), value: value.slice(0, ATTRIBUTE_MAX_CHARACTERS) };
 }
 
 /** Awaits the child. One that was terminated or broke could not tell what it did: a person is needed. */
-export async function resultOf(child: WorkHandle, work: NextWork): Promise<ReleaseResult> {
+export async function resultOf(
+  child: WorkHandle,
+  work: NextWork,
+  { spec, known }: TargetState,
+): Promise<ReleaseResult> {
   const startedAt = now();
   try {
     return await child.result();
   } catch (error) {
     const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
     const message = cause instanceof Error ? cause.message : String(cause);
+    const reason = `its workflow ended without a result: ${message}`;
+    const target = work.kind === 'release' ? work.request.target : spec;
     return {
       releaseId: work.releaseId,
       kind: work.kind,
-      target: work.kind === 'release' ? work.request.target.name : '',
+      target: target?.name ?? '',
       deploymentId: null,
       artifact: work.kind === 'release' ? describeArtifact(work.request.artifact) : null,
       commit: work.kind === 'release' ? (work.request.commit ?? null) : null,
       requestKey: work.kind === 'release' ? work.request.requestKey : null,
       outcome: 'errored',
-      reason: `its workflow ended without a result: ${message}`,
+      reason,
       code: 'SLIPWAY_INTERNAL',
-      instructions: null,
+      instructions:
+        target === null
+          ? null
+          : restoreInstructions({ target, deploymentId: null, baseline: null, known, reason }),
       revisionId: null,
       baseline: null,
       servingRevisionId: null,

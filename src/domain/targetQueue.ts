@@ -1,0 +1,225 @@
+import { describeArtifact } from './artifact.ts';
+import { type Actor, type ReleaseRequest, type RollbackRequest } from './release.ts';
+import {
+  addHistory,
+  type HistoryRow,
+  type NextWork,
+  type QueuedRelease,
+  type ReleaseAnswer,
+  type RollbackAnswer,
+  type Running,
+  type TargetState,
+} from './targetState.ts';
+
+const SEEN_MAX = 100;
+/** The most releases that wait under `queue: all`; a further one is rejected. */
+export const QUEUE_MAX = 50;
+const ROLLBACKS_MAX = 10;
+
+/**
+ * Takes a request for a release: joins one with the same key that waits, runs, or is what serves; else queues a new
+ * attempt. Under `queue: latest` it supersedes those that wait.
+ */
+export function submitRelease(
+  state: TargetState,
+  running: Running | null,
+  request: ReleaseRequest,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const waiting = state.queue.find((queued) => queued.request.requestKey === request.requestKey);
+  if (waiting !== undefined) {
+    return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
+  }
+  if (running?.requestKey === request.requestKey) {
+    return joined(state, running.releaseId, 'joined', 'the same release is running');
+  }
+  const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
+  if (serving !== undefined) {
+    return joined(state, serving.releaseId, 'already_released', 'the same release is what serves');
+  }
+
+  const { releaseId, numbered } = number(state, 'release');
+  const queued: QueuedRelease = { releaseId, request, queuedAt: now };
+  const refusal = refuse(state, request);
+  if (refusal !== undefined) {
+    const row = neverStarted(queued, 'rejected', refusal, now);
+    return {
+      state: addHistory(numbered, row),
+      answer: { releaseId, disposition: 'rejected', reason: refusal },
+    };
+  }
+  const superseded = request.queue === 'latest' ? state.queue : [];
+  const kept = request.queue === 'latest' ? [] : state.queue;
+  const rows = superseded.map((other) =>
+    neverStarted(other, 'superseded', `superseded by ${releaseId} before it started`, now),
+  );
+  return {
+    state: rows.reduce(addHistory, {
+      ...numbered,
+      spec: request.target,
+      lastRequest: request,
+      queue: [...kept, queued],
+    }),
+    answer: { releaseId, disposition: 'queued', reason: running === null ? 'starting' : 'waiting its turn' },
+  };
+}
+
+/**
+ * Takes a request for a manual rollback: it goes before everything that waits, which is rejected, and puts the
+ * target on hold. A rollback without a name has nothing to do while one is under way, or on hold.
+ *
+ * @returns `preempt` where the running release must be told.
+ */
+export function requestRollback(
+  state: TargetState,
+  running: Running | null,
+  request: RollbackRequest,
+  now: string,
+): { readonly state: TargetState; readonly answer: RollbackAnswer; readonly preempt: boolean } {
+  const answer = (
+    disposition: RollbackAnswer['disposition'],
+    reason: string,
+    requestId = request.requestId,
+  ): { answer: RollbackAnswer; preempt: false; state: TargetState } => ({
+    answer: { requestId, disposition, reason },
+    preempt: false,
+    state,
+  });
+  if (state.seenRequestIds.includes(request.requestId)) {
+    return answer('joined', 'this request was taken before');
+  }
+  if (state.spec === null) return answer('ignored', 'this target has never taken a release');
+  const underWay = running?.kind === 'rollback' || state.rollbacks.length > 0;
+  if (request.to === undefined && underWay) return answer('ignored', 'a rollback is under way');
+  if (request.to === undefined && running === null && state.hold !== null) {
+    return answer('ignored', 'the target is on hold since its last rollback; name a revision to go back to');
+  }
+  const same = state.rollbacks.find((other) => other.to === request.to);
+  if (same !== undefined) {
+    return answer('joined', 'a rollback to that revision is under way', same.requestId);
+  }
+  if (state.rollbacks.length >= ROLLBACKS_MAX) return answer('ignored', 'too many rollbacks are waiting');
+
+  const preempt = running?.kind === 'release';
+  const emptied = rejectWaiting(state, 'a manual rollback', request.requestedBy, now, () => true);
+  return {
+    state: {
+      ...emptied,
+      rollbacks: [...state.rollbacks, request],
+      hold: state.hold ?? { since: now, by: request.requestedBy },
+      seenRequestIds: [...state.seenRequestIds, request.requestId].slice(-SEEN_MAX),
+    },
+    answer: {
+      requestId: request.requestId,
+      disposition: preempt ? 'preempting' : 'queued',
+      reason: preempt ? `${running.releaseId} is being stopped` : 'starting',
+    },
+    preempt,
+  };
+}
+
+/**
+ * Puts the target on hold; on hold already, it keeps the first reason. Releases that wait are rejected, as any that
+ * comes later is.
+ */
+export function setHold(state: TargetState, by: Actor, now: string): TargetState {
+  if (state.hold !== null) return state;
+  const held = rejectWaiting(state, 'a hold', by, now, (waiting) => waiting.request.overrideHold !== true);
+  return { ...held, hold: { since: now, by } };
+}
+
+function rejectWaiting(
+  state: TargetState,
+  what: string,
+  by: Actor,
+  now: string,
+  rejects: (queued: QueuedRelease) => boolean,
+): TargetState {
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const reason = `rejected by ${what}, by ${by.who}${why}`;
+  const rows = state.queue.filter(rejects).map((queued) => neverStarted(queued, 'rejected', reason, now));
+  return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
+}
+
+/** Releases the hold. */
+export function releaseHold(state: TargetState): TargetState {
+  return { ...state, hold: null };
+}
+
+/** Takes the next piece of work off the state; `undefined` when there is none. */
+export function takeNext(
+  state: TargetState,
+): { readonly state: TargetState; readonly work: NextWork } | undefined {
+  const rollback = state.rollbacks[0];
+  if (rollback !== undefined) {
+    const { releaseId, numbered } = number(state, 'rollback');
+    return { state: numbered, work: { kind: 'rollback', releaseId, request: rollback } };
+  }
+  const [queued, ...rest] = state.queue;
+  if (queued === undefined) return undefined;
+  return {
+    state: { ...state, queue: rest },
+    work: { kind: 'release', releaseId: queued.releaseId, request: queued.request },
+  };
+}
+
+function joined(
+  state: TargetState,
+  releaseId: string,
+  disposition: ReleaseAnswer['disposition'],
+  reason: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  return { state, answer: { releaseId, disposition, reason } };
+}
+
+function servingRelease(state: TargetState, request: ReleaseRequest): HistoryRow | undefined {
+  if (state.activeRevisionId === null) return undefined;
+  return state.history.findLast(
+    (row) =>
+      row.requestKey === request.requestKey &&
+      row.outcome === 'released' &&
+      row.revisionId === state.activeRevisionId,
+  );
+}
+
+function refuse(state: TargetState, request: ReleaseRequest): string | undefined {
+  if (state.hold !== null && request.overrideHold !== true) {
+    const { by, since } = state.hold;
+    const why = by.reason === undefined ? '' : `: ${by.reason}`;
+    return `the target is on hold since ${since}, set by ${by.who}${why}`;
+  }
+  if (request.queue === 'all' && state.queue.length >= QUEUE_MAX) return `${QUEUE_MAX} releases are waiting`;
+  return undefined;
+}
+
+function neverStarted(
+  queued: QueuedRelease,
+  outcome: 'superseded' | 'rejected',
+  reason: string,
+  now: string,
+): HistoryRow {
+  return {
+    releaseId: queued.releaseId,
+    kind: 'release',
+    requestKey: queued.request.requestKey,
+    artifact: describeArtifact(queued.request.artifact),
+    commit: queued.request.commit ?? null,
+    outcome,
+    reason,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: queued.request.requestedBy,
+    endedAt: now,
+    rollbackRequestIds: [],
+  };
+}
+
+function number(
+  state: TargetState,
+  kind: 'release' | 'rollback',
+): { readonly releaseId: string; readonly numbered: TargetState } {
+  return {
+    releaseId: `${kind}-${state.nextNumber}`,
+    numbered: { ...state, nextNumber: state.nextNumber + 1 },
+  };
+}

@@ -1,0 +1,125 @@
+import { type Outcome, type ReleaseResult, type RollbackRequest } from '../domain/release.ts';
+import { type StepFailure } from './failure.ts';
+import { readActive, restore, type Restored } from './restore.ts';
+import { type Ending, finish, lookForExtras, type Run } from './run.ts';
+
+/** Why a release does not go on. */
+export interface Setback {
+  readonly failure: StepFailure;
+  /** Whether it was told to stop, whatever it failed of in the end. */
+  readonly stopped: boolean;
+  /** The rollback that it makes way for. */
+  readonly preemptedBy: RollbackRequest | null;
+}
+
+/**
+ * The way back of a release, after a failure, a cancellation or a manual rollback.
+ *
+ * To be run in a non-cancellable scope.
+ */
+export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResult> {
+  const { journal, request } = run.shipment;
+  const { preemptedBy } = setback;
+  const why = describeSetback(setback);
+  const code = setback.stopped ? null : setback.failure.code;
+  if (run.deploymentId === null || (!run.mayHaveChanged && preemptedBy?.to === undefined)) {
+    const outcome = untouchedOutcome(setback);
+    return finish(run, {
+      outcome,
+      reason: outcome === 'errored' ? why : `${why}; the target was not changed`,
+      servingRevisionId: run.baseline?.revisionId ?? null,
+      servingVerified: run.baseline?.verified ?? false,
+      code,
+      preemptedBy,
+    });
+  }
+  const restored = await restore(journal, {
+    target: request.target,
+    deploymentId: run.deploymentId,
+    checks: request.checks,
+    to: preemptedBy?.to,
+    baseline: run.baseline,
+    known: [...run.input.known, ...run.knownRevisions],
+    avoid: run.revisionId === null ? [] : [run.revisionId],
+    shippedPath: run.objectPath,
+  });
+  run.knownRevisions.push(...restored.knownRevisions);
+  const extraRevisionIds = await lookForExtras(run);
+  const givenUpRevisionIds = [...givenUp(run, setback), ...extraRevisionIds];
+  const common = { code, preemptedBy, extraRevisionIds, givenUpRevisionIds };
+  if (!restored.ok)
+    return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why)) });
+  run.agentUrl = restored.agentUrl;
+  const revision = `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`;
+  return finish(run, {
+    ...common,
+    outcome: restoredOutcome(setback),
+    reason: `${why}; ${revision}`,
+    servingRevisionId: restored.revisionId,
+    servingVerified: restored.verified,
+  });
+}
+
+/**
+ * Nothing could be put back. Where nothing was there to be put back, and nothing of ours serves, the target serves
+ * what it served; anything else needs a person.
+ */
+async function couldNotRestore(
+  run: Run,
+  restored: Restored & { readonly ok: false },
+  setback: Setback,
+  why: string,
+): Promise<Ending> {
+  const { journal, request } = run.shipment;
+  const active = await readActive(journal, request.target, run.deploymentId ?? '');
+  const before = run.baseline?.revisionId ?? null;
+  const ours = run.revisionId === null ? active !== before : active === run.revisionId;
+  if (restored.nothingToRestore && active !== undefined && !ours) {
+    const serves =
+      active === null ? 'nothing served before, and nothing does now' : `revision ${active} serves`;
+    return {
+      outcome: untouchedOutcome(setback),
+      reason: `${why}; ${serves}`,
+      servingRevisionId: active,
+      servingVerified: false,
+    };
+  }
+  return {
+    outcome: 'rollback_failed',
+    reason: `${why}; ${restored.reason}`,
+    servingRevisionId: active ?? null,
+    servingVerified: false,
+  };
+}
+
+function describeSetback({ failure, stopped, preemptedBy }: Setback): string {
+  if (preemptedBy !== null) {
+    const { who, reason } = preemptedBy.requestedBy;
+    return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;
+  }
+  if (failure.canceled) return 'canceled';
+  return stopped ? `canceled: ${failure.message}` : failure.message;
+}
+
+function untouchedOutcome({ failure, stopped }: Setback): Outcome {
+  if (failure.code === 'SLIPWAY_OUTCOME_UNKNOWN') return 'errored';
+  return stopped ? 'aborted' : 'failed';
+}
+
+function restoredOutcome({ failure, stopped, preemptedBy }: Setback): Outcome {
+  if (preemptedBy !== null) return 'rolled_back';
+  if (stopped) return 'aborted';
+  return failure.code === 'SLIPWAY_OUTCOME_UNKNOWN' ? 'errored' : 'rolled_back';
+}
+
+/**
+ * The release's own revision, where it was given up on before it served: the control plane may still be at work on
+ * it, or still about to switch to it.
+ */
+function givenUp(run: Run, { failure }: Setback): readonly string[] {
+  if (run.revisionId === null || failure.code === 'SLIPWAY_REVISION_FAILED') return [];
+  const served = run.shipment.journal.progress.steps.some(
+    (step) => step.step === 'serving' && !step.restoring && step.status === 'done',
+  );
+  return served ? [] : [run.revisionId];
+}
