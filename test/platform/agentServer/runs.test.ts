@@ -1,5 +1,7 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -331,6 +333,26 @@ describe('a run', () => {
     await api.send('POST', `${path}/cancel?wait=1`);
     expect((await api.send('DELETE', path)).status).toBe(204);
     expect((await api.send('GET', path)).status).toBe(404);
+  });
+
+  it('tells its webhook how it ended, and tries again where that fails', async () => {
+    const told: any[] = [];
+    const hook = createServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        told.push(JSON.parse(body));
+        response.writeHead(told.length === 1 ? 503 : 200).end();
+      });
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    const webhook = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/secret`;
+    const thread = await api.thread();
+    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('x'), webhook });
+    await until(() => Promise.resolve(told.length === 2), 'the webhook was told twice');
+    expect(told[1]).toEqual(told[0]);
+    expect(told[1]).toMatchObject({ thread_id: thread, status: 'success', values: { text: 'echo: x' } });
+    hook.close();
   });
 
   it('starts after the delay it was given', async () => {

@@ -8,6 +8,7 @@ import { type RunRecord, type RunStore } from '../store/runStore.ts';
 import { LiveRun, type RunEnding, type StopReason } from './liveRun.ts';
 import { type RunPlan } from './newRun.ts';
 import { type RunExecution } from './runExecution.ts';
+import { deliverWebhook } from './webhook.ts';
 
 /** How often the end of a run that another process executes is looked for, in milliseconds. */
 const REMOTE_POLL_MS = 150;
@@ -185,6 +186,9 @@ export class RunService {
     }
     if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
+    const { webhook } = live.record.kwargs as { webhook?: string | null };
+    if (webhook != null && ending.status !== 'handed_over')
+      void deliverWebhook(webhook, live, ending, this.#log);
     if (isResumable(live)) setTimeout(() => this.#live.delete(live.runId), RESUMABLE_MS).unref();
     else this.#live.delete(live.runId);
   }
