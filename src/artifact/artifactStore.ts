@@ -6,7 +6,7 @@ import { folderStore } from './folderStore.ts';
 
 /** An artifact's bytes, as the store gives them out. */
 export interface StoredArtifact {
-  /** Fails with `SLIPWAY_ARTIFACT_CORRUPT` at its end where the bytes do not match the digest. */
+  /** Fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end where the bytes do not match the digest. */
   readonly stream: Readable;
   readonly sizeBytes: number;
 }

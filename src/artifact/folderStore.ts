@@ -113,12 +113,16 @@ async function openVerified(file: string, digest: string): Promise<StoredArtifac
   const handle = await open(file);
   const { size } = await handle.stat();
   const hash = createHash('sha256');
+  // The last bytes are given out only once all of them are right: who sends them on never sends a whole wrong file.
   const verified = async function* (): AsyncGenerator<Buffer> {
+    let heldBack: Buffer | undefined;
     for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 18 })) {
       hash.update(chunk as Buffer);
-      yield chunk as Buffer;
+      if (heldBack !== undefined) yield heldBack;
+      heldBack = chunk as Buffer;
     }
     if (`sha256:${hash.digest('hex')}` !== digest) throw corrupt(digest, file);
+    if (heldBack !== undefined) yield heldBack;
   };
   const stream = Readable.from(verified(), { objectMode: false });
   // A stream that nobody reads would keep the file open.

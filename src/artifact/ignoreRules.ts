@@ -44,7 +44,7 @@ const NEVER = [
 export async function ignoreRules(root: string, patterns: readonly string[]): Promise<IgnoreRules> {
   const above: RuleFile[] = [];
   for (const folder of await foldersAbove(root)) above.push(...(await readRules(folder, '.gitignore', root)));
-  const given = { folder: root, rules: ignore().add([...patterns]) };
+  const given = { folder: root, rules: gitRules([...patterns]) };
   return rulesIn(root, root, [given], [], above);
 }
 
@@ -80,7 +80,7 @@ async function rulesIn(
 async function readRules(folder: string, name: string, root: string): Promise<RuleFile[]> {
   const file = join(folder, name);
   try {
-    return [{ folder, rules: ignore().add(await readFile(file, 'utf8')) }];
+    return [{ folder, rules: gitRules(await readFile(file, 'utf8')) }];
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return [];
@@ -92,6 +92,11 @@ async function readRules(folder: string, name: string, root: string): Promise<Ru
       error,
     );
   }
+}
+
+/** Patterns tell case, as git does where file names do: what is packed must not depend on the machine. */
+function gitRules(patterns: string | readonly string[]): Ignore {
+  return ignore({ ignorecase: false }).add(patterns);
 }
 
 /** The folders above the root up to the one that holds `.git`, the deepest first; none outside of a repository. */

@@ -47,7 +47,7 @@ export interface PackedSource {
  * zlib's: another release of Node may compress to other bytes of the same content.)
  *
  * Left out: what `.gitignore` and `.slipwayignore` say, `options.ignore`, and always `.git`, `.slipway`,
- * `node_modules`, `.env*` (but not `.env.example`) and key files.
+ * `node_modules`, `.env*` (but not `.env.example`), key files, and `.npmrc` where a token is written into it.
  *
  * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`, or `SLIPWAY_ARTIFACT_TOO_LARGE` naming the biggest files.
  * @throws the signal's reason when `signal` is aborted.
@@ -90,6 +90,16 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     signal?.throwIfAborted();
     throw error;
   }
+}
+
+/**
+ * What {@link packSource} would pack, in its order: paths relative to the root, with `/`.
+ *
+ * @param ignore - more patterns to leave out, as in `.gitignore`.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`.
+ */
+export async function listSource(root: string, ignore: readonly string[] = []): Promise<string[]> {
+  return (await sourceFiles(root, ignore)).map(({ path }) => path);
 }
 
 /** The tenth byte of a gzip file names the operating system that made it; 255 is "unknown". Its time is 0 already. */

@@ -2,6 +2,7 @@ import { lstat, readdir, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
 
 import { type IgnoreRules, ignoreRules } from './ignoreRules.ts';
+import { holdsToken } from './registryToken.ts';
 import { systemReason, unreadable } from './sourceError.ts';
 
 /** A file of the source. */
@@ -57,6 +58,7 @@ async function collect(
     } else if (item.isSymbolicLink()) {
       entries.push({ kind: 'link', path, target: await linkTarget(root, path) });
     } else if (item.isFile()) {
+      if (await reading(path, () => holdsToken(join(root, path)))) continue;
       const { size, mode } = await reading(path, () => lstat(join(root, path)));
       entries.push({ kind: 'file', path, sizeBytes: size, executable: (mode & 0o100) !== 0 });
     } else {

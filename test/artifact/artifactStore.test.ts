@@ -64,6 +64,20 @@ describe('an artifact', () => {
     await store.verify(DIGEST);
   });
 
+  it('that was damaged is never given out whole, so that nobody can send it on as if it were right', async () => {
+    await store.put(file, DIGEST);
+    const [damaged = ''] = await storedFiles();
+    const wrong = Buffer.alloc(700_000, 'x');
+    await writeFile(damaged, wrong);
+    const { stream, sizeBytes } = await store.open(DIGEST);
+    let given = 0;
+    const reading = (async () => {
+      for await (const chunk of stream) given += (chunk as Buffer).length;
+    })();
+    await expect(reading).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });
+    expect(given).toBeLessThan(sizeBytes);
+  });
+
   it('that is not there is named', async () => {
     const missing = { code: 'SLIPWAY_ARTIFACT_NOT_FOUND', message: expect.stringContaining(UNKNOWN) };
     await expect(store.open(UNKNOWN)).rejects.toMatchObject(missing);

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { list, type ReadEntry } from 'tar';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { packSource, type PackedSource, type PackOptions } from '../../src/artifact/pack.ts';
+import { listSource, packSource, type PackedSource, type PackOptions } from '../../src/artifact/pack.ts';
 
 let root: string;
 let directory: string;
@@ -156,6 +156,79 @@ describe('what is left out', () => {
   it('is what the configuration says', async () => {
     await source({ 'a.ts': '', 'fixtures/big.bin': '', 'sub/fixtures/x': '' });
     expect(await packedPaths({ ignore: ['/fixtures'] })).toEqual(['a.ts', 'sub/fixtures/x']);
+    expect(await listSource(root, ['/fixtures'])).toEqual(['a.ts', 'sub/fixtures/x']);
+  });
+
+  it('is a package manager’s login, but not a file that only names the variable', async () => {
+    await source({
+      '.npmrc': 'engine-strict=true\n//registry.example/:_authToken=npm_secret\n',
+      'a/.npmrc': '//registry.example/:_authToken=${NPM_TOKEN}\n',
+      'b/.npmrc': '_auth = "c2VjcmV0"\n',
+      'c/.npmrc': '# _authToken=later\nregistry=https://registry.example/\n',
+      'd/.yarnrc.yml': 'npmAuthToken: "secret"\n',
+      'e/.yarnrc.yml': 'npmAuthToken: "${NPM_TOKEN}"\n',
+    });
+    expect(await packedPaths()).toEqual(['a/.npmrc', 'c/.npmrc', 'e/.yarnrc.yml']);
+  });
+
+  it('is what git itself leaves out', async () => {
+    await source({
+      '.gitignore': [
+        ...['*.log', '!/keep.log', '/build/', 'lib', '!lib/needed.ts', 'docs/**/draft*.md', 'a?c', '[xy].ts'],
+        ...['\\#hash', '\\!bang', 'trailing ', '**/deep/*.bin', 'foo/*', '!foo/bar', '# a comment', ''],
+      ].join('\n'),
+      'sub/.gitignore': '*\n!*.ts\n!.gitignore\n',
+      'sub/deep/.gitignore': '!*.md\n',
+      ...Object.fromEntries(
+        [
+          ...[
+            'a.log',
+            'keep.log',
+            'sub/keep.log',
+            'build/x.js',
+            'Build/x.js',
+            'sub/build/x.ts',
+            'lib/needed.ts',
+          ],
+          ...[
+            'Lib/kept.ts',
+            'src/lib/x.ts',
+            'docs/draft.md',
+            'docs/a/b/draft-2.md',
+            'docs/a/final.md',
+            'abc',
+          ],
+          ...[
+            'abbc',
+            'x.ts',
+            'z.ts',
+            '#hash',
+            '!bang',
+            'trailing',
+            'q/deep/a.bin',
+            'q/deep/r/a.bin',
+            'foo/x',
+          ],
+          ...['foo/bar/y', 'sub/a.md', 'sub/a.ts', 'sub/deep/a.md', 'sub/deep/a.ts', 'ä/ö.log', 'ä/ö.ts'],
+        ].map((path) => [path, '']),
+      ),
+    });
+    execFileSync('git', ['init', '-q'], { cwd: root });
+    const git = execFileSync(
+      'git',
+      [
+        '-c',
+        'core.excludesFile=',
+        '-c',
+        'core.ignoreCase=false',
+        'ls-files',
+        '-z',
+        '-o',
+        '--exclude-standard',
+      ],
+      { cwd: root, encoding: 'utf8' },
+    );
+    expect(await listSource(root)).toEqual(git.split('\0').filter(Boolean).sort());
   });
 
   it('is also what a .gitignore above the root says, within the repository', async () => {
