@@ -47,3 +47,6 @@ export const FEEDBACK_KEYS_MAX = 100;
 
 /** A feedback comment, in characters. Decision. */
 export const COMMENT_MAX = 65_536;
+
+/** An annotation's text, in characters (as in Kubernetes: 256 KiB for all together). Decision. */
+export const ANNOTATION_MAX = 262_144;

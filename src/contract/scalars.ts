@@ -20,14 +20,45 @@ export type Timestamp = z.infer<typeof Timestamp>;
 export const JsonObject = z.record(z.string(), z.unknown());
 export type JsonObject = z.infer<typeof JsonObject>;
 
+/**
+ * A free-form JSON object that a database can hold, names and texts of any depth included. Decision: at most 100
+ * levels, so that whatever walks it later has an end.
+ */
+export const StorableObject = JsonObject.refine(isStorable, {
+  error: 'Input should have at most 100 levels and valid Unicode without U+0000',
+});
+export type StorableObject = z.infer<typeof StorableObject>;
+
+/** Walks without recursion: what comes over the wire may be nested deeper than a stack. */
+function isStorable(root: object): boolean {
+  const open: { value: object; depth: number }[] = [{ value: root, depth: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next.depth > 100) return false;
+    for (const [name, value] of Object.entries(next.value) as [string, unknown][]) {
+      if (!STORABLE.test(name) || (typeof value === 'string' && !STORABLE.test(value))) return false;
+      if (typeof value === 'object' && value !== null) open.push({ value, depth: next.depth + 1 });
+    }
+  }
+  return true;
+}
+
+/** An http or https URL. */
+export const HttpUrl = z
+  .url({ protocol: /^https?$/u, error: 'Input should be an http or https URL' })
+  .max(TEXT_MAX)
+  .regex(STORABLE, { error: 'Input should be an http or https URL' });
+
 /** Text of at most `max` characters that a database can hold: without U+0000 and without lone surrogates. */
 export function text(max: number = TEXT_MAX): z.ZodString {
-  return z.string().max(max).regex(STORABLE, { error: 'Input should be valid Unicode without U+0000' });
+  return z
+    .string()
+    .max(max)
+    .regex(STORABLE, { error: 'Input should be valid Unicode without U+0000', abort: true });
 }
 
 /** {@link text} that is not empty. */
 export function nonEmptyText(max: number = TEXT_MAX): z.ZodString {
-  return text(max).min(1);
+  return text(max).min(1, { abort: true });
 }
 
 /** One printed line: not empty, no control characters, no white space at either end. */
@@ -38,9 +69,12 @@ export function line(max: number): z.ZodString {
 }
 
 /** A path inside a source tree: relative, with forward slashes, without `..` segments. */
-export const RelativePath = nonEmptyText().regex(/^(?![/\\])(?![A-Za-z]:)(?!(?:.*\/)?\.\.(?:\/|$))[^\\]+$/u, {
-  error: 'Input should be a relative path without ".." segments',
-});
+export const RelativePath = nonEmptyText().regex(
+  /^(?![/\\])(?![A-Za-z]:)(?!(?:.*\/)?\.\.(?:\/|$))[^\\]+$/su,
+  {
+    error: 'Input should be a relative path without ".." segments',
+  },
+);
 
 /** A DNS label (RFC 1123): contract 000, "Nested types": Volume and Container names. */
 export const DnsLabel = z
@@ -65,7 +99,7 @@ export const Identifier = z
  */
 export const EnvironmentName = z
   .string()
-  .min(1)
+  .min(1, { abort: true })
   .max(NAME_MAX)
   .regex(/^[!-<>-~]+$/u, {
     error: 'Input should be the name of an environment variable: printable ASCII without blanks and "="',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
-import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { DnsLabel, Identifier, JsonObject, nonEmptyText, oneOf, text } from '../scalars.ts';
+import { LIST_MAX, NAME_MAX, SECRET_VALUE_MAX_BYTES } from '../limits.ts';
+import { DnsLabel, Identifier, nonEmptyText, oneOf, StorableObject, text } from '../scalars.ts';
 
 /*
  * Contract 000, "Nested types used by ResourceSpec". Optional fields are nullable too, as in the public relative.
@@ -14,14 +14,14 @@ export type LocalObjectReference = z.infer<typeof LocalObjectReference>;
 /** A volume of the pod. Its name is a DNS label and unique in the pod (the list checks that). */
 export const Volume = z.object({
   name: DnsLabel,
-  configMap: JsonObject.nullish(),
-  secret: JsonObject.nullish(),
-  emptyDir: JsonObject.nullish(),
-  persistentVolumeClaim: JsonObject.nullish(),
-  nfs: JsonObject.nullish(),
-  projected: JsonObject.nullish(),
-  downwardAPI: JsonObject.nullish(),
-  csi: JsonObject.nullish(),
+  configMap: StorableObject.nullish(),
+  secret: StorableObject.nullish(),
+  emptyDir: StorableObject.nullish(),
+  persistentVolumeClaim: StorableObject.nullish(),
+  nfs: StorableObject.nullish(),
+  projected: StorableObject.nullish(),
+  downwardAPI: StorableObject.nullish(),
+  csi: StorableObject.nullish(),
 });
 export type Volume = z.infer<typeof Volume>;
 
@@ -40,10 +40,10 @@ export type VolumeMount = z.infer<typeof VolumeMount>;
 export const EnvVar = z
   .object({
     name: Identifier,
-    value: text(65_536)
+    value: text(SECRET_VALUE_MAX_BYTES)
       .nullish()
       .transform((value) => value ?? ''),
-    valueFrom: JsonObject.nullish(),
+    valueFrom: StorableObject.nullish(),
   })
   .superRefine((variable, context) => {
     if (variable.value === '' || variable.valueFrom == null) return;
@@ -58,8 +58,8 @@ export type EnvVar = z.infer<typeof EnvVar>;
 
 /** What a container may use at most and asks for at least, in the cluster's own notation. */
 export const ResourceRequirements = z.object({
-  limits: z.record(z.string(), text()).nullish(),
-  requests: z.record(z.string(), text()).nullish(),
+  limits: z.record(text(), text()).nullish(),
+  requests: z.record(text(), text()).nullish(),
 });
 export type ResourceRequirements = z.infer<typeof ResourceRequirements>;
 
@@ -80,10 +80,10 @@ export const Container = z.object({
   args: z.array(text()).max(LIST_MAX).nullish(),
   workingDir: text().nullish(),
   env: z.array(EnvVar).max(LIST_MAX).nullish(),
-  envFrom: z.array(JsonObject).max(LIST_MAX).nullish(),
+  envFrom: z.array(StorableObject).max(LIST_MAX).nullish(),
   resources: ResourceRequirements.nullish(),
   volumeMounts: z.array(VolumeMount).max(LIST_MAX).nullish(),
-  securityContext: JsonObject.nullish(),
+  securityContext: StorableObject.nullish(),
   restartPolicy: RestartPolicy.nullish(),
 });
 export type Container = z.infer<typeof Container>;

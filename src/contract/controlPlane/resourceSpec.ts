@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { CPU_LIMIT, CPU_REQUEST, LIST_MAX, NAME_MAX } from '../limits.ts';
+import { ANNOTATION_MAX, CPU_LIMIT, CPU_REQUEST, LIST_MAX, NAME_MAX } from '../limits.ts';
 import { integer, nonEmptyText, text } from '../scalars.ts';
 import { Container, LocalObjectReference, Volume, VolumeMount } from './pod.ts';
 
@@ -48,8 +48,8 @@ export const ResourceSpec = z
     cache_cpu_limit: cores(CPU_LIMIT),
     cache_memory_mb: megabytes(),
     cache_memory_limit_mb: megabytes(),
-    labels: z.record(z.string(), text()).nullish(),
-    annotations: z.record(z.string(), z.string()).nullish(),
+    labels: z.record(text(), text()).nullish(),
+    annotations: z.record(text(), text(ANNOTATION_MAX)).nullish(),
     service_account_name: nonEmptyText(NAME_MAX).nullish(),
     image_pull_secrets: z.array(LocalObjectReference).max(LIST_MAX).nullish(),
     volumes: z.array(Volume).max(LIST_MAX).nullish(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { nonEmptyText, oneOf, Uuid } from '../scalars.ts';
+import { HttpUrl, nonEmptyText, oneOf, Uuid } from '../scalars.ts';
 import { ListenerConfig } from './listener.ts';
 import { ResourceSpec } from './resourceSpec.ts';
 
@@ -20,7 +20,7 @@ export const SourceConfig = z.object({
   repo_url: nonEmptyText().nullish(),
   deployment_type: DeploymentType.nullish(),
   build_on_push: z.boolean().nullish(),
-  custom_url: z.url({ protocol: /^https?$/u, error: 'Input should be an http or https URL' }).nullish(),
+  custom_url: HttpUrl.nullish(),
   resource_spec: ResourceSpec.nullish(),
   listener_id: Uuid.nullish(),
   listener_config: ListenerConfig.nullish(),

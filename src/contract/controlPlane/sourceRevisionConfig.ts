@@ -12,7 +12,7 @@ export const TAG_PREFIX = 'refs/tags/';
  */
 export const RepoRef = z
   .string()
-  .min(1)
+  .min(1, { abort: true })
   .max(TEXT_MAX)
   .regex(
     /^(?!-)(?!refs\/(?!tags\/[^/]))(?!.*(?:\.\.|\/\/|@\{))[^\s\p{Cc}\p{Surrogate}~^:?*[\\]+(?<![/.])$/u,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import {
+  HttpUrl,
   integer,
   JsonObject,
   line,
@@ -137,7 +138,7 @@ export const RunCreate = z.object({
   interrupt_after: InterruptNodes.nullish(),
   checkpoint: Checkpoint.nullish(),
   checkpoint_id: nonEmptyText().nullish(),
-  webhook: z.url({ protocol: /^https?$/u, error: 'Input should be an http or https URL' }).nullish(),
+  webhook: HttpUrl.nullish(),
   on_completion: oneOf(['delete', 'keep', 'complete', 'continue']).nullish(),
   if_not_exists: orDefault(oneOf(['create', 'reject']), 'reject'),
   after_seconds: z.number().min(0).max(INTEGER_MAX).nullish(),
