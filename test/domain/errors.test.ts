@@ -52,7 +52,7 @@ describe('the catalogue', () => {
     const { exitCode, title } = ERROR_CATALOGUE[code];
     // 0 is no failure, and 5 is for a command that stopped waiting.
     expect([1, 2, 3, 4, 6]).toContain(exitCode);
-    expect(title).toMatch(/^[A-Zs].*[^.]$/);
+    expect(title).toMatch(/^\S.*[^.]$/);
   });
 });
 

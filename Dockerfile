@@ -1,0 +1,28 @@
+# Slipway: the command, the platform, the worker. Not Alpine: Temporal's native library needs glibc.
+FROM node:20.20.2-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json .prettierrc.json ./
+COPY scripts scripts
+COPY docs docs
+COPY src src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:20.20.2-bookworm-slim
+# git: sources from repositories. curl: the health check.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates curl git \
+  && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY bin bin
+COPY docker docker
+# Agents and builds run as this user too: see docs/containers.md.
+RUN ln -s /app/bin/slipway.js /usr/local/bin/slipway \
+  && install --directory --owner=node --group=node --mode=700 /var/lib/slipway
+USER node
+ENV SLIPWAY_HOME=/var/lib/slipway
+CMD ["slipway", "--help"]
