@@ -1,10 +1,14 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-return -- answers are judged by what the tests expect of them */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { createParser } from 'eventsource-parser';
-import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect } from 'vitest';
 
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
 const RUNNER = fileURLToPath(new URL('runAgent.ts', import.meta.url));
@@ -27,7 +31,7 @@ export interface Launched extends Omit<AgentUnderTest, 'url'> {
 /** Starts an agent's process without waiting for it. */
 export function launchAgent(options: { dir: string; env?: Record<string, string> }): Launched {
   const child = spawn(process.execPath, ['--import', TSX, RUNNER, options.dir], {
-    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', ...options.env },
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let stderr = '';
@@ -53,6 +57,31 @@ export async function startAgentUnderTest(options: {
 }): Promise<AgentUnderTest> {
   const launched = launchAgent({ dir: options.dir ?? FIXTURE_AGENT, env: options.env });
   return { ...launched, url: await launched.ready };
+}
+
+/**
+ * One agent server for all tests of a file, standing alone with an embedded database. It has to end in order. `agent`
+ * is there once the tests run.
+ */
+export function useAgent() {
+  let home = '';
+  let started: AgentUnderTest | undefined;
+  const agent = (): AgentUnderTest => {
+    if (started === undefined) throw new Error('The agent is not started yet.');
+    return started;
+  };
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
+    started = await startAgentUnderTest({
+      env: { SLIPWAY_HOME: home, SLIPWAY_AGENT_REVISION_ID: 'revision-1' },
+    });
+  });
+  afterAll(async () => {
+    agent().child.kill('SIGTERM');
+    expect(await agent().exited).toEqual({ code: 0, signal: null });
+    await rm(home, { recursive: true, force: true });
+  });
+  return { agent, api: apiOf(() => agent().url) };
 }
 
 /** One event of a stream, parsed. */
@@ -94,9 +123,9 @@ export async function until<T>(look: () => Promise<T | undefined | false>, what:
 }
 
 /** A small client of the Run API: statuses and bodies as they are. */
-export function apiOf(url: string, headers: Record<string, string> = {}) {
+export function apiOf(url: string | (() => string), headers: Record<string, string> = {}) {
   const send = (method: string, path: string, body?: unknown, options: RequestInit = {}) =>
-    fetch(`${url}${path}`, {
+    fetch(`${typeof url === 'string' ? url : url()}${path}`, {
       method,
       headers: { 'content-type': 'application/json', ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),

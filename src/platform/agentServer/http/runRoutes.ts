@@ -75,7 +75,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   app.get('/threads/:thread_id/runs', async (c) => {
     const { thread_id: threadId } = parsePath(ThreadPath, c);
-    const { limit = 1000, offset, status } = parseQuery(RunsQuery, c);
+    const { limit, offset, status } = parseQuery(RunsQuery, c);
     await threads.get(threadId);
     return c.json((await runs.list(threadId, { limit, offset, status })).map(wireRun));
   });

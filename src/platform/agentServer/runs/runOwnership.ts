@@ -57,25 +57,31 @@ export class RunOwnership {
   }
 
   async #settleOrphans(): Promise<void> {
+    await this.#settleLost();
     const dead = await this.#processes.dead(await this.#runs.otherOwners());
     if (dead.length === 0) return;
     for (const run of await this.#runs.activeOfOwners(dead)) {
-      if (run.status === 'running') await this.#endOrphan(run);
+      if (run.status === 'running') await this.#endOrphan(run, 'ServerDied', diedIn(run));
       else if (await this.#service.adopt(run))
         this.#log.info({ runId: run.run_id }, 'took up a run of a dead process');
     }
     await this.#processes.leave(dead);
   }
 
-  async #endOrphan(run: RunRecord): Promise<void> {
-    const error = {
-      error: 'ServerDied',
-      message: `The server that executed the run died in attempt ${run.attempt}; what the run did until then remains.`,
-    };
+  /** Our own runs that are over, but whose end could not be stored when it came: the database was away. */
+  async #settleLost(): Promise<void> {
+    for (const run of await this.#runs.activeOfOwners([this.#processes.processId])) {
+      if (this.#service.live(run.run_id) !== undefined) continue;
+      await this.#endOrphan(run, 'EndLost', 'The run has ended, and how could not be stored when it did.');
+    }
+  }
+
+  async #endOrphan(run: RunRecord, name: string, message: string): Promise<void> {
+    const error = { error: name, message };
     const thread = { status: 'error', values: undefined, interrupts: '{}' } as const;
     await this.#runs.finish(run, { status: 'error', error, thread });
     await this.#checkpoints.dropRemembered([run.run_id]);
-    this.#log.warn({ runId: run.run_id }, 'ended a run whose process died');
+    this.#log.warn({ runId: run.run_id }, 'ended a run that nothing executes any more');
   }
 
   async #obeyCancelRequests(): Promise<void> {
@@ -99,4 +105,8 @@ export class RunOwnership {
     timer.unref();
     this.#timers.push(timer);
   }
+}
+
+function diedIn(run: RunRecord): string {
+  return `The server that executed the run died in attempt ${run.attempt}; what the run did until then remains.`;
 }

@@ -73,7 +73,7 @@ export class RunStore {
       const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
       await transaction
         .updateTable('slipway_agent.threads')
-        .set({ status: 'busy', updated_at: new Date(), metadata: sql`metadata || ${origin}::jsonb` })
+        .set({ status: 'busy', updated_at: sql<Date>`now()`, metadata: sql`metadata || ${origin}::jsonb` })
         .where('deployment_id', '=', this.#deploymentId)
         .where('thread_id', '=', run.threadId)
         .execute();
@@ -96,11 +96,12 @@ export class RunStore {
   /** A thread's runs, newest first. */
   async list(
     threadId: string,
-    options: { limit: number; offset: number; status?: string | undefined },
+    options: { limit?: number | undefined; offset: number; status?: string | undefined },
   ): Promise<RunRecord[]> {
     let query = this.#mine().where('thread_id', '=', threadId);
     if (options.status !== undefined) query = query.where('status', '=', options.status);
-    return query.orderBy('sequence', 'desc').limit(options.limit).offset(options.offset).execute();
+    if (options.limit !== undefined) query = query.limit(options.limit);
+    return query.orderBy('sequence', 'desc').offset(options.offset).execute();
   }
 
   /** The deployment's active runs, oldest first: of the given statuses, or of the given ids. */
@@ -124,7 +125,12 @@ export class RunStore {
   async begin(runId: string): Promise<RunRecord | undefined> {
     return this.#db
       .updateTable('slipway_agent.runs')
-      .set({ status: 'running', attempt: sql`attempt + 1`, updated_at: new Date(), owner: this.#processId })
+      .set({
+        status: 'running',
+        attempt: sql`attempt + 1`,
+        updated_at: sql<Date>`now()`,
+        owner: this.#processId,
+      })
       .where('run_id', '=', runId)
       .where('status', '=', 'pending')
       .returningAll()
@@ -144,7 +150,7 @@ export class RunStore {
         .updateTable('slipway_agent.runs')
         .set({
           status: ending.status,
-          updated_at: new Date(),
+          updated_at: sql<Date>`now()`,
           error: ending.error === undefined ? null : JSON.stringify(ending.error),
           output: ending.output ?? null,
         })
@@ -216,7 +222,7 @@ export class RunStore {
   async adopt(run: RunRecord): Promise<{ run: RunRecord; before: RunRecord[] } | undefined> {
     const adopted = await this.#db
       .updateTable('slipway_agent.runs')
-      .set({ owner: this.#processId, updated_at: new Date() })
+      .set({ owner: this.#processId, updated_at: sql<Date>`now()` })
       .where('run_id', '=', run.run_id)
       .where('owner', '=', run.owner)
       .where('status', '=', 'pending')
@@ -285,7 +291,7 @@ export class RunStore {
       .updateTable('slipway_agent.threads')
       .set({
         status: sql<string>`CASE WHEN EXISTS (${others}) THEN 'busy' ELSE ${outcome.status} END`,
-        updated_at: new Date(),
+        updated_at: sql<Date>`now()`,
         interrupts: outcome.interrupts,
         error: outcome.status === 'error' && error !== undefined ? JSON.stringify(error) : null,
         ...(outcome.values !== undefined && { values: outcome.values }),

@@ -77,7 +77,7 @@ export class ThreadStore {
   async patchMetadata(threadId: string, metadata: Record<string, unknown>): Promise<ThreadRecord> {
     const patched = await this.#db
       .updateTable('slipway_agent.threads')
-      .set({ metadata: sql`metadata || ${JSON.stringify(metadata)}::jsonb`, updated_at: new Date() })
+      .set({ metadata: sql`metadata || ${JSON.stringify(metadata)}::jsonb`, updated_at: sql<Date>`now()` })
       .where('deployment_id', '=', this.#deploymentId)
       .where('thread_id', '=', threadId)
       .returningAll()
@@ -97,7 +97,7 @@ export class ThreadStore {
         values: state.values,
         interrupts: state.interrupts,
         status: sql<string>`CASE WHEN status = 'busy' THEN status ELSE ${state.status} END`,
-        updated_at: new Date(),
+        updated_at: sql<Date>`now()`,
       })
       .where('deployment_id', '=', this.#deploymentId)
       .where('thread_id', '=', threadId)

@@ -1,0 +1,195 @@
+/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
+import { describe, expect, it } from 'vitest';
+
+import { Thread, ThreadState } from '../../../src/contract/runApi/thread.ts';
+import { useAgent } from './agentUnderTest.ts';
+
+const { api } = useAgent();
+
+const input = (text: string) => ({ input: { text } });
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+describe('threads', () => {
+  it('are idle and empty when they are new', async () => {
+    const thread = Thread.parse(await api.json('POST', '/threads'));
+    expect(thread).toMatchObject({ status: 'idle', metadata: {}, config: {}, values: null });
+    expect(await api.json('GET', `/threads/${thread.thread_id}`)).toEqual(thread);
+    expect(await api.json('GET', `/threads/${thread.thread_id}/runs`)).toEqual([]);
+    const state = ThreadState.parse(await api.json('GET', `/threads/${thread.thread_id}/state`));
+    expect(state).toMatchObject({ values: {}, next: [], tasks: [], checkpoint_id: null });
+    expect(await api.json('POST', `/threads/${thread.thread_id}/history`, {})).toEqual([]);
+  });
+
+  it('keep the id they are given, once', async () => {
+    const thread_id = crypto.randomUUID();
+    await api.json('POST', '/threads', { thread_id, metadata: { a: 1 } });
+    expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
+    const again = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing' });
+    expect(again.metadata).toEqual({ a: 1 });
+  });
+
+  it('can be patched, searched, copied and deleted', async () => {
+    const mark = crypto.randomUUID();
+    const { thread_id } = await api.json('POST', '/threads', { metadata: { mark } });
+    expect((await api.json('PATCH', `/threads/${thread_id}`, { metadata: { more: 2 } })).metadata).toEqual({
+      mark,
+      more: 2,
+    });
+    await api.json('POST', `/threads/${thread_id}/runs/wait`, { assistant_id: 'echo', ...input('x') });
+    const found = await api.json('POST', '/threads/search', {
+      metadata: { mark },
+      values: { text: 'echo: x' },
+    });
+    expect(found.map((thread: { thread_id: string }) => thread.thread_id)).toEqual([thread_id]);
+    expect(await api.json('POST', '/threads/search', { metadata: { mark }, status: 'busy' })).toEqual([]);
+    expect(await api.json('POST', '/threads/count', { metadata: { mark } })).toBe(1);
+    const copy = await api.json('POST', `/threads/${thread_id}/copy`);
+    expect((await api.json('GET', `/threads/${copy.thread_id}/state`)).values.text).toBe('echo: x');
+    expect((await api.send('DELETE', `/threads/${thread_id}`)).status).toBe(204);
+    expect((await api.send('GET', `/threads/${thread_id}`)).status).toBe(404);
+    expect((await api.json('GET', `/threads/${copy.thread_id}/state`)).values.text).toBe('echo: x');
+  });
+
+  it('end the run that is active when they are deleted', async () => {
+    const thread = await api.thread();
+    const waiting = api.json('POST', `/threads/${thread}/runs/wait`, {
+      assistant_id: 'steps',
+      ...input('60000'),
+    });
+    await api.untilLogged(thread, 1);
+    expect((await api.send('DELETE', `/threads/${thread}`)).status).toBe(204);
+    await waiting;
+    expect((await api.send('GET', `/threads/${thread}/runs`)).status).toBe(404);
+  });
+
+  it.each([
+    ['GET', `/threads/${UNKNOWN}`],
+    ['PATCH', `/threads/${UNKNOWN}`],
+    ['DELETE', `/threads/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/state`],
+    ['POST', `/threads/${UNKNOWN}/state`],
+    ['POST', `/threads/${UNKNOWN}/history`],
+    ['GET', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs/wait`],
+    ['POST', `/threads/${UNKNOWN}/runs/stream`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/join`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/stream`],
+    ['POST', `/threads/${UNKNOWN}/runs/${UNKNOWN}/cancel`],
+  ])('answer 404 with a detail where they are unknown: %s %s', async (method, path) => {
+    const body = method === 'GET' || method === 'DELETE' ? undefined : { assistant_id: 'echo' };
+    const response = await api.send(method, path, body);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: expect.stringContaining('not found') });
+  });
+
+  it('answer 422 with the place where the path or the body is not right', async () => {
+    const thread = await api.thread();
+    const bad = async (path: string, body: unknown) => {
+      const response = await api.send('POST', path, body);
+      expect(response.status).toBe(422);
+      return ((await response.json()) as { detail: { loc: unknown[] }[] }).detail.map((issue) => issue.loc);
+    };
+    expect(await bad('/threads/nonsense/runs', { assistant_id: 'echo' })).toEqual([['path', 'thread_id']]);
+    expect(await bad(`/threads/${thread}/runs`, {})).toEqual([['body', 'assistant_id']]);
+    expect(await bad(`/threads/${thread}/runs`, { assistant_id: 'echo', timeout: -1 })).toEqual([
+      ['body', 'timeout'],
+    ]);
+    expect(await bad('/threads', { metadata: { a: '\0' } })).toEqual([['body', 'metadata']]);
+    expect((await api.send('POST', '/threads', undefined, { body: '{' })).status).toBe(422);
+  });
+});
+
+describe('state written by hand', () => {
+  it('is read back, and forks from an earlier checkpoint without mixing the branches', async () => {
+    const thread = await api.thread();
+    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    const history = await api.json('POST', `/threads/${thread}/history`, {});
+    const fork = await api.json('POST', `/threads/${thread}/state`, {
+      values: { text: 'by hand' },
+      as_node: 'say',
+      checkpoint_id: history[1].checkpoint_id,
+    });
+    expect(fork.checkpoint.checkpoint_id).toBe(fork.checkpoint_id);
+    const state = await api.json('GET', `/threads/${thread}/state`);
+    expect(state).toMatchObject({ values: { text: 'by hand', log: [] }, metadata: { source: 'update' } });
+    const old = await api.json('GET', `/threads/${thread}/state/${history[0].checkpoint_id}`);
+    expect(old.values).toEqual({ text: 'echo: one', log: ['hello from graph.json'] });
+    expect((await api.json('GET', `/threads/${thread}`)).values.text).toBe('by hand');
+    const refused = await api.send('POST', `/threads/${thread}/state`, {
+      values: { text: 'x' },
+      as_node: 'nobody',
+    });
+    expect(refused.status).toBe(422);
+  });
+});
+
+describe('interrupts', () => {
+  it('of a graph wait for a command that resumes it', async () => {
+    const thread = await api.thread();
+    const asked = await api.json('POST', `/threads/${thread}/runs/wait`, {
+      assistant_id: 'ask',
+      ...input('x'),
+    });
+    expect(asked).toMatchObject({ log: ['before'], __interrupt__: [{ value: 'what now?' }] });
+    const waiting = await api.json('GET', `/threads/${thread}`);
+    expect(waiting.status).toBe('interrupted');
+    expect(Object.values(waiting.interrupts).flat()).toMatchObject([{ value: 'what now?' }]);
+    const state = await api.json('GET', `/threads/${thread}/state`);
+    expect(state).toMatchObject({
+      next: ['question'],
+      tasks: [{ name: 'question', interrupts: [{ value: 'what now?' }] }],
+    });
+    const body = { assistant_id: 'ask', command: { resume: 'go on' } };
+    expect((await api.json('POST', `/threads/${thread}/runs/wait`, body)).log).toEqual([
+      'before',
+      'answer: go on',
+    ]);
+    expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({ status: 'idle', interrupts: {} });
+  });
+
+  it('wait again, as if nothing had been said, after the run that resumed them was rolled back', async () => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', ...input('60000') });
+    const before = await api.json('GET', `${path}/state`);
+    const waiting = await api.json('GET', path);
+    const run = await api.json('POST', `${path}/runs`, {
+      assistant_id: 'askAndWait',
+      command: { resume: 'no' },
+    });
+    await api.untilLogged(thread, 1);
+    await api.send('POST', `${path}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect(await api.json('GET', `${path}/state`)).toEqual(before);
+    expect(await api.json('GET', path)).toEqual({ ...waiting, updated_at: expect.any(String) });
+    const command = { resume: 'yes', update: { text: '0' } };
+    const answer = await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', command });
+    expect(answer).toEqual({ text: '0', log: ['answer: yes', 'second'] });
+  });
+
+  it('before and after nodes stop the run there', async () => {
+    const thread = await api.thread();
+    const body = { assistant_id: 'steps', ...input('0') };
+    await api.json('POST', `/threads/${thread}/runs/wait`, { ...body, interrupt_before: ['second'] });
+    expect(await api.json('GET', `/threads/${thread}/state`)).toMatchObject({
+      next: ['second'],
+      values: { log: ['first'] },
+    });
+    const done = await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'steps' });
+    expect(done.log).toEqual(['first', 'second']);
+    const other = await api.thread();
+    await api.json('POST', `/threads/${other}/runs/wait`, { ...body, interrupt_after: '*' });
+    expect((await api.json('GET', `/threads/${other}`)).status).toBe('interrupted');
+  });
+});
+
+describe('the server', () => {
+  it('tells what it serves', async () => {
+    expect(await api.json('GET', '/info')).toMatchObject({ revision_id: 'revision-1', serving: true });
+    const response = await api.send('GET', '/nothing/here');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: 'Not Found' });
+  });
+});
