@@ -4,9 +4,9 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { constants, createGzip } from 'node:zlib';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { gzipStream } from './gzipStream.ts';
 import { type SourceEntry, sourceFiles } from './sourceFiles.ts';
 import { unreadable } from './sourceError.ts';
 import { tarStream } from './tarStream.ts';
@@ -43,8 +43,7 @@ export interface PackedSource {
 
 /**
  * Packs a source into a `.tar.gz`. The same tree gives the same bytes, whoever packs it and wherever it was checked
- * out: entries sorted, one time and owner for all, modes 644 and 755 only, a fixed gzip header. (Compression itself is
- * zlib's: another release of Node may compress to other bytes of the same content.)
+ * out: entries sorted, one time and owner for all, modes 644 and 755 only, a fixed gzip header, a compressor of its own.
  *
  * Left out: what `.gitignore` and `.slipwayignore` say, `options.ignore`, and always `.git`, `.slipway`,
  * `node_modules`, `.env*` (but not `.env.example`), key files, and `.npmrc` where a token is written into it.
@@ -71,10 +70,9 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     let sizeBytes = 0;
     await pipeline(
       tarStream(root, followed(entries, options.onProgress)),
-      createGzip({ level: constants.Z_BEST_COMPRESSION, chunkSize: 1 << 18 }),
-      async function* (chunks: AsyncIterable<Buffer>) {
+      gzipStream,
+      async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
-          if (sizeBytes === 0) anonymize(chunk);
           sizeBytes += chunk.length;
           if (sizeBytes > maxBytes) throw tooLarge(entries, maxBytes);
           hash.update(chunk);
@@ -100,11 +98,6 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
  */
 export async function listSource(root: string, ignore: readonly string[] = []): Promise<string[]> {
   return (await sourceFiles(root, ignore)).map(({ path }) => path);
-}
-
-/** The tenth byte of a gzip file names the operating system that made it; 255 is "unknown". Its time is 0 already. */
-function anonymize(firstChunk: Buffer): void {
-  firstChunk[9] = 255;
 }
 
 function* followed(
