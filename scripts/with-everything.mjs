@@ -68,7 +68,8 @@ function install() {
   const why = whyInstall();
   if (why === undefined) return;
   say(`installing dependencies: ${why}`);
-  const code = npm(['ci']);
+  // Said out loud also where this script itself was started with `--silent`.
+  const code = npm(['ci', '--loglevel=notice']);
   if (code !== 0) process.exit(code);
 }
 

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+
+import { expect, it } from 'vitest';
+
+interface LockedPackage {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+const text = readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8');
+const { packages } = JSON.parse(text) as { readonly packages: Readonly<Record<string, LockedPackage>> };
+
+it('the lock file holds what every machine needs: a package left out for one system fails `npm ci` on all', () => {
+  const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
+    Object.keys({ ...dependencies, ...optionalDependencies })
+      .filter((name) => !isLocked(path, name))
+      .map((name) => `${path} needs ${name}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+it('the lock file holds no download address', () => {
+  expect(text).not.toMatch(/"resolved": "http/);
+});
+
+/** Looks a package up as Node does: below the folder itself, then below each folder above it. */
+function isLocked(path: string, name: string): boolean {
+  const parts = path.split('/node_modules/');
+  return [...parts.keys(), parts.length].some((depth) => {
+    const folder = parts.slice(0, depth).join('/node_modules/');
+    return [folder, 'node_modules', name].filter((part) => part !== '').join('/') in packages;
+  });
+}
