@@ -26,7 +26,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       searchAttributes: Object.values(SEARCH_ATTRIBUTES).map((name) =>
         defineSearchAttributeKey(name, 'KEYWORD'),
       ),
-      extraArgs: ['--sqlite-pragma', 'journal_mode=wal'],
+      extraArgs: [
+        ...['--sqlite-pragma', 'journal_mode=wal'],
+        ...['--dynamic-config-value', 'system.enableActivityEagerExecution=true'],
+        ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
+      ],
     },
   });
   const { code } = await bundleWorkflowCode({

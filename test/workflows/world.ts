@@ -1,0 +1,428 @@
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+
+import { type Activities } from '../../src/activities/activities.ts';
+import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
+import { type ErrorCode } from '../../src/domain/errors.ts';
+import { type FailureDetail } from '../../src/domain/failure.ts';
+import { type ReleaseResult } from '../../src/domain/release.ts';
+import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
+
+export type ActivityName = keyof Activities;
+
+/** One call as the world saw it. Times are milliseconds of one clock. */
+export interface Call {
+  readonly activity: ActivityName;
+  readonly workflowId: string;
+  readonly attempt: number;
+  readonly revisionId: string | undefined;
+  readonly startedAt: number;
+  endedAt: number | undefined;
+}
+
+/** What happens to one call instead of, before, or after what it asks for. */
+export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
+
+interface Revision {
+  revisionId: string;
+  status: string;
+  tarballPath: string | null;
+  imageUri: string | null;
+  repoRef: string | null;
+  /** The identity of what it runs. */
+  identity: string;
+}
+
+interface Deployment {
+  deploymentId: string;
+  name: string;
+  activeRevisionId: string | null;
+  /** Oldest first. */
+  revisions: Revision[];
+}
+
+const POLL_MS = 5;
+const ATTEMPT_MS = 2_000;
+
+/**
+ * A control plane with one deployment and its agent, in memory, as the workflows' activities see it: a PATCH makes a
+ * revision, a revision that comes up becomes the active one, and any call can be made to fail in any way.
+ */
+export class World {
+  readonly id: string;
+  readonly calls: Call[] = [];
+  readonly records: ReleaseResult[] = [];
+  /** Revisions, or identities of artifacts, that fail to come up: the status that they end in. */
+  readonly broken = new Map<string, string>();
+  /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
+  readonly slow = new Set<string>();
+  /** Revisions, or identities of artifacts, whose checks fail. */
+  readonly bad = new Set<string>();
+  /** What goes on in a redeploy: the same revision again, or a new one made of it. */
+  redeployMakesRevision = false;
+  /** Whether the control plane offers a list of revisions. */
+  offersList = true;
+  deployment: Deployment | null = null;
+  readonly #faults = new Map<ActivityName, Fault[]>();
+  readonly #gates = new Set<Gate>();
+  #waiters: (() => void)[] = [];
+  #numbers = { revision: 0, upload: 0 };
+
+  constructor(id: string) {
+    this.id = id;
+  }
+
+  /** A deployment that somebody made, with one active revision. */
+  madeElsewhere(name: string): string {
+    this.deployment = { deploymentId: `${this.id}-deployment`, name, activeRevisionId: null, revisions: [] };
+    const { revisionId } = this.#add({ identity: 'elsewhere', status: 'DEPLOYED' });
+    this.deployment.activeRevisionId = revisionId;
+    return revisionId;
+  }
+
+  /** Somebody else's PATCH. */
+  patchElsewhere(identity = 'somebody else'): string {
+    return this.#add({ identity, tarballPath: `uploads/${identity}` }).revisionId;
+  }
+
+  /** A revision comes up and serves, whoever waits for it. */
+  bringUp(revisionId: string): void {
+    const revision = this.#revision(revisionId);
+    this.slow.delete(revisionId);
+    this.slow.delete(revision.identity);
+    revision.status = 'DEPLOYED';
+    this.#existing().activeRevisionId = revisionId;
+  }
+
+  /** A revision ends in a status. */
+  end(revisionId: string, status: string): void {
+    this.#revision(revisionId).status = status;
+  }
+
+  /** The faults of the next calls of an activity, in order; afterwards it works. */
+  next(activity: ActivityName, ...faults: Fault[]): void {
+    this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
+  }
+
+  /** Lets the next call of an activity wait until the gate is opened, or it is canceled. */
+  gate(activity: ActivityName, after?: Fault): Gate {
+    const gate = new Gate();
+    this.#gates.add(gate);
+    this.next(activity, async (perform, world) => {
+      await Promise.race([gate.opened, beating()]);
+      return after === undefined ? perform() : after(perform, world);
+    });
+    return gate;
+  }
+
+  /** Ends all waiting. */
+  close(): void {
+    for (const gate of this.#gates) gate.open();
+  }
+
+  /** Resolves once there are so many calls of an activity. */
+  async called(activity: ActivityName, times = 1): Promise<void> {
+    await this.until(() => this.count(activity) >= times);
+  }
+
+  /** Resolves once a condition holds that calls bring about. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.#waiters.push(resolve));
+  }
+
+  count(activity: ActivityName): number {
+    return this.calls.filter((call) => call.activity === activity).length;
+  }
+
+  /** The revisions that were redeployed, in order. */
+  get redeployed(): (string | undefined)[] {
+    return this.calls.filter((call) => call.activity === 'redeployRevision').map((call) => call.revisionId);
+  }
+
+  /** The revisions of the deployment that a PATCH of an artifact made, oldest first. */
+  revisionsOf(artifact: Artifact): string[] {
+    const identity = artifactIdentity(artifact);
+    return (this.deployment?.revisions ?? [])
+      .filter((revision) => revision.identity === identity)
+      .map((revision) => revision.revisionId);
+  }
+
+  get active(): string | null {
+    return this.deployment?.activeRevisionId ?? null;
+  }
+
+  /** What the activities do, in this world. */
+  readonly activities: { [Name in ActivityName]: (input: never) => Promise<unknown> } = {
+    findDeployment: async ({ target }: Input<'findDeployment'>) =>
+      Promise.resolve({ deployment: this.deployment?.name === target.deployment ? this.#snapshot() : null }),
+
+    createDeployment: async ({ target }: Input<'createDeployment'>) => {
+      const deploymentId = `${this.id}-deployment`;
+      this.deployment = { deploymentId, name: target.deployment, activeRevisionId: null, revisions: [] };
+      this.#add({ identity: 'created', status: 'AWAITING_BUILD' });
+      return Promise.resolve({ deployment: this.#snapshot() });
+    },
+
+    readDeployment: async () => Promise.resolve({ deployment: this.#snapshot() }),
+
+    readRevision: async ({ revisionId }: Input<'readRevision'>) =>
+      Promise.resolve({ revision: revisionSnapshot(this.#revision(revisionId)) }),
+
+    listRevisions: async () =>
+      Promise.resolve({
+        revisions: this.offersList ? this.#existing().revisions.toReversed().map(revisionSnapshot) : null,
+      }),
+
+    uploadArtifact: async () => {
+      this.#numbers.upload++;
+      return Promise.resolve({ objectPath: `uploads/${this.id}-${this.#numbers.upload}.tar.gz` });
+    },
+
+    patchDeployment: async ({ artifact, objectPath }: Input<'patchDeployment'>) => {
+      this.#add({
+        identity: artifactIdentity(artifact),
+        tarballPath: objectPath,
+        imageUri: artifact.kind === 'image' ? artifact.uri : null,
+        repoRef: artifact.kind === 'git' ? artifact.ref : null,
+      });
+      return Promise.resolve({ deployment: this.#snapshot() });
+    },
+
+    redeployRevision: async ({ revisionId }: Input<'redeployRevision'>) => {
+      const revision = this.#revision(revisionId);
+      if (this.redeployMakesRevision) this.#add({ ...revision, status: 'QUEUED' });
+      else revision.status = 'QUEUED';
+      return Promise.resolve({ deployment: this.#snapshot() });
+    },
+
+    awaitDeployed: async ({ revisionId }: Input<'awaitDeployed'>) => {
+      const revision = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
+        const seen = this.#advance(this.#revision(revisionId));
+        return revisionPhase(seen.status) === 'pending' ? undefined : seen;
+      });
+      return { revision: revisionSnapshot(revision) };
+    },
+
+    confirmServing: async ({ revisionId }: Input<'confirmServing'>) => {
+      await poll('SLIPWAY_NOT_SERVING', () => (this.active === revisionId ? true : undefined));
+      return { agentUrl: `http://agent.${this.id}.test` };
+    },
+
+    runCheck: async ({ revisionId, check }: Input<'runCheck'>) => {
+      if (this.active !== revisionId) throw failure('SLIPWAY_NOT_SERVING', { taken: false });
+      const failed = this.bad.has(revisionId) || this.bad.has(this.#revision(revisionId).identity);
+      return Promise.resolve({
+        verdict: {
+          check: check.name,
+          revisionId,
+          passed: !failed,
+          reasons: failed ? ['the answer does not contain "hello": "goodbye"'] : [],
+          answer: failed ? 'goodbye' : 'hello',
+          runId: 'run',
+          latencyMs: 12,
+          feedbackRecorded: null,
+        },
+      });
+    },
+
+    awaitLateSuccess: async ({ revisionId }: Input<'awaitLateSuccess'>) => {
+      const cameUp = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
+        if (this.active === revisionId) return true;
+        return revisionPhase(this.#revision(revisionId).status) === 'failed' ? false : undefined;
+      });
+      return { cameUp };
+    },
+
+    recordRelease: async ({ result }: Input<'recordRelease'>) => {
+      this.records.push(result);
+      return Promise.resolve({ location: `records/${result.releaseId}.json` });
+    },
+  };
+
+  /** Carries out one call of an activity, with its next fault, if there is one. */
+  async call(activity: ActivityName, input: unknown): Promise<unknown> {
+    const { attempt, workflowExecution } = Context.current().info;
+    const call: Call = {
+      activity,
+      workflowId: workflowExecution?.workflowId ?? '',
+      attempt,
+      revisionId: (input as { revisionId?: string }).revisionId,
+      startedAt: performance.now(),
+      endedAt: undefined,
+    };
+    this.calls.push(call);
+    this.#wake();
+    const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
+    const fault = this.#faults.get(activity)?.shift();
+    try {
+      const result = await (fault === undefined ? perform(input) : fault(() => perform(input), this));
+      return { ...(result as object), attempt };
+    } finally {
+      call.endedAt = performance.now();
+      this.#wake();
+    }
+  }
+
+  #wake(): void {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  #existing(): Deployment {
+    if (this.deployment === null) throw failure('SLIPWAY_NOT_FOUND', { taken: false });
+    return this.deployment;
+  }
+
+  #revision(revisionId: string): Revision {
+    const found = this.#existing().revisions.find((revision) => revision.revisionId === revisionId);
+    if (found === undefined) throw failure('SLIPWAY_NOT_FOUND', { taken: false });
+    return found;
+  }
+
+  #add(revision: Partial<Revision> & { identity: string }): Revision {
+    this.#numbers.revision++;
+    const added = {
+      status: 'QUEUED',
+      tarballPath: null,
+      imageUri: null,
+      repoRef: null,
+      ...revision,
+      revisionId: `${this.id}-revision-${this.#numbers.revision}`,
+    };
+    this.#existing().revisions.push(added);
+    return added;
+  }
+
+  /** What the control plane does to a revision while somebody looks. */
+  #advance(revision: Revision): Revision {
+    const { revisionId, identity } = revision;
+    if (revisionPhase(revision.status) !== 'pending') return revision;
+    if (this.slow.has(revisionId) || this.slow.has(identity)) {
+      revision.status = 'BUILDING';
+      return revision;
+    }
+    const ending = this.broken.get(revisionId) ?? this.broken.get(identity);
+    if (ending === undefined) this.bringUp(revisionId);
+    else revision.status = ending;
+    return revision;
+  }
+
+  #snapshot(): DeploymentSnapshot {
+    const { deploymentId, name, activeRevisionId, revisions } = this.#existing();
+    const latest = revisions.at(-1);
+    return {
+      deploymentId,
+      name,
+      activeRevisionId,
+      latestRevisionId: latest?.revisionId ?? null,
+      latestTarballPath: latest?.tarballPath ?? null,
+      latestImageUri: latest?.imageUri ?? null,
+      latestRepoRef: latest?.repoRef ?? null,
+      agentUrl: `http://agent.${this.id}.test`,
+    };
+  }
+}
+
+type Input<Name extends ActivityName> = Parameters<Activities[Name]>[0];
+
+/** Something to wait at. */
+export class Gate {
+  readonly opened: Promise<void>;
+  #open: () => void = () => undefined;
+
+  constructor() {
+    this.opened = new Promise((resolve) => (this.#open = resolve));
+  }
+
+  open(): void {
+    this.#open();
+  }
+}
+
+/** The service refuses for good: the call was surely not carried out. */
+export const refused =
+  (code: ErrorCode = 'SLIPWAY_REFUSED', status = 422): Fault =>
+  () =>
+    Promise.reject(failure(code, { taken: false, final: true, status }));
+
+/** The call did not get there, or was turned away for now: surely not carried out. */
+export const notTaken =
+  (code: ErrorCode = 'SLIPWAY_UNREACHABLE', retryAfterMs?: number): Fault =>
+  () =>
+    Promise.reject(failure(code, { taken: false, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }));
+
+/** The call is carried out, and its answer is lost. */
+export const unansweredButTaken: Fault = async (perform) => {
+  await perform();
+  throw failure('SLIPWAY_NO_ANSWER', { taken: true });
+};
+
+/** The call is lost, and nobody knows. */
+export const unansweredAndLost: Fault = () => Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
+
+/** The answer is lost; the call is carried out once something else has happened. */
+export const landsLate =
+  (when: (world: World) => Promise<void>): Fault =>
+  (perform, world) => {
+    void when(world).then(perform);
+    return Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
+  };
+
+/** The call is carried out; before its answer arrives, something else happens. */
+export const followedBy =
+  (happens: (world: World) => void): Fault =>
+  async (perform, world) => {
+    const result = await perform();
+    happens(world);
+    return result;
+  };
+
+/** An activity's failure, shaped as `src/domain/failure.ts` says. */
+export function failure(
+  code: ErrorCode,
+  how: { taken: boolean; final?: boolean; status?: number; retryAfterMs?: number },
+): ApplicationFailure {
+  const { attempt } = Context.current().info;
+  const { taken: mayHaveBeenTaken, retryAfterMs, status } = how;
+  const detail: FailureDetail = {
+    code,
+    mayHaveBeenTaken,
+    attempt,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  return ApplicationFailure.create({
+    message: `the world says ${code}`,
+    type: code,
+    nonRetryable: how.final ?? code === 'SLIPWAY_NOT_FOUND',
+    details: [detail],
+    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+  });
+}
+
+function revisionSnapshot({ revisionId, status, tarballPath }: Revision): RevisionSnapshot {
+  return { revisionId, status, tarballPath, reason: status === 'BUILD_FAILED' ? 'npm ci failed' : null };
+}
+
+/** Looks until there is something, with heartbeats; hands back after a while, as the real polls do. */
+async function poll<T>(code: ErrorCode, look: () => T | undefined): Promise<T> {
+  const context = Context.current();
+  const until = Date.now() + ATTEMPT_MS;
+  for (;;) {
+    const seen = look();
+    if (seen !== undefined) return seen;
+    context.heartbeat();
+    if (Date.now() > until) throw failure(code, { taken: false, retryAfterMs: POLL_MS });
+    await context.sleep(POLL_MS);
+  }
+}
+
+/** Never resolves; rejects when the activity is canceled, which only heartbeats bring about. */
+async function beating(): Promise<never> {
+  const context = Context.current();
+  for (;;) {
+    context.heartbeat();
+    if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
+    await context.sleep(POLL_MS);
+  }
+}
