@@ -4,6 +4,8 @@ import { text } from 'node:stream/consumers';
 
 import { onTestFinished } from 'vitest';
 
+import { ServiceError } from '../../src/clients/serviceError.ts';
+
 /** A request as the service saw it. */
 export interface SeenRequest {
   readonly method: string;
@@ -76,6 +78,16 @@ export async function closedPort(): Promise<string> {
   const url = await listen(server);
   await new Promise((resolve) => server.close(resolve));
   return url;
+}
+
+/** The error of a call that fails as calls to services do. */
+export async function errorOf(call: Promise<unknown>): Promise<ServiceError> {
+  const error: unknown = await call.then(
+    () => new Error('The call succeeded'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ServiceError)) throw error;
+  return error;
 }
 
 /** Waits until a condition holds. */

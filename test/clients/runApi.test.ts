@@ -200,6 +200,14 @@ describe('The Run API client', () => {
     );
   });
 
+  it('names an assistant in one segment of the path, whatever its name', async () => {
+    const service = await startService((_, response) => json(response, 200, ASSISTANT));
+    await client(service).getAssistant('a/b ?#');
+    expect(service.requests[0]?.url).toBe('/agents/x/assistants/a%2Fb%20%3F%23');
+    await expect(client(service).getAssistant('..')).rejects.toMatchObject({ code: 'SLIPWAY_REFUSED' });
+    expect(service.requests).toHaveLength(1);
+  });
+
   it('waits for a run longer than for anything else', async () => {
     const service = await startService((_, response) => {
       setTimeout(() => json(response, 200, VALUES), 120);

@@ -10,6 +10,14 @@ import { integer, JsonObject, line, oneOf, text, Timestamp, Uuid } from '../scal
 export const AssistantId = line(NAME_MAX);
 export type AssistantId = z.infer<typeof AssistantId>;
 
+/** The path of a request about one assistant. "." and ".." would be another path. */
+export const AssistantPath = z.object({
+  assistant_id: AssistantId.refine((id) => id !== '.' && id !== '..', {
+    error: 'Input should not be a path segment',
+  }),
+});
+export type AssistantPath = z.infer<typeof AssistantPath>;
+
 /** An assistant (contract 001: "Assistant resource and its fields: not shown"; those of the public client). */
 export const Assistant = z.looseObject({
   assistant_id: Uuid,

@@ -1,7 +1,5 @@
-import { z } from 'zod';
-
 import { type Endpoint } from '../endpoint.ts';
-import { Assistant, Assistants, AssistantSearch, ServerInfo, ServerOk } from './assistant.ts';
+import { Assistant, AssistantPath, Assistants, AssistantSearch, ServerInfo, ServerOk } from './assistant.ts';
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from './cancel.ts';
 import { FeedbackPath, FeedbackQuery, FeedbackRecorded, FeedbackSubmission } from './feedback.ts';
 import { FollowQuery, JoinQuery, JoinStreamQuery } from './joinQuery.ts';
@@ -268,7 +266,7 @@ export const RUN_API_ENDPOINTS = {
     service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}',
-    params: z.object({ assistant_id: z.string().min(1) }),
+    params: AssistantPath,
     response: Assistant,
     success: 200,
     errors: [404, 422],

@@ -1,0 +1,161 @@
+import { type ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { type ServiceOptions } from '../../src/clients/service.ts';
+import { errorOf, json, startService, startSocketService, until } from './faultyService.ts';
+
+const ID = '11111111-1111-4111-8111-111111111111';
+const REVISION = '22222222-2222-4222-8222-222222222222';
+const KEY = 'key-8f31c7';
+
+function client(baseUrl: string, options: Partial<ServiceOptions> = {}): ControlPlaneClient {
+  const made = createControlPlaneClient({ baseUrl, apiKey: KEY, timeoutMs: 5_000, ...options });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+describe('An answered status', () => {
+  it.each([
+    [300, 'SLIPWAY_BAD_ANSWER', true],
+    [302, 'SLIPWAY_BAD_ANSWER', true],
+    [307, 'SLIPWAY_BAD_ANSWER', false],
+    [308, 'SLIPWAY_BAD_ANSWER', false],
+    [400, 'SLIPWAY_REFUSED', false],
+    [401, 'SLIPWAY_UNAUTHORIZED', false],
+    [403, 'SLIPWAY_UNAUTHORIZED', false],
+    [404, 'SLIPWAY_NOT_FOUND', false],
+    [405, 'SLIPWAY_REFUSED', false],
+    [408, 'SLIPWAY_SERVICE_ERROR', false],
+    [409, 'SLIPWAY_CONFLICT', false],
+    [410, 'SLIPWAY_NOT_FOUND', false],
+    [413, 'SLIPWAY_REFUSED', false],
+    [422, 'SLIPWAY_REFUSED', false],
+    [423, 'SLIPWAY_CONFLICT', false],
+    [429, 'SLIPWAY_RATE_LIMITED', false],
+    [500, 'SLIPWAY_SERVICE_ERROR', true],
+    [502, 'SLIPWAY_SERVICE_ERROR', true],
+    [503, 'SLIPWAY_SERVICE_ERROR', true],
+    [504, 'SLIPWAY_SERVICE_ERROR', true],
+  ])('%i is %s and may have been taken: %s', async (status, code, mayHaveBeenTaken) => {
+    const service = await startService((_, response) => json(response, status, { detail: 'Said why.' }));
+    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
+    expect(error).toMatchObject({ code, status, mayHaveBeenTaken, detail: 'Said why.', method: 'POST' });
+    expect(error.path).toBe(`/v2/deployments/${ID}/revisions/${REVISION}/redeploy`);
+    expect(error.message).toContain('Said why.');
+    expect(service.requests).toHaveLength(1);
+  });
+
+  it('keeps the issues of a 422, and of each only what the contract names', async () => {
+    const issue = {
+      loc: ['body', 'secrets', 0, 'value'],
+      msg: 'Bad',
+      type: 'string_type',
+      input: 'hunter2secret',
+    };
+    const service = await startService((_, response) => json(response, 422, { detail: [issue] }));
+    const error = await errorOf(client(service.url).patchDeployment(ID, {}));
+    expect(error.detail).toEqual([{ loc: ['body', 'secrets', 0, 'value'], msg: 'Bad', type: 'string_type' }]);
+    expect(error.message).toContain('body.secrets.0.value: Bad');
+    expect(inspect(error, { depth: 9 })).not.toContain('hunter2secret');
+  });
+
+  it('speaks for itself where the body is no JSON, cut off, or endless', async () => {
+    const bodies: ((response: ServerResponse) => void)[] = [
+      (response) => response.end('<html>Bad gateway</html>'),
+      (response) => response.write('{"detail": "half', () => response.destroy()),
+      (response) => response.end('x'.repeat(200_000)),
+      (response) => response.end('null'),
+      (response) => response.end(),
+    ];
+    const service = await startService((_, response) => {
+      response.writeHead(502, { 'retry-after': '7' });
+      bodies[service.requests.length - 1]!(response);
+    });
+    const plane = client(service.url);
+    for (let call = 0; call < bodies.length; call += 1) {
+      const error = await errorOf(plane.getDeployment(ID));
+      expect(error).toMatchObject({
+        status: 502,
+        code: 'SLIPWAY_SERVICE_ERROR',
+        detail: undefined,
+        retryAfterMs: 7000,
+      });
+    }
+  });
+
+  it('is not waited for beyond the time limit when its body drips', async () => {
+    const service = await startService((_, response) => {
+      response.writeHead(503);
+      const drip = setInterval(() => response.write(' '), 5);
+      response.on('close', () => clearInterval(drip));
+    });
+    const error = await errorOf(client(service.url).getDeployment(ID, { timeoutMs: 100 }));
+    expect(error).toMatchObject({ status: 503, code: 'SLIPWAY_SERVICE_ERROR' });
+  });
+
+  it('says how long to wait, in both forms of Retry-After', async () => {
+    const now = Date.parse('2026-11-21T10:00:00Z');
+    const headers = [
+      { 'retry-after': '12' },
+      { 'retry-after': new Date(now + 90_000).toUTCString(), date: new Date(now).toUTCString() },
+      { 'retry-after': new Date(now - 90_000).toUTCString(), date: new Date(now).toUTCString() },
+      { 'retry-after': 'soon' },
+      {},
+    ];
+    const service = await startService((_, response) =>
+      json(response, 429, { detail: 'Slow down.' }, headers[service.requests.length - 1]),
+    );
+    const waits: (number | undefined)[] = [];
+    for (const _ of headers) waits.push((await errorOf(client(service.url).getDeployment(ID))).retryAfterMs);
+    expect(waits).toEqual([12_000, 90_000, 0, undefined, undefined]);
+  });
+
+  it('is never a redirect that is followed, above all not to another origin', async () => {
+    const other = await startService((_, response) => json(response, 200, {}));
+    const service = await startService((_, response) => json(response, 307, {}, { location: other.url }));
+    const error = await errorOf(client(service.url).getDeployment(ID));
+    expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', status: 307 });
+    expect(other.requests).toEqual([]);
+  });
+});
+
+describe('A successful status with a bad answer', () => {
+  it.each([
+    ['garbage', '\u0000\u0001{{{'],
+    ['nothing', ''],
+    ['another shape', '{"id": 7}'],
+    ['the wrong type', '[]'],
+    ['cut JSON', '{"id": "'],
+  ])('is BAD_ANSWER and may have been taken: %s', async (_name, body) => {
+    const service = await startService((_, response) => response.end(body));
+    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
+    expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', mayHaveBeenTaken: true, status: 200 });
+    expect(inspect(error)).not.toContain('{{{');
+  });
+
+  it('is BAD_ANSWER when it is larger than the bound, and is not read to its end', async () => {
+    let written = 0;
+    const service = await startService((_, response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write('"'.repeat(65_536))) written += 65_536;
+        response.once('drain', more);
+      };
+      more();
+    });
+    const error = await errorOf(client(service.url, { maxAnswerBytes: 100_000 }).getDeployment(ID));
+    expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', mayHaveBeenTaken: true });
+    await until(() => service.open() === 0);
+    expect(written).toBeLessThan(50_000_000);
+  });
+
+  it('is BAD_ANSWER when it is not HTTP at all', async () => {
+    const service = await startSocketService((socket) => {
+      socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.2\r\n'));
+    });
+    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
+    expect(error).toMatchObject({ code: 'SLIPWAY_BAD_ANSWER', mayHaveBeenTaken: true, status: undefined });
+  });
+});
