@@ -5,6 +5,7 @@ import {
   askForPassword,
   closeStatement,
   fatalError,
+  isCopyFromStdin,
   isPassword,
   readMessage,
   readStartup,
@@ -106,6 +107,10 @@ export class PgliteConnection implements TurnOwner {
     if (message.type === 'X') {
       this.#socket.end();
       this.#leave();
+      return;
+    }
+    if (isCopyFromStdin(message)) {
+      this.end('0A000', 'COPY FROM STDIN is not served by the embedded database; use INSERT.');
       return;
     }
     this.#batch.push(renameStatement(message, (name) => this.#sessionName(name)));

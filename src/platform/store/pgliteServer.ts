@@ -26,7 +26,7 @@ export const IDLE_IN_TRANSACTION_MS = 15_000;
  * ever after a client had died inside a transaction (both measured with 0.2.17).
  *
  * What sharing a session means for callers: `SET`, temporary tables, `LISTEN` and session advisory locks are shared
- * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is not served.
+ * by all; transactions, their locks and named prepared statements are not. `COPY FROM STDIN` is refused.
  */
 export async function servePglite(options: {
   db: PGlite;

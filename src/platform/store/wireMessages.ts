@@ -82,6 +82,15 @@ export function isPassword(message: WireMessage, password: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
+/**
+ * Whether a message asks for `COPY … FROM STDIN`. Asked of the text alone, so a literal that reads like one counts too:
+ * the embedded engine never comes back from it (it waits for input that cannot arrive while it waits).
+ */
+export function isCopyFromStdin(message: WireMessage): boolean {
+  if (message.type !== 'Q' && message.type !== 'P') return false;
+  return /\bcopy\b[^;]*\bfrom\s+stdin\b/i.test(message.bytes.toString('latin1'));
+}
+
 /** A fatal error, as Postgres words it. */
 export function fatalError(sqlState: string, text: string): Buffer {
   return writeMessage('E', Buffer.from(`SFATAL\0VFATAL\0C${sqlState}\0M${text}\0\0`));

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
 import { PGlite } from '@electric-sql/pglite';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -112,5 +115,29 @@ describe('the embedded database, served to several connections', () => {
     expect(rows).toEqual([]);
     expect((await cut).message).toContain('idle in a transaction');
     await other.end();
+  });
+
+  it('refuses COPY FROM STDIN, which its engine would never come back from', async () => {
+    const client = await connected();
+    await expect(client.query('copy rows (id) from stdin')).rejects.toThrow('not served');
+    const other = await connected();
+    expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await other.end();
+  });
+
+  it('takes messages in whatever pieces they come, and refuses what is none', async () => {
+    const client = await connected();
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+    const write = stream.write.bind(stream);
+    stream.write = (data: Uint8Array | string): boolean => {
+      for (const byte of Buffer.from(data)) write(Buffer.from([byte]));
+      return true;
+    };
+    expect((await client.query('select $1::text as t', ['in pieces'])).rows).toEqual([{ t: 'in pieces' }]);
+    await client.end();
+    const stranger = connect(server.port, '127.0.0.1');
+    stranger.write('GET / HTTP/1.1\r\n\r\n');
+    stranger.resume();
+    await once(stranger, 'close');
   });
 });
