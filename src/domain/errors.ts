@@ -53,6 +53,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
   SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'It could not be told whether the request was carried out' },
   SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to go back to' },
+  SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo did not go as it should' },
   SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway itself failed' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 

@@ -11,13 +11,14 @@ import { ApplicationFailure, defineSearchAttributeKey, TypedSearchAttributes } f
 
 import { SlipwayError } from '../domain/errors.ts';
 import { type HoldMessage, type RollbackMessage } from '../domain/message.ts';
-import { type ReleaseRequest } from '../domain/release.ts';
+import { type Progress, type ReleaseRequest } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { type ReleaseAnswer, type RollbackAnswer } from '../domain/targetState.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import {
   holdSignal,
   holdUpdate,
+  progressQuery,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
@@ -29,7 +30,7 @@ import {
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
 import { type TemporalConnection } from './connection.ts';
-import { temporalError } from './temporalError.ts';
+import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
@@ -165,6 +166,28 @@ export async function viewTarget(
     );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * Where a running release or rollback stands; `undefined` where it has just ended and is gone, or does not answer.
+ *
+ * @param workflowId - the release's own.
+ */
+export async function readProgress(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<Progress | undefined> {
+  const { client, settings } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+      client.workflow.getHandle(workflowId).query(progressQuery),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || isWorkerSilent(error) || isTemporalSilent(error)) {
+      return undefined;
+    }
     throw temporalError(error, settings);
   }
 }

@@ -1,0 +1,36 @@
+import { resolve } from 'node:path';
+
+import { slipwayHome } from '../config/home.ts';
+import { createOutput, type Output } from './output.ts';
+
+/** What every command works with. */
+export interface CommandContext {
+  readonly output: Output;
+  /** Where Slipway's state is on this machine: an absolute path. */
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** The options that every command has. */
+export interface CommonOptions {
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+  /** Default: `SLIPWAY_HOME`, else `.slipway`. */
+  readonly home?: string;
+}
+
+/** Makes the context of one command from its options, the process's environment and its streams. */
+export function commandContext(options: CommonOptions): CommandContext {
+  const environment = process.env;
+  return {
+    output: createOutput({
+      json: options.json ?? false,
+      verbose: options.verbose ?? false,
+      environment,
+      stdout: process.stdout,
+      stderr: process.stderr,
+    }),
+    home: options.home === undefined ? slipwayHome(environment) : resolve(options.home),
+    environment,
+  };
+}

@@ -1,0 +1,54 @@
+import { inspect } from 'node:util';
+
+import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import { type Output } from './output.ts';
+
+/** An error as it is told: what `--json` prints, and what the text is made from. */
+export interface ErrorReport {
+  readonly event: 'error';
+  readonly code: ErrorCode;
+  readonly message: string;
+  /** Where: a file with line and column, a field's path, an address. */
+  readonly place: string | null;
+  /** What to do about it. */
+  readonly hint: string | null;
+  readonly exitCode: number;
+}
+
+/** What is told of anything that was thrown. What nobody foresaw is `SLIPWAY_INTERNAL`. */
+export function reportError(error: unknown): ErrorReport {
+  const known =
+    error instanceof SlipwayError
+      ? error
+      : new SlipwayError('SLIPWAY_INTERNAL', error instanceof Error ? error.message : String(error), {
+          hint: 'run it again with --verbose, and report what it says',
+        });
+  return {
+    event: 'error',
+    code: known.code,
+    message: known.message,
+    place: known.place ?? null,
+    hint: known.hint ?? null,
+    exitCode: known.exitCode,
+  };
+}
+
+/**
+ * Prints an error: `error SLIPWAY_X: message`, then the place and the hint; with `--verbose` the stack and its causes.
+ *
+ * @returns the exit code.
+ */
+export function printError(output: Output, error: unknown): number {
+  const report = reportError(error);
+  if (output.json) {
+    output.event(output.verbose ? { ...report, stack: inspect(error) } : { ...report });
+    return report.exitCode;
+  }
+  const { style } = output;
+  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${report.message}`);
+  // A place that the message names already is not repeated.
+  if (report.place !== null && !report.message.includes(report.place)) output.note(`  at ${report.place}`);
+  if (report.hint !== null) output.note(`  ${report.hint}`);
+  if (output.verbose) output.note(style.faint(inspect(error)));
+  return report.exitCode;
+}

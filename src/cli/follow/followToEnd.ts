@@ -1,0 +1,90 @@
+import { type Ending, follow } from '../../temporal/follow.ts';
+import { type TemporalConnection } from '../../temporal/connection.ts';
+import { workflowPage } from '../../temporal/temporalSettings.ts';
+import { type Output } from '../output.ts';
+import { type Asked, endingExitCode, endingLines } from './endingText.ts';
+import { FollowView } from './followView.ts';
+
+/** What is followed. */
+export interface Followed {
+  /** A release's id, or a rollback's request id. */
+  readonly id: string;
+  readonly asked: Asked;
+  readonly targetName: string;
+  /** The target's workflow. */
+  readonly workflowId: string;
+  /** How long, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How following ended. Without an ending it was given up: what was followed goes on. */
+export interface FollowedToEnd {
+  readonly exitCode: 0 | 2 | 3 | 4 | 5;
+  readonly ending: Ending | undefined;
+}
+
+/** Exit code of a command that gave up waiting while the release goes on (design, "The command"). */
+export const GAVE_UP = 5;
+
+/**
+ * Follows a release or a rollback to its end and shows it live. Ctrl-C, and the time running out, end the following
+ * alone: the last line says that the release goes on.
+ *
+ * @param signal - aborted by Ctrl-C.
+ */
+export async function followToEnd(
+  output: Output,
+  temporal: TemporalConnection,
+  { id, asked, targetName, workflowId, timeoutMs }: Followed,
+  signal: AbortSignal,
+): Promise<FollowedToEnd> {
+  const view = new FollowView(output);
+  let child: string | undefined;
+  try {
+    for await (const event of follow(temporal, workflowId, { id, timeoutMs, signal })) {
+      view.show(event);
+      if (event.kind === 'started') child = event.workflowId;
+      if (event.kind === 'ended') {
+        const { ending } = event;
+        const exitCode = endingExitCode(asked, ending);
+        const page = workflowPage(temporal.settings, child ?? workflowId);
+        tellEnding(output, ending, exitCode, page);
+        for (const line of endingLines(asked, ending, page, output.style)) output.say(line);
+        return { exitCode, ending };
+      }
+      if (event.kind === 'gave_up') {
+        tellGaveUp(output, event.why, targetName, asked);
+        return { exitCode: GAVE_UP, ending: undefined };
+      }
+    }
+    throw new Error('following ended without an end');
+  } finally {
+    view.close();
+  }
+}
+
+function tellEnding(output: Output, ending: Ending, exitCode: number, page: string | null): void {
+  const { releaseId, outcome, reason } = ending.from === 'result' ? ending.result : ending.row;
+  output.event({
+    event: 'ended',
+    releaseId,
+    outcome,
+    reason,
+    exitCode,
+    workflowUrl: page,
+    result: ending.from === 'result' ? ending.result : null,
+    row: ending.from === 'history' ? ending.row : null,
+  });
+}
+
+const GAVE_UP_BECAUSE = {
+  timeout: 'gave up waiting',
+  stopped: 'stopped following',
+  unknown: 'the target does not know it any more',
+} as const;
+
+function tellGaveUp(output: Output, why: keyof typeof GAVE_UP_BECAUSE, target: string, asked: Asked): void {
+  const goesOn = why === 'unknown' ? '' : `; the ${asked} goes on`;
+  output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
+  output.say(output.style.warn(`${GAVE_UP_BECAUSE[why]}${goesOn}. Look: slipway status ${target}`));
+}

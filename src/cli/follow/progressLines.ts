@@ -1,0 +1,63 @@
+import { formatDuration } from '../../domain/duration.ts';
+import { type CheckVerdict, type Progress, type StepRecord } from '../../domain/release.ts';
+import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
+import { MARKS, type Style } from '../style.ts';
+
+const TITLE_WIDTH = 28;
+const ELAPSED_WIDTH = 7;
+const DETAIL_MAX_CHARACTERS = 200;
+
+/**
+ * One step as one line: a mark, what it is, how long it took (up to `now`, in milliseconds since 1970, while it runs),
+ * attempts where there was more than one, and what came of it.
+ */
+export function stepLine(
+  step: StepRecord,
+  verdicts: readonly CheckVerdict[],
+  now: number,
+  style: Style,
+): string {
+  const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
+  const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
+  const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
+  const line = `  ${mark(step, style)} ${stepTitle(step).padEnd(TITLE_WIDTH)} ${style.faint(elapsed)}`;
+  return notes === '' ? line : `${line}  ${notes}`;
+}
+
+/** How many steps at the beginning have ended: what is said of them does not change any more. */
+export function settledSteps(progress: Progress): number {
+  const running = progress.steps.findIndex((step) => step.status === 'running');
+  return running === -1 ? progress.steps.length : running;
+}
+
+/** A text in at most so many characters of a terminal, on one line. Knows nothing of colors. */
+export function fitLine(text: string, columns: number): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ');
+  return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
+}
+
+function mark(step: StepRecord, style: Style): string {
+  switch (step.status) {
+    case 'done':
+      return style.good(MARKS.done);
+    case 'failed':
+      // A baseline that fails its checks is a finding, not a failure of this release.
+      return step.step === 'baseline' ? style.warn(MARKS.warning) : style.bad(MARKS.failed);
+    case 'canceled':
+      return style.warn(MARKS.skipped);
+    case 'running':
+      return style.faint(MARKS.running);
+  }
+}
+
+function detailOf(step: StepRecord, verdicts: readonly CheckVerdict[]): string {
+  if (step.detail === undefined) return '';
+  const isCheck = step.step === 'check' || step.step === 'soak' || step.step === 'baseline';
+  if (step.status === 'done' && isCheck) return `answered ${JSON.stringify(fitLine(step.detail, 80))}`;
+  if (step.status === 'failed' && isCheck) {
+    // The title names the check already.
+    const verdict = verdicts.findLast(({ check, passed }) => check === step.subject && !passed);
+    if (verdict !== undefined) return fitLine(verdict.reasons.join('; '), 2 * DETAIL_MAX_CHARACTERS);
+  }
+  return fitLine(step.detail, step.status === 'failed' ? 2 * DETAIL_MAX_CHARACTERS : DETAIL_MAX_CHARACTERS);
+}

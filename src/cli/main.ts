@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+
+import { CommanderError } from 'commander';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
+import { printError } from './errorReport.ts';
+import { buildProgram } from './program.ts';
+
+void main(process.argv);
+
+/** The entry of the `slipway` command: reads the command line, runs one command, and ends with its exit code. */
+async function main(argv: readonly string[]): Promise<void> {
+  const program = buildProgram({ version: version(), onExit: (code) => (process.exitCode = code) });
+  // Where the command line is not understood, commander throws before any command has its options.
+  const fallback: CommonOptions = { json: argv.includes('--json'), verbose: argv.includes('--verbose') };
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    process.exitCode = endWith(commandContext(fallback), error);
+  }
+}
+
+function endWith({ output }: CommandContext, error: unknown): number {
+  if (!(error instanceof CommanderError)) return printError(output, error);
+  // Help and the version were asked for, or are what commander has just shown.
+  if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode;
+  const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
+  const suggestion = more.map((line) => line.replace(/^\(|\)$/g, '')).join(' ');
+  return printError(
+    output,
+    new SlipwayError('SLIPWAY_USAGE', first, {
+      hint: `${suggestion === '' ? '' : `${suggestion} `}See: slipway --help`,
+    }),
+  );
+}
+
+function version(): string {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}

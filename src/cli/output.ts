@@ -1,0 +1,64 @@
+import { type Style, styleOf } from './style.ts';
+
+/** Where a command's words go. A command says each thing once: as text for people, or as an event for programs. */
+export interface Output {
+  /** One JSON object per line, on stdout, instead of text. */
+  readonly json: boolean;
+  /** Stacks and causes are shown. */
+  readonly verbose: boolean;
+  readonly style: Style;
+  /** Whether lines may be rewritten in place: text, on a terminal, not in CI. */
+  readonly live: boolean;
+  /** The terminal's width in characters. */
+  readonly columns: () => number;
+  /** A line for people, on stdout. Nothing with `--json`. */
+  say(line: string): void;
+  /** A line for people about the way there, on stderr. Nothing with `--json`. */
+  note(line: string): void;
+  /** An event for programs, on stdout. Nothing without `--json`. `docs/json.md` lists them. */
+  event(event: { readonly event: string; readonly [field: string]: unknown }): void;
+  /** Text as it is, on stdout: for what is rewritten in place. */
+  raw(text: string): void;
+}
+
+/** What an output is made from. */
+export interface OutputOptions {
+  readonly json: boolean;
+  readonly verbose: boolean;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+const DEFAULT_COLUMNS = 100;
+
+/** Makes the output of one command. Colors and rewriting only on a terminal, and never with `NO_COLOR` or `CI`. */
+export function createOutput({ json, verbose, environment, stdout, stderr }: OutputOptions): Output {
+  const plain = isSet(environment['CI']) || environment['TERM'] === 'dumb';
+  const terminal = stdout.isTTY && !json;
+  const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
+  return {
+    json,
+    verbose,
+    style: styleOf(colored),
+    live: terminal && !plain,
+    columns: () => (stdout.isTTY ? stdout.columns : DEFAULT_COLUMNS),
+    say: (line) => {
+      if (!json) stdout.write(`${line}\n`);
+    },
+    note: (line) => {
+      if (!json) stderr.write(`${line}\n`);
+    },
+    event: (event) => {
+      if (json) stdout.write(`${JSON.stringify(event)}\n`);
+    },
+    raw: (text) => {
+      stdout.write(text);
+    },
+  };
+}
+
+/** `NO_COLOR` and `CI` count by being there; `CI=false` is a common way to say that they are not. */
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== '' && value !== '0' && value !== 'false';
+}

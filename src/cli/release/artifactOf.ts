@@ -1,0 +1,53 @@
+import { join, resolve } from 'node:path';
+
+import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { packSource } from '../../artifact/pack.ts';
+import { type LoadedConfig } from '../../config/loadConfig.ts';
+import { type Artifact } from '../../domain/artifact.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+
+/** An artifact that can be released, and where records of its releases are kept. */
+export interface PreparedArtifact {
+  readonly artifact: Artifact;
+  readonly recordStore: string;
+  /** How many files and links a tarball holds. */
+  readonly entries?: number;
+}
+
+/**
+ * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_….
+ */
+export async function artifactOf(
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  targetName: string,
+  home: string,
+  signal: AbortSignal,
+): Promise<PreparedArtifact> {
+  const target = config.targets[targetName];
+  if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
+  const store = openArtifactStore(storeUrl(config.artifact.store, folder, home));
+  const recordStore = store.url;
+  if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
+  if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
+
+  const packed = await packSource({
+    root: resolve(folder, config.artifact.path),
+    ignore: config.artifact.ignore,
+    signal,
+  });
+  try {
+    await store.put(packed.file, packed.digest);
+  } finally {
+    await packed.remove();
+  }
+  const { digest, sizeBytes, entries } = packed;
+  return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
+}
+
+/** A URL as it is, a folder relative to the file that names it, or the one in Slipway's home. */
+function storeUrl(configured: string | undefined, folder: string, home: string): string {
+  if (configured === undefined) return join(home, 'artifacts');
+  return /^[A-Za-z][A-Za-z0-9+.-]+:/.test(configured) ? configured : resolve(folder, configured);
+}

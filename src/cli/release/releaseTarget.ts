@@ -1,0 +1,169 @@
+import { type LoadedConfig } from '../../config/loadConfig.ts';
+import { describeArtifact } from '../../domain/artifact.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { outcomeExitCode, type ReleaseRequest } from '../../domain/release.ts';
+import { type ReleaseAnswer } from '../../domain/targetState.ts';
+import { targetWorkflowId } from '../../domain/targetSpec.ts';
+import { type TemporalConnection } from '../../temporal/connection.ts';
+import { requestKey } from '../../temporal/requestKey.ts';
+import { submitRelease } from '../../temporal/targetClient.ts';
+import { requireWorker } from '../../temporal/workerPresence.ts';
+import { type CommandContext } from '../context.ts';
+import { type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
+import { type Output } from '../output.ts';
+import { describeHold, readLocalHold } from '../rollback/localHold.ts';
+import { chooseTargetSpec } from '../targetAccess.ts';
+import { artifactOf, type PreparedArtifact } from './artifactOf.ts';
+import { gitIn, sourceCommit, whoAsks } from './provenance.ts';
+
+/** What is released, where, and how it is followed. */
+export interface ReleaseOrder {
+  readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
+  /** May be left out where the file has only one. */
+  readonly target: string | undefined;
+  readonly reason: string | undefined;
+  readonly overrideHold: boolean;
+  /** `false`: return once the release is queued. */
+  readonly wait: boolean;
+  /** How long it is followed, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** How a release ended, as far as it was waited for. */
+export interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
+  readonly answer: ReleaseAnswer;
+  readonly ending: FollowedToEnd['ending'];
+}
+
+/**
+ * Packs a source, sends it to its target, and follows the release to its end.
+ *
+ * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_ARTIFACT_…,
+ * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function releaseTarget(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  order: ReleaseOrder,
+  signal: AbortSignal,
+): Promise<ReleaseEnd> {
+  const { output } = context;
+  const { name, settings, spec } = await chooseTargetSpec(context, order.config.config, order.target);
+  await refuseOnLocalHold(context, name, order.overrideHold);
+  // Packing takes a while: who cannot release at all is told before.
+  await requireWorker(temporal);
+  const prepared = await artifactOf(order.config, name, context.home, signal);
+  const git = gitIn(order.config.folder);
+  const commit = await sourceCommit(context.environment, git);
+  const { checks, steps, soakMs, queue, graphConfigPath } = settings;
+  const content = {
+    target: spec,
+    artifact: prepared.artifact,
+    graphConfigPath,
+    checks,
+    steps,
+    soakMs,
+    ...(commit === undefined ? {} : { commit }),
+  };
+  const request: ReleaseRequest = {
+    ...content,
+    requestKey: requestKey(content),
+    queue,
+    recordStore: prepared.recordStore,
+    requestedBy: await whoAsks(context.environment, git, order.reason),
+    ...(order.overrideHold ? { overrideHold: true } : {}),
+  };
+  tellPrepared(output, name, request, prepared);
+  signal.throwIfAborted();
+  const answer = await submitRelease(temporal, request);
+  const workflowId = targetWorkflowId(spec);
+  const { releaseId, disposition, reason } = answer;
+  output.event({
+    event: 'submitted',
+    releaseId,
+    disposition,
+    reason,
+    target: name,
+    workflowId,
+    requestKey: request.requestKey,
+  });
+
+  if (disposition === 'rejected') {
+    output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
+    const exitCode = outcomeExitCode('release', 'rejected');
+    output.event({
+      event: 'ended',
+      releaseId,
+      outcome: 'rejected',
+      reason,
+      exitCode,
+      workflowUrl: null,
+      result: null,
+      row: null,
+    });
+    return { exitCode, answer, ending: undefined };
+  }
+  output.say(`${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`);
+  if (!order.wait) {
+    if (disposition !== 'already_released') output.say(`Follow it: slipway status ${name}`);
+    return { exitCode: 0, answer, ending: undefined };
+  }
+  const followed = await followToEnd(
+    output,
+    temporal,
+    {
+      id: releaseId,
+      asked: 'release',
+      targetName: name,
+      workflowId,
+      timeoutMs: order.timeoutMs,
+    },
+    signal,
+  );
+  return { ...followed, answer };
+}
+
+/** A hold that Temporal has not heard of holds all the same. */
+async function refuseOnLocalHold(
+  { home, output }: CommandContext,
+  target: string,
+  override: boolean,
+): Promise<void> {
+  const hold = await readLocalHold(home, target);
+  if (hold === undefined) return;
+  if (override) {
+    output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; released all the same`));
+    return;
+  }
+  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, {
+    hint: `"slipway unhold ${target}" ends the hold; --override-hold releases in spite of it`,
+  });
+}
+
+function tellPrepared(
+  output: Output,
+  target: string,
+  { artifact, commit, checks }: ReleaseRequest,
+  { entries }: PreparedArtifact,
+): void {
+  const sizeBytes = artifact.kind === 'tarball' ? artifact.sizeBytes : null;
+  output.event({
+    event: 'artifact',
+    kind: artifact.kind,
+    artifact: artifact.kind === 'tarball' ? artifact.digest : describeArtifact(artifact),
+    sizeBytes,
+    entries: entries ?? null,
+    commit: commit ?? null,
+  });
+  const size = sizeBytes === null ? '' : ` (${kilobytes(sizeBytes)}, ${entries ?? 0} files)`;
+  const at =
+    commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
+  output.say(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
+  if (checks.length === 0) {
+    output.note(output.style.warn('slipway.yaml names no checks: a revision counts as good once it serves'));
+  }
+}
+
+function kilobytes(bytes: number): string {
+  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

@@ -1,0 +1,199 @@
+import { type ControlPlaneClient } from '../../clients/controlPlane.ts';
+import { ServiceError } from '../../clients/serviceError.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type Actor } from '../../domain/release.ts';
+import { revisionPhase } from '../../domain/revision.ts';
+import { type TargetSpec } from '../../domain/targetSpec.ts';
+import { type CommandContext } from '../context.ts';
+import { GAVE_UP } from '../follow/followToEnd.ts';
+import { MARKS } from '../style.ts';
+import { withControlPlane } from '../targetAccess.ts';
+import { writeLocalHold } from './localHold.ts';
+
+/** What is put back without Temporal. */
+export interface BreakGlassOrder {
+  readonly target: TargetSpec;
+  /** The revision. Default: the newest deployed one from before the active one. */
+  readonly to: string | undefined;
+  readonly requestedBy: Actor;
+  /** How long the revision is awaited, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+
+const POLL_MS = 1_000;
+const REVISIONS_LOOKED_THROUGH = 100;
+
+/**
+ * Puts a revision back without Temporal: calls redeploy on the control plane itself and waits until the revision is
+ * what serves. Leaves a hold on this machine first, so that nothing is released over it. Checks are not run.
+ *
+ * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
+ * @throws SlipwayError where nothing was changed: the control plane's own, SLIPWAY_NOTHING_TO_RESTORE.
+ */
+export async function breakGlass(
+  context: CommandContext,
+  order: BreakGlassOrder,
+  signal: AbortSignal,
+): Promise<number> {
+  const { output, home } = context;
+  const { target, requestedBy } = order;
+  return withControlPlane(context, target, async (client) => {
+    const before = await findDeployment(client, target);
+    const to = order.to ?? (await previousDeployed(client, before));
+    const since = new Date().toISOString();
+    await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
+    const command = equivalentCurl(target, before.id, to);
+    output.event({
+      event: 'break_glass',
+      deploymentId: before.id,
+      activeRevisionId: before.active_revision_id,
+      to,
+      command,
+    });
+    output.say(`Putting revision ${to} back without Temporal. The same by hand:`);
+    output.say(`  ${command}`);
+    output.say(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+
+    const followed = await redeploy(client, before, to);
+    return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
+  });
+}
+
+async function findDeployment(client: ControlPlaneClient, target: TargetSpec): Promise<Deployment> {
+  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId);
+  for await (const candidate of client.eachDeployment({ name_contains: target.deployment })) {
+    if (candidate.name === target.deployment) return candidate;
+  }
+  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
+    place: target.controlPlane,
+    hint: `look at targets.${target.name} in slipway.yaml`,
+  });
+}
+
+/** The newest revision that was deployed before the active one. */
+async function previousDeployed(client: ControlPlaneClient, deployment: Deployment): Promise<string> {
+  const { resources } = await client.listRevisions(deployment.id, { limit: REVISIONS_LOOKED_THROUGH });
+  const active = resources.findIndex((revision) => revision.id === deployment.active_revision_id);
+  const previous = resources
+    .slice(active + 1)
+    .find(
+      (revision) =>
+        revisionPhase(revision.status) === 'deployed' && revision.id !== deployment.active_revision_id,
+    );
+  if (previous !== undefined) return previous.id;
+  throw new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', 'no revision was deployed before the active one', {
+    place: deployment.id,
+    hint: 'name the revision with --to',
+  });
+}
+
+/** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */
+async function redeploy(client: ControlPlaneClient, before: Deployment, to: string): Promise<string> {
+  const madeBy = (after: Deployment): string | undefined =>
+    after.latest_revision_id !== null && after.latest_revision_id !== before.latest_revision_id
+      ? after.latest_revision_id
+      : undefined;
+  try {
+    return madeBy(await client.redeployRevision(before.id, to)) ?? to;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !error.mayHaveBeenTaken) throw error;
+    // Nobody knows whether it was taken: what the deployment says now decides.
+    const after = await client.getDeployment(before.id);
+    const made = madeBy(after);
+    if (made !== undefined) return made;
+    if (after.active_revision_id === to && before.active_revision_id !== to) return to;
+    throw new SlipwayError(
+      'SLIPWAY_OUTCOME_UNKNOWN',
+      'the control plane did not say whether it took the redeploy',
+      {
+        place: before.id,
+        hint: 'run the same command again: redeploying a revision twice leaves the deployment where once does',
+        cause: error,
+      },
+    );
+  }
+}
+
+async function awaitServing(
+  { output }: CommandContext,
+  client: ControlPlaneClient,
+  order: BreakGlassOrder & { readonly deploymentId: string; readonly followed: string },
+  signal: AbortSignal,
+): Promise<number> {
+  const { deploymentId, followed, timeoutMs, target } = order;
+  const deadline = Date.now() + timeoutMs;
+  let lastStatus = '';
+  let lastProblem = '';
+  while (Date.now() < deadline && !signal.aborted) {
+    try {
+      const revision = await client.getRevision(deploymentId, followed);
+      if (revision.status !== lastStatus) {
+        lastStatus = revision.status;
+        output.event({ event: 'revision', revisionId: followed, status: revision.status });
+        output.say(`  revision ${followed}: ${revision.status}`);
+      }
+      const phase = revisionPhase(revision.status);
+      if (phase === 'failed') {
+        return ended(output, 'rollback_failed', 3, `revision ${followed} ended ${revision.status}`);
+      }
+      if (
+        phase === 'deployed' &&
+        (await client.getDeployment(deploymentId)).active_revision_id === followed
+      ) {
+        return ended(output, 'rolled_back', 0, `revision ${followed} serves again; its checks were not run`);
+      }
+    } catch (error) {
+      // The redeploy was taken: a control plane that does not answer now may answer in a moment.
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
+      lastProblem = error.message;
+    }
+    await pause(POLL_MS, signal);
+  }
+  output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
+  output.say(
+    output.style.warn(
+      `gave up waiting; the redeploy goes on. Look: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
+    ),
+  );
+  return GAVE_UP;
+}
+
+function ended(
+  output: CommandContext['output'],
+  outcome: 'rolled_back' | 'rollback_failed',
+  exitCode: number,
+  reason: string,
+): number {
+  output.event({ event: 'ended', outcome, reason, exitCode });
+  const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
+  output.say(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
+  return exitCode;
+}
+
+/** The same call for a shell. The key is a variable: its value is never printed. */
+export function equivalentCurl(
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey'>,
+  deploymentId: string,
+  revisionId: string,
+): string {
+  const { from } = target.apiKey;
+  const key = from.startsWith('env:')
+    ? `$${from.slice('env:'.length)}`
+    : `$(cat ${from.slice('file:'.length)})`;
+  return `curl -X POST -H "X-Api-Key: ${key}" ${target.controlPlane}/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

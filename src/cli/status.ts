@@ -1,0 +1,75 @@
+import { loadConfig } from '../config/loadConfig.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { connectTemporal } from '../temporal/connection.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import { type CommandContext } from './context.ts';
+import { statusLines } from './status/statusLines.ts';
+import { type TargetStatus, targetStatus } from './status/targetStatus.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of `slipway status [TARGET]`. */
+export interface StatusOptions {
+  readonly config?: string;
+  /** How many ended releases are shown. */
+  readonly last: number;
+}
+
+/**
+ * `slipway status [TARGET]`: what runs, what waits, what serves, whether it is on hold, and how the last releases
+ * ended. Without a name: every target of the file.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
+ */
+export async function runStatusCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: StatusOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(options.config);
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const targets = [];
+  for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
+  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  try {
+    for (const { name, spec } of targets) {
+      const status = await targetStatus(context.home, temporal, name, targetWorkflowId(spec));
+      output.event(statusEvent(status, options.last));
+      for (const line of statusLines(status, options.last, Date.now(), output.style)) output.say(line);
+    }
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function statusEvent(
+  { target, workflowId, workflowUrl, view, progress, localHold }: TargetStatus,
+  last: number,
+): { readonly event: 'status'; readonly [field: string]: unknown } {
+  const state = view?.state;
+  return {
+    event: 'status',
+    target,
+    workflowId,
+    workflowUrl,
+    known: view !== undefined,
+    running: view?.running ?? null,
+    progress: progress ?? null,
+    queue:
+      state?.queue.map(({ releaseId, queuedAt, request }) => ({
+        releaseId,
+        queuedAt,
+        requestKey: request.requestKey,
+        commit: request.commit ?? null,
+        requestedBy: request.requestedBy,
+      })) ?? [],
+    rollbacks: state?.rollbacks ?? [],
+    hold: state?.hold ?? null,
+    localHold: localHold ?? null,
+    activeRevisionId: state?.activeRevisionId ?? null,
+    history: state?.history.slice(-last) ?? [],
+    ignored: state?.ignored ?? [],
+  };
+}
