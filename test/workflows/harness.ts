@@ -183,7 +183,7 @@ export class Target {
   readonly workflowId: string;
   readonly #client: Client;
   readonly #taskQueue: string;
-  readonly #input: TargetInput;
+  #input: TargetInput;
   readonly #children = new Set<string>();
 
   constructor(client: Client, taskQueue: string, world: World, input: TargetInput) {
@@ -192,6 +192,11 @@ export class Target {
     this.#input = input;
     this.world = world;
     this.workflowId = `target:http://${world.id}.test:agent`;
+  }
+
+  /** What the target starts from, instead of what it was made with. */
+  startWith(input: TargetInput): void {
+    this.#input = input;
   }
 
   get handle(): WorkflowHandle {
