@@ -1,6 +1,6 @@
 // Whether `dist/` was built from what is in `src/` now, and whether `node_modules` is what the lock file asks for.
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -8,10 +8,11 @@ export const SRC = join(ROOT, 'src');
 export const DIST = join(ROOT, 'dist');
 
 /** Written last, with the time at which the build began: an edit made during a build makes the next one necessary. */
-const STAMP = join(DIST, '.built');
+const STAMP = 'dist/.built';
 
-/** What else a build depends on. */
+/** What a build depends on. */
 const INPUTS = [
+  'src',
   'tsconfig.json',
   'tsconfig.build.json',
   'package-lock.json',
@@ -20,30 +21,34 @@ const INPUTS = [
 ];
 
 /** Says why a build is needed, or `undefined` where `dist/` is up to date. */
-export function whyBuild() {
-  if (!existsSync(STAMP)) return 'there is no finished build';
-  const builtAt = statSync(STAMP).mtimeMs;
-  const changed = [SRC, ...INPUTS.map((name) => join(ROOT, name))].flatMap(tree).find((path) => {
-    return statSync(path).mtimeMs > builtAt;
-  });
-  return changed === undefined ? undefined : `${changed.slice(ROOT.length)} changed`;
+export function whyBuild(root = ROOT) {
+  const stamp = join(root, STAMP);
+  if (!existsSync(stamp)) return 'there is no finished build';
+  const builtAt = statSync(stamp).mtimeMs;
+  const changed = INPUTS.map((name) => join(root, name))
+    .flatMap(tree)
+    .find((path) => {
+      return statSync(path).mtimeMs > builtAt;
+    });
+  return changed === undefined ? undefined : `${relative(root, changed)} changed`;
 }
 
 /** Marks the build as finished. */
 export function stampBuild(startedAt) {
-  writeFileSync(STAMP, '');
-  utimesSync(STAMP, startedAt / 1000, startedAt / 1000);
+  const stamp = join(ROOT, STAMP);
+  writeFileSync(stamp, '');
+  utimesSync(stamp, startedAt / 1000, startedAt / 1000);
 }
 
 /**
  * Says why dependencies must be installed, or `undefined` where they are what the lock file says. npm keeps its own
  * account of what it installed; comparing the two does not depend on the times that a checkout gave the files.
  */
-export function whyInstall() {
-  const account = join(ROOT, 'node_modules/.package-lock.json');
+export function whyInstall(root = ROOT) {
+  const account = join(root, 'node_modules/.package-lock.json');
   if (!existsSync(account)) return 'node_modules is missing';
   const installed = packagesOf(account);
-  const wrong = Object.entries(packagesOf(join(ROOT, 'package-lock.json'))).find(([path, wanted]) => {
+  const wrong = Object.entries(packagesOf(join(root, 'package-lock.json'))).find(([path, wanted]) => {
     if (path === '' || wanted.link === true) return false;
     const found = installed[path];
     // An optional package is left out where it is made for another machine.

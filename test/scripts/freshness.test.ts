@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+interface Freshness {
+  readonly whyInstall: (root: string) => string | undefined;
+  readonly whyBuild: (root: string) => string | undefined;
+}
+const { whyInstall, whyBuild } = (await import(
+  new URL('../../scripts/build/freshness.mjs', import.meta.url).href
+)) as Freshness;
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-freshness-'));
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('dependencies', () => {
+  const LOCKED = {
+    '': { version: '0.1.0' },
+    'node_modules/a': { version: '1.0.0' },
+    'node_modules/elsewhere': { version: '1.0.0', optional: true },
+  };
+
+  it('are installed where there are none', async () => {
+    await lock('package-lock.json', LOCKED);
+    expect(whyInstall(root)).toBe('node_modules is missing');
+  });
+
+  it('are left alone where they are the locked ones, whatever the files’ times; others’ machines need others', async () => {
+    await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.0' } });
+    await lock('package-lock.json', LOCKED);
+    expect(whyInstall(root)).toBeUndefined();
+  });
+
+  it('are installed where one is missing or of another version', async () => {
+    await lock('package-lock.json', LOCKED);
+    await lock('node_modules/.package-lock.json', { 'node_modules/a': { version: '1.0.1' } });
+    expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
+    await lock('node_modules/.package-lock.json', {});
+    expect(whyInstall(root)).toBe('node_modules/a is not the locked 1.0.0');
+  });
+
+  async function lock(name: string, packages: object): Promise<void> {
+    await write(name, JSON.stringify({ packages }));
+  }
+});
+
+describe('the build', () => {
+  const YESTERDAY = new Date(Date.now() - 86_400_000);
+  const INPUTS = [
+    'src/worker.ts',
+    'src/cli/main.ts',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package-lock.json',
+    'scripts/build.mjs',
+    'scripts/build/freshness.mjs',
+  ];
+
+  beforeEach(async () => {
+    for (const name of INPUTS) await write(name, '');
+    for (const name of [...INPUTS, 'src', 'src/cli', 'scripts/build']) {
+      await utimes(join(root, name), YESTERDAY, YESTERDAY);
+    }
+  });
+
+  it('is made where there is none', () => {
+    expect(whyBuild(root)).toBe('there is no finished build');
+  });
+
+  it('is left alone where nothing has changed since', async () => {
+    await write('dist/.built', '');
+    expect(whyBuild(root)).toBeUndefined();
+  });
+
+  it('is made again where a source has changed', async () => {
+    await write('dist/.built', '');
+    const later = new Date(Date.now() + 60_000);
+    await utimes(join(root, 'src/cli/main.ts'), later, later);
+    expect(whyBuild(root)).toBe('src/cli/main.ts changed');
+  });
+
+  it('is made again where a source was removed', async () => {
+    await write('dist/.built', '');
+    const earlier = new Date(Date.now() - 60_000);
+    await utimes(join(root, 'dist/.built'), earlier, earlier);
+    await rm(join(root, 'src/cli/main.ts'));
+    expect(whyBuild(root)).toBe('src/cli changed');
+  });
+});
+
+async function write(name: string, content: string): Promise<void> {
+  await mkdir(dirname(join(root, name)), { recursive: true });
+  await writeFile(join(root, name), content);
+}

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+import { expect, it } from 'vitest';
+
+const SCRIPT = new URL('../../scripts/build/runTests.mjs', import.meta.url).href;
+const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url));
+
+it('counts failures, files that cannot be loaded, and what was left out; the count is the last line', () => {
+  expect(run('mixed')).toEqual({ status: 1, lastLine: '1 passed, 2 failed, 2 skipped' });
+});
+
+it('ends with 0 where nothing failed', () => {
+  expect(run('good')).toEqual({ status: 0, lastLine: '1 passed, 0 failed, 0 skipped' });
+});
+
+it('is a failure where there was nothing to run', () => {
+  expect(run('nowhere')).toEqual({ status: 1, lastLine: '0 passed, 1 failed, 0 skipped' });
+});
+
+function run(fixture: string): { status: number | null; lastLine: string | undefined } {
+  const program = `
+    const { runTests } = await import(${JSON.stringify(SCRIPT)});
+    process.exitCode = await runTests(['--root', ${JSON.stringify(FIXTURES + fixture)}]);
+  `;
+  const { status, stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+    // As in CI: no terminal, and nothing of the run around it.
+    env: { PATH: process.env['PATH'], CI: 'true' },
+  });
+  return { status, lastLine: stdout.trimEnd().split('\n').at(-1) };
+}
