@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import {
+  bundleWorkflowCode,
+  DefaultLogger,
+  makeTelemetryFilterString,
+  NativeConnection,
+  Runtime,
+} from '@temporalio/worker';
+
+import { connectTemporal, type TemporalConnection } from '../src/temporal/connection.ts';
+import { startDevServer } from '../src/temporal/devServer.ts';
+import { installTemporal } from '../src/temporal/installation.ts';
+import { type TemporalSettings } from '../src/temporal/temporalSettings.ts';
+import { runWorker } from '../src/worker.ts';
+
+/** A real Temporal, started as `slipway dev` starts it, and a worker in this process. */
+export interface Engine {
+  readonly temporal: TemporalConnection;
+  /** A folder of its own, removed at the end. */
+  readonly folder: string;
+  close(): Promise<void>;
+}
+
+const TASK_QUEUE = 'slipway-bench';
+
+/**
+ * Starts Temporal (installing it where it is missing), bundles the workflows as they are now, and runs the worker.
+ *
+ * @param say - told what it is doing.
+ */
+export async function startEngine(say: (line: string) => void): Promise<Engine> {
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    // Targets that were measured are terminated, which the worker would warn of.
+    telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } },
+  });
+  const undo: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    const { path: executable } = await installTemporal({ onProgress: say });
+    const [port, uiPort] = await freePorts();
+    const databaseFile = join(folder, 'temporal.db');
+    const server = await startDevServer({ executable, databaseFile, port, uiPort });
+    undo.push(() => server.stop());
+    const { address, namespace } = server;
+    const settings: TemporalSettings = {
+      address,
+      namespace,
+      taskQueue: TASK_QUEUE,
+      origin: 'dev',
+      connectionOptions: { address },
+      ui: server.ui,
+    };
+    say('bundling the workflows');
+    const bundlePath = await bundle(folder);
+    const connection = await NativeConnection.connect({ address });
+    undo.push(() => connection.close());
+    const stop = new AbortController();
+    let running: Promise<void> | undefined;
+    await new Promise<void>((resolve, reject) => {
+      const options = { connection, namespace, taskQueue: TASK_QUEUE, bundlePath };
+      running = runWorker({ ...options, signal: stop.signal, onReady: resolve });
+      running.catch(reject);
+    });
+    undo.push(() => {
+      stop.abort();
+      return running ?? Promise.resolve();
+    });
+    const temporal = await connectTemporal(settings);
+    undo.push(() => temporal.close());
+    return { temporal, folder, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function bundle(folder: string): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('../src/workflows/index.ts', import.meta.url)),
+    logger: new DefaultLogger('ERROR'),
+  });
+  const path = join(folder, 'workflow-bundle.js');
+  await writeFile(path, code);
+  return path;
+}
+
+async function freePorts(): Promise<readonly [number, number]> {
+  const servers = [createServer(), createServer()] as const;
+  for (const server of servers) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+  const [port, uiPort] = servers.map((server) => (server.address() as AddressInfo).port);
+  for (const server of servers) {
+    server.close();
+    await once(server, 'close');
+  }
+  if (port === undefined || uiPort === undefined) throw new Error('there is no free port');
+  return [port, uiPort];
+}

@@ -1,0 +1,220 @@
+// How long until a bad release is being taken back: from the moment that says so, to the arrival of the redeploy
+// request at the control plane. bench/README.md says what is measured and what is not.
+//
+//   npx tsx bench/rollback-latency.ts [--count 20]
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import { openArtifactStore } from '../src/artifact/artifactStore.ts';
+import { digestFile } from '../src/artifact/digest.ts';
+import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
+import { type TarballArtifact } from '../src/domain/artifact.ts';
+import { type ReleaseRequest, type ReleaseResult } from '../src/domain/release.ts';
+import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { submitRelease } from '../src/temporal/targetClient.ts';
+import { rollbackSignal } from '../src/workflows/messages.ts';
+import { type Engine, startEngine } from './engine.ts';
+import {
+  type Behavior,
+  RIGHT_ANSWER,
+  type StandIn,
+  type StandInDeployment,
+  startStandIn,
+} from './standIn.ts';
+import { summarize, type Summary, table } from './statistics.ts';
+
+const AIM_MS = 1_000;
+/** The first ones open connections and warm the just-in-time compiler up. */
+const WARM_UP = 2;
+const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
+
+/** One thing that is measured. */
+interface Series {
+  readonly name: string;
+  readonly behavior: Behavior;
+  /** Resolves with the moment from which time counts, by `performance.now()`. */
+  readonly begins: (
+    deployment: StandInDeployment,
+    rollBack: () => Promise<void>,
+    turn: number,
+  ) => Promise<number>;
+}
+
+const SERIES: readonly Series[] = [
+  {
+    name: 'a check’s failing answer',
+    behavior: 'answers wrongly',
+    begins: (deployment) => deployment.next('wrong answer'),
+  },
+  {
+    name: 'a rollback signal while the release is polling',
+    behavior: 'never ready',
+    async begins(deployment, rollBack, turn) {
+      for (let polls = 0; polls < 2 + (turn % 3); polls++) await deployment.next('polled');
+      // Anywhere between two polls, not always right after one.
+      await delay((turn * 37) % 250);
+      return sent(rollBack);
+    },
+  },
+  {
+    name: 'a rollback signal while the release is checking',
+    behavior: 'never answers',
+    async begins(deployment, rollBack, turn) {
+      // The first run is the baseline's.
+      await deployment.next('run began');
+      await deployment.next('run began');
+      await delay((turn * 37) % 250);
+      return sent(rollBack);
+    },
+  },
+];
+
+async function sent(rollBack: () => Promise<void>): Promise<number> {
+  const at = performance.now();
+  await rollBack();
+  return at;
+}
+
+const { values } = parseArgs({ options: { count: { type: 'string', default: '20' } } });
+const count = Number(values.count);
+if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
+
+process.env[KEY_VARIABLE] = randomUUID();
+const services = await startStandIn();
+const engine = await startEngine(say);
+try {
+  const artifact = await putArtifact(engine);
+  const results: { readonly from: string; readonly summary: Summary }[] = [];
+  const without = await measure('no engine', (turn) => callsAlone(services, turn));
+  for (const series of SERIES) {
+    const summary = await measure(series.name, (turn) => takenBack(engine, services, artifact, series, turn));
+    results.push({ from: series.name, summary });
+  }
+  report(results, without);
+} finally {
+  await engine.close();
+  await services.close();
+}
+
+/** One release that goes wrong, from asking for it to its end. Returns the latency, in milliseconds. */
+async function takenBack(
+  { temporal }: Engine,
+  standIn: StandIn,
+  artifact: TarballArtifact,
+  { behavior, begins }: Series,
+  turn: number,
+): Promise<number> {
+  const deployment = standIn.deploy(`bench-${randomUUID()}`, behavior);
+  const request = releaseRequest(standIn.url, deployment, artifact);
+  const target = temporal.client.workflow.getHandle(targetWorkflowId(request.target));
+  const rollBack = (): Promise<void> => target.signal(rollbackSignal, { who: 'bench', reason: 'measuring' });
+  const redeployed = deployment.next('redeploy');
+  const beginning = begins(deployment, rollBack, turn);
+  const { releaseId } = await submitRelease(temporal, request);
+  const latencyMs = -(await beginning) + (await redeployed);
+  const result = (await temporal.client.workflow
+    .getHandle(`${target.workflowId}/${releaseId}`)
+    .result()) as ReleaseResult;
+  if (result.outcome !== 'rolled_back' || result.servingRevisionId !== deployment.good) {
+    throw new Error(`the release ended ${result.outcome}: ${result.reason}`);
+  }
+  if (latencyMs <= 0) throw new Error('the redeploy request came before what it is the answer to');
+  await target.terminate('measured');
+  return latencyMs;
+}
+
+/** The two calls that a restore begins with, by the same client and nothing else: read, redeploy. */
+async function callsAlone(standIn: StandIn, turn: number): Promise<number> {
+  const deployment = standIn.deploy(`calls-${turn}`, 'answers wrongly');
+  const client = createControlPlaneClient({ baseUrl: standIn.url, apiKey: process.env[KEY_VARIABLE] ?? '' });
+  await client.getDeployment(deployment.id);
+  const redeployed = deployment.next('redeploy');
+  const from = performance.now();
+  await client.getDeployment(deployment.id);
+  await client.redeployRevision(deployment.id, deployment.good);
+  await client.close();
+  return (await redeployed) - from;
+}
+
+async function measure(name: string, once: (turn: number) => Promise<number>): Promise<Summary> {
+  say(`${name}: ${count}, after ${WARM_UP} that do not count`);
+  const latencies: number[] = [];
+  for (let turn = 0; turn < WARM_UP + count; turn++) latencies.push(await once(turn));
+  return summarize(latencies.slice(WARM_UP));
+}
+
+function releaseRequest(
+  url: string,
+  deployment: StandInDeployment,
+  artifact: TarballArtifact,
+): ReleaseRequest {
+  return {
+    requestKey: `sha256:${randomUUID()}`,
+    target: {
+      name: deployment.name,
+      controlPlane: url,
+      apiKey: { from: `env:${KEY_VARIABLE}` },
+      deployment: deployment.name,
+      deploymentId: deployment.id,
+      source: 'internal_source',
+      sourceConfig: {},
+    },
+    artifact,
+    graphConfigPath: 'graph.json',
+    checks: [
+      {
+        name: 'greets',
+        assistant: 'agent',
+        input: { messages: [] },
+        expect: { contains: RIGHT_ANSWER },
+        timeoutMs: 60_000,
+      },
+    ],
+    steps: {},
+    soakMs: 0,
+    queue: 'latest',
+    recordStore: artifact.store,
+    requestedBy: { who: 'bench', from: 'bench' },
+  };
+}
+
+async function putArtifact({ folder }: Engine): Promise<TarballArtifact> {
+  const file = join(folder, 'source.tar.gz');
+  const content = 'no one unpacks this';
+  await writeFile(file, content);
+  const store = openArtifactStore(join(folder, 'store'));
+  const digest = await digestFile(file);
+  await store.put(file, digest);
+  return { kind: 'tarball', digest, sizeBytes: content.length, store: store.url };
+}
+
+function report(
+  results: readonly { readonly from: string; readonly summary: Summary }[],
+  without: Summary,
+): void {
+  const row = (name: string, { medianMs, p95Ms, maxMs }: Summary): string[] => [
+    name,
+    ...[medianMs, p95Ms, maxMs].map((milliseconds) => `${Math.round(milliseconds)} ms`),
+    `${Math.round(medianMs / without.medianMs)} ×`,
+  ];
+  const rows = [
+    ['to the redeploy request, from', 'median', 'p95', 'longest', 'to the calls alone'],
+    ...results.map(({ from, summary }) => row(from, summary)),
+    row('(the two calls alone, without an engine)', without),
+  ];
+  const within = results.every(({ summary }) => summary.p95Ms < AIM_MS);
+  say(`\n${table(rows)}\n\nThe aim, under ${AIM_MS} ms for 95 of 100, is ${within ? '' : 'not '}reached.\n`);
+  const [loadAverage] = loadavg();
+  const machine = { node: process.version, processors: cpus().length, loadAverage };
+  process.stdout.write(
+    `${JSON.stringify({ benchmark: 'rollback-latency', aimMs: AIM_MS, within, results, without, machine })}\n`,
+  );
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,218 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** How the revision behaves that a release makes. */
+export type Behavior = 'answers wrongly' | 'never ready' | 'never answers';
+
+/** What a deployment can be waited for. */
+export type Moment = 'polled' | 'run began' | 'wrong answer' | 'redeploy';
+
+/** What the agent says while a good revision serves. */
+export const RIGHT_ANSWER = 'hello';
+
+const HOST = '127.0.0.1';
+/** How long each answer takes, in milliseconds: what two services near each other need at the least. */
+const ANSWER_MS = 2;
+const CREATED_AT = '2026-01-01T00:00:00.000Z';
+
+interface Revision {
+  readonly id: string;
+  status: string;
+  readonly tarballPath: string | null;
+}
+
+/** One deployment, with a good revision that somebody else made. */
+export class StandInDeployment {
+  readonly id = randomUUID();
+  readonly name: string;
+  readonly good: string;
+  readonly #behavior: Behavior;
+  readonly #revisions: Revision[];
+  readonly #moments = new EventEmitter();
+  #active: string;
+
+  constructor(name: string, behavior: Behavior) {
+    this.name = name;
+    this.#behavior = behavior;
+    this.good = randomUUID();
+    this.#revisions = [{ id: this.good, status: 'DEPLOYED', tarballPath: null }];
+    this.#active = this.good;
+  }
+
+  /** Resolves with the time of the next such moment, by `performance.now()`. */
+  async next(moment: Moment): Promise<number> {
+    const [at] = (await once(this.#moments, moment)) as [number];
+    return at;
+  }
+
+  /** Says that something happens now. */
+  happens(moment: Moment): void {
+    this.#moments.emit(moment, performance.now());
+  }
+
+  /** A PATCH: the release's revision. */
+  ship(tarballPath: string | null): void {
+    const status = this.#behavior === 'never ready' ? 'DEPLOYING' : 'DEPLOYED';
+    const revision = { id: randomUUID(), status, tarballPath };
+    this.#revisions.unshift(revision);
+    if (status === 'DEPLOYED') this.#active = revision.id;
+  }
+
+  /** A redeploy: that revision serves again, at once; what was still on its way is given up. */
+  redeploy(revisionId: string): void {
+    this.#active = revisionId;
+    for (const revision of this.#revisions) {
+      if (revision.status === 'DEPLOYING') revision.status = 'INTERRUPTED';
+    }
+  }
+
+  /** How a run on the revision that serves behaves. */
+  get run(): 'right' | Behavior {
+    return this.#active === this.good ? 'right' : this.#behavior;
+  }
+
+  /** Contract 000, Deployment. */
+  view(url: string): object {
+    const latest = this.#revisions[0];
+    return {
+      id: this.id,
+      tenant_id: this.id,
+      name: this.name,
+      source: 'internal_source',
+      source_config: { custom_url: `${url}/agents/${this.id}` },
+      source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: latest?.tarballPath },
+      secrets: [],
+      created_at: CREATED_AT,
+      updated_at: CREATED_AT,
+      status: 'READY',
+      latest_revision_id: latest?.id ?? null,
+      active_revision_id: this.#active,
+    };
+  }
+
+  /** Contract 000, "Other resources": the revisions, newest first. */
+  revisions(): { id: string; status: string; source_revision_config: object }[] {
+    return this.#revisions.map(({ id, status, tarballPath }) => ({
+      id,
+      status,
+      source_revision_config: { source_tarball_path: tarballPath },
+    }));
+  }
+}
+
+/** A control plane and its agents that answer at once, so that what is measured is Slipway. */
+export interface StandIn {
+  readonly url: string;
+  deploy(name: string, behavior: Behavior): StandInDeployment;
+  close(): Promise<void>;
+}
+
+/** Starts the stand-in on a free port of the loopback. */
+export async function startStandIn(): Promise<StandIn> {
+  const deployments = new Map<string, StandInDeployment>();
+  let url = '';
+  const server = createServer((request, response) => {
+    answer(url, deployments, request, response).catch((error: unknown) => {
+      response.destroy(error instanceof Error ? error : undefined);
+    });
+  });
+  server.listen(0, HOST);
+  await once(server, 'listening');
+  url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    deploy(name, behavior) {
+      const deployment = new StandInDeployment(name, behavior);
+      deployments.set(deployment.id, deployment);
+      return deployment;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function answer(
+  url: string,
+  deployments: ReadonlyMap<string, StandInDeployment>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const path = new URL(request.url ?? '/', url).pathname;
+  const id = /^\/(?:v2\/deployments|deployments|agents|uploads)\/([^/]+)/.exec(path)?.[1] ?? '';
+  const deployment = deployments.get(id);
+  // The moment of arrival, before anything else is done about it.
+  if (path.endsWith('/redeploy')) deployment?.happens('redeploy');
+  const body = await read(request);
+  await delay(ANSWER_MS);
+  if (deployment === undefined) {
+    json(response, 404, { detail: `${path} is not here` });
+  } else if (path.endsWith('/runs/stream')) {
+    stream(deployment, response);
+  } else {
+    json(response, 200, controlPlane(url, deployment, request.method, path, body));
+    if (path.includes('/revisions/')) deployment.happens('polled');
+  }
+}
+
+/** What the control plane answers, and the agent when it is asked whether it is there. */
+function controlPlane(
+  url: string,
+  deployment: StandInDeployment,
+  method: string | undefined,
+  path: string,
+  body: string,
+): unknown {
+  if (path.endsWith('/ok')) return { ok: true };
+  if (path.startsWith('/uploads/')) return {};
+  if (path.endsWith('/upload-url')) {
+    const objectPath = `${deployment.id}/${randomUUID()}`;
+    return { upload_url: `${url}/uploads/${objectPath}`, object_path: objectPath };
+  }
+  if (path.endsWith('/revisions')) return { resources: deployment.revisions(), offset: 0 };
+  const [, revisionId, redeploy] = /\/revisions\/([^/]+)(\/redeploy)?$/.exec(path) ?? [];
+  if (revisionId !== undefined && redeploy === undefined) {
+    return deployment.revisions().find((revision) => revision.id === revisionId);
+  }
+  if (revisionId !== undefined) deployment.redeploy(revisionId);
+  if (method === 'PATCH') deployment.ship(tarballPathOf(body));
+  return deployment.view(url);
+}
+
+/** A stateless run, streamed (contract 001, "Events"). */
+function stream(deployment: StandInDeployment, response: ServerResponse): void {
+  const { run } = deployment;
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(event('metadata', { run_id: randomUUID(), attempt: 1 }));
+  deployment.happens('run began');
+  if (run === 'never answers') return;
+  const content = run === 'right' ? RIGHT_ANSWER : 'something else';
+  if (run !== 'right') deployment.happens('wrong answer');
+  response.end(event('values', { messages: [{ type: 'ai', content }] }));
+}
+
+function event(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('latin1')) text += chunk as string;
+  return text;
+}
+
+function tarballPathOf(body: string): string | null {
+  const { source_revision_config: config } = JSON.parse(body) as {
+    source_revision_config?: { source_tarball_path?: string };
+  };
+  return config?.source_tarball_path ?? null;
+}

@@ -1,0 +1,39 @@
+/** What is told of a series of measurements, in milliseconds. */
+export interface Summary {
+  readonly count: number;
+  readonly medianMs: number;
+  /** The value that 95 of 100 do not exceed (nearest rank): the second largest of 20. */
+  readonly p95Ms: number;
+  readonly minMs: number;
+  readonly maxMs: number;
+}
+
+/** Sums up a series of at least one measurement. */
+export function summarize(milliseconds: readonly number[]): Summary {
+  const sorted = [...milliseconds].sort((left, right) => left - right);
+  const at = (rank: number): number => rounded(sorted[Math.min(Math.max(rank, 1), sorted.length) - 1] ?? NaN);
+  const half = sorted.length / 2;
+  return {
+    count: sorted.length,
+    medianMs: rounded((at(Math.ceil(half)) + at(Math.floor(half) + 1)) / 2),
+    p95Ms: at(Math.ceil(sorted.length * 0.95)),
+    minMs: at(1),
+    maxMs: at(sorted.length),
+  };
+}
+
+/** Lays rows out as a table: the first column to the left, the others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const width = (column: number): number => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column === 0 ? cell.padEnd(width(column)) : cell.padStart(width(column))))
+        .join('   '),
+    )
+    .join('\n');
+}
+
+function rounded(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}
