@@ -11,6 +11,9 @@ import { fileURLToPath } from 'node:url';
 import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+// Processes are started here, one after another: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 let home: string;
@@ -124,7 +127,7 @@ async function settles(
       expect(json.status).toMatch(/DEPLOYED|FAILED|SKIPPED|INTERRUPTED/);
       return json;
     },
-    { timeout: 40_000, interval: 50 },
+    { timeout: 90_000, interval: 50 },
   );
 }
 

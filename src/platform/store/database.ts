@@ -33,9 +33,14 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const embedded = options.databaseUrl === undefined ? await openEmbeddedPostgres(options.home) : undefined;
   const connectionString = embedded?.connectionString ?? options.databaseUrl ?? '';
   const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 });
-  pool.on('error', (error) => options.onConnectionError?.(error));
+  let closing = false;
+  pool.on('error', (error) => {
+    // While it closes, the embedded server says good-bye to connections that are on their way out already.
+    if (!closing) options.onConnectionError?.(error);
+  });
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   const close = async (): Promise<void> => {
+    closing = true;
     await kysely.destroy();
     await embedded?.close();
   };
