@@ -17,20 +17,18 @@ export interface PlatformCommandOptions {
  * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
  * second one ends it at once. Read from the environment: `SLIPWAY_PUBLIC_URL`, `SLIPWAY_READY_TIMEOUT_MS`,
- * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), and `DATABASE_URL` where no option names
- * a database.
+ * and `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home).
  * @throws SlipwayError as `startPlatform` does.
  */
 export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
   const publicUrl = process.env['SLIPWAY_PUBLIC_URL'];
   const apiKey = process.env['SLIPWAY_PLATFORM_API_KEY'];
-  const databaseUrl = options.databaseUrl ?? process.env['DATABASE_URL'];
   const readyTimeoutMs = Number(process.env['SLIPWAY_READY_TIMEOUT_MS'] ?? Number.NaN);
   const platform = await startPlatform({
     home: options.home,
     port: options.port,
     ...(options.host === undefined ? {} : { host: options.host }),
-    ...(databaseUrl === undefined || databaseUrl === '' ? {} : { databaseUrl }),
+    ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
     ...(apiKey === undefined || apiKey === '' ? {} : { apiKey }),
     ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
     ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),
