@@ -11,6 +11,7 @@ import {
   type AgentUnderTest,
   apiOf,
   FIXTURE_AGENT,
+  gate,
   launchAgent,
   startAgentUnderTest,
   until,
@@ -45,10 +46,10 @@ async function start(deployment: string, env: Record<string, string> = {}, dir =
   return { ...agent, api: apiOf(agent.url) };
 }
 
-const steps = (ms: number) => ({ assistant_id: 'steps', input: { text: String(ms) } });
+const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text: String(text) } });
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
-describe.concurrent('agent processes of one database', { timeout: 120_000 }, () => {
+describe.concurrent('agent processes of one database', { timeout: 180_000 }, () => {
   it('share the threads of their deployment and cancel and join each other’s runs', async () => {
     const [one, two, stranger] = await Promise.all([start('shared'), start('shared'), start('other')]);
     const thread = await one.api.thread();
@@ -99,9 +100,10 @@ describe.concurrent('agent processes of one database', { timeout: 120_000 }, () 
   });
 
   it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
-    const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '20000' });
+    const hold = gate();
+    const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '120000' });
     const thread = await first.api.thread();
-    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(700));
+    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(hold.path));
     const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
       ...echo,
       multitask_strategy: 'enqueue',
@@ -113,11 +115,12 @@ describe.concurrent('agent processes of one database', { timeout: 120_000 }, () 
       async () => (await first.api.send('POST', '/runs/wait', echo)).status === 503,
       'new runs are turned away',
     );
+    await hold.open();
     expect(await joined).toMatchObject({ log: ['first', 'second'] });
     expect(await first.exited).toEqual({ code: 0, signal: null });
     const second = await start('drained');
     const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
-    expect(taken.text).toBe('echo: x');
+    expect(taken).toMatchObject({ text: 'echo: x' });
   });
 
   it('stop what runs longer than the limit, and say so', async () => {
@@ -135,7 +138,7 @@ describe.concurrent('agent processes of one database', { timeout: 120_000 }, () 
   });
 
   it('die with their parent', async () => {
-    const agent = await start('orphan', { SLIPWAY_EXIT_WITH_PARENT: '1' });
+    const agent = await start('orphan');
     agent.child.stdin!.end();
     expect(await agent.exited).toEqual({ code: 0, signal: null });
   });
@@ -163,7 +166,7 @@ describe.concurrent('agent processes of one database', { timeout: 120_000 }, () 
   });
 });
 
-describe('an agent that cannot be served', () => {
+describe('an agent that cannot be served', { timeout: 180_000 }, () => {
   const agentWith = async (files: Record<string, string>) => {
     const dir = await mkdtemp(join(home, 'broken-'));
     await mkdir(dir, { recursive: true });
@@ -187,7 +190,7 @@ describe('an agent that cannot be served', () => {
   });
 });
 
-describe('an agent with its own copy of LangGraph', () => {
+describe('an agent with its own copy of LangGraph', { timeout: 180_000 }, () => {
   it('is served like any other, from TypeScript in a folder that does not say what its modules are', async () => {
     const dir = await mkdtemp(join(home, 'copy-'));
     const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));

@@ -1,6 +1,6 @@
 /* eslint-disable @typescript-eslint/no-explicit-any, @typescript-eslint/no-unsafe-return -- answers are judged by what the tests expect of them */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -13,6 +13,9 @@ import { afterAll, beforeAll, expect } from 'vitest';
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
 const RUNNER = fileURLToPath(new URL('runAgent.ts', import.meta.url));
 const TSX = import.meta.resolve('tsx');
+
+/** Compiling and opening a database on a busy machine. */
+const START_TIMEOUT_MS = 180_000;
 
 /** An agent server as a process of its own. */
 export interface AgentUnderTest {
@@ -75,13 +78,19 @@ export function useAgent() {
     started = await startAgentUnderTest({
       env: { SLIPWAY_HOME: home, SLIPWAY_AGENT_REVISION_ID: 'revision-1' },
     });
-  });
+  }, START_TIMEOUT_MS);
   afterAll(async () => {
     agent().child.kill('SIGTERM');
     expect(await agent().exited).toEqual({ code: 0, signal: null });
     await rm(home, { recursive: true, force: true });
   });
   return { agent, api: apiOf(() => agent().url) };
+}
+
+/** A gate for the fixture's waiting node: give its path as `text`, and open it when the run is to go on. */
+export function gate(): { path: string; open: () => Promise<void> } {
+  const path = join(tmpdir(), `slipway-gate-${crypto.randomUUID()}`);
+  return { path, open: () => writeFile(path, '') };
 }
 
 /** One event of a stream, parsed. */

@@ -1,7 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
 import { describe, expect, it } from 'vitest';
 
-import { until, useAgent } from './agentUnderTest.ts';
+import { gate, until, useAgent } from './agentUnderTest.ts';
 
 const { api } = useAgent();
 
@@ -115,9 +115,9 @@ describe('cancelling', () => {
 });
 
 describe('a second run on a busy thread', () => {
-  const busy = async (ms = '60000') => {
+  const busy = async (wait = '60000') => {
     const thread = await api.thread();
-    const run = await api.json('POST', `/threads/${thread}/runs`, { assistant_id: 'steps', ...input(ms) });
+    const run = await api.json('POST', `/threads/${thread}/runs`, { assistant_id: 'steps', ...input(wait) });
     await api.untilLogged(thread, 1);
     return { thread, run };
   };
@@ -141,10 +141,12 @@ describe('a second run on a busy thread', () => {
   });
 
   it('waits its turn with enqueue', async () => {
-    const { thread, run } = await busy('300');
+    const hold = gate();
+    const { thread, run } = await busy(hold.path);
     const queued = (await (await second(thread, 'enqueue')).json()) as { run_id: string };
     const third = (await (await second(thread, 'enqueue')).json()) as { run_id: string };
     expect((await api.json('GET', `/threads/${thread}/runs/${queued.run_id}`)).status).toBe('pending');
+    await hold.open();
     const answer = await api.json('GET', `/threads/${thread}/runs/${queued.run_id}/join`);
     expect(answer).toMatchObject({ text: 'echo: second', log: ['first', 'second', 'hello from graph.json'] });
     const last = await api.json('GET', `/threads/${thread}/runs/${third.run_id}/join`);

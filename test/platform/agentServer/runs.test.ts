@@ -128,15 +128,23 @@ describe('a run', () => {
   });
 
   it('through wait takes tens of milliseconds', async () => {
+    const median = async (work: () => Promise<unknown>) => {
+      const times: number[] = [];
+      for (let index = 0; index < 15; index++) {
+        const began = performance.now();
+        await work();
+        times.push(performance.now() - began);
+      }
+      return times.sort((left, right) => left - right)[7] ?? Infinity;
+    };
     const thread = await api.thread();
-    const times: number[] = [];
-    for (let index = 0; index < 15; index++) {
-      const began = performance.now();
-      await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('quick') });
-      times.push(performance.now() - began);
-    }
-    // A server that polls for work takes hundreds (facts). Generous, for a machine that does other things too.
-    expect(times.sort((left, right) => left - right)[7]).toBeLessThan(250);
+    const one = await median(() => api.thread());
+    const run = await median(() =>
+      api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('quick') }),
+    );
+    // A server that polls for work takes hundreds (facts). Where the machine is busy with other things, a request that
+    // does a thirtieth of the work tells how busy.
+    expect(run).toBeLessThan(Math.max(100, 30 * one));
   });
 
   it.each([

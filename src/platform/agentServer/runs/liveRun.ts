@@ -19,6 +19,8 @@ export class LiveRun {
   readonly threadId: string;
   readonly stateless: boolean;
   readonly channel: EventChannel;
+  /** Whether this process has begun to execute it, or is about to: from then on it is not handed over. */
+  begun = false;
   /** Resolves when everything about the run is over and stored. Never rejects. */
   readonly ended: Promise<RunEnding>;
   readonly #end: (ending: RunEnding) => void;

@@ -79,6 +79,7 @@ export class RunService {
       before = accepted.before;
     } catch (error) {
       this.#live.delete(live.runId);
+      live.finish(GONE);
       throw error;
     }
     if (plan.feedbackKeys.length > 0) {
@@ -150,7 +151,8 @@ export class RunService {
   async drain(timeoutMs: number): Promise<void> {
     this.#closing = true;
     const lives = [...this.#live.values()];
-    for (const live of lives) if (live.record.status === 'pending') live.stop('handover');
+    // Also those whose acceptance is under way: they have not begun either.
+    for (const live of lives) if (!live.begun) live.stop('handover');
     const all = Promise.all(lives.map((live) => live.ended));
     const deadline = new AbortController();
     await Promise.race([
@@ -198,6 +200,7 @@ export class RunService {
   }
 
   async #execute(live: LiveRun): Promise<RunEnding> {
+    live.begun = true;
     const begun = await this.#runs.begin(live.runId);
     // Somebody else ended it, or its thread was removed, while it waited.
     if (begun === undefined) return GONE;
