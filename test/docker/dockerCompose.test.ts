@@ -5,6 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { buildProgram } from '../../src/cli/program.ts';
+
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Service {
@@ -72,6 +74,34 @@ describe('docker-compose.yml', () => {
     },
   );
 
+  it('calls commands and options that slipway has', () => {
+    const calls = services.flatMap(([, { command = [] }]) => slipwayCalls(command));
+    expect(calls.map(([name]) => name).sort()).toEqual(['doctor', 'platform', 'worker']);
+    const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
+    for (const [name, ...options] of calls) {
+      const command = commands.find((known) => known.name() === name);
+      expect(command?.parseOptions(options)).toEqual({ operands: [], unknown: [] });
+    }
+  });
+
+  it('gives the platform its database, the worker its Temporal, and both one key', () => {
+    const { platform, worker } = compose.services;
+    expect(platform?.environment?.['DATABASE_URL']).toMatch(/^postgres:\/\/\S+:\$\{.+\}@postgres:5432\/\w+$/);
+    expect(worker?.environment?.['TEMPORAL_ADDRESS']).toBe('temporal:7233');
+    expect(worker?.environment?.['SLIPWAY_API_KEY']).toBe(
+      platform?.environment?.['SLIPWAY_PLATFORM_API_KEY'],
+    );
+  });
+
+  it('keeps what must outlive a container in a volume: the database, the platform’s home, the artifacts', () => {
+    const [, home = ''] = /ENV SLIPWAY_HOME=(\S+)/.exec(dockerfile) ?? [];
+    const { postgres, platform, worker } = compose.services;
+    expect(postgres?.volumes).toContain('postgres:/var/lib/postgresql/data');
+    expect(platform?.volumes).toContain(`platform:${home}`);
+    expect(slipwayCalls(platform?.command ?? [])[0]).toEqual(expect.arrayContaining(['--home', home]));
+    expect(worker?.volumes).toContain(`artifacts:${home}`);
+  });
+
   it('takes every secret from the environment, and refuses to start without', () => {
     const secrets = services.flatMap(([, { environment = {} }]) =>
       Object.entries(environment).filter(([name]) => /PASSWORD|PWD|KEY|DATABASE_URL/.test(name)),
@@ -114,6 +144,28 @@ describe('the Dockerfile', () => {
     expect([...dockerfile.matchAll(/^USER (\S+)$/gm)].map(([, user]) => user)).toEqual(['node']);
   });
 });
+
+describe('the worker’s health check', () => {
+  it('imports what the build has', async () => {
+    const script = read('docker/workerHealth.mjs');
+    const imports = [...script.matchAll(/^import \{ (.+) \} from '\.\.\/dist\/(.+)\.js';$/gm)];
+    expect(imports.length).toBeGreaterThan(0);
+    for (const [, names = '', module = ''] of imports) {
+      const built = (await import(join(ROOT, 'src', `${module}.ts`))) as object;
+      for (const name of names.split(', ')) expect(built).toHaveProperty(name);
+    }
+  });
+});
+
+/** The calls of the command, each as its arguments: directly, or within a shell's script. */
+function slipwayCalls(command: readonly string[]): readonly (readonly string[])[] {
+  if (command[0] === 'slipway') return [command.slice(1)];
+  if (command[0] !== 'sh') return [];
+  return (command.at(-1) ?? '')
+    .split(';')
+    .map((call) => call.trim().split(/\s+/))
+    .map((words) => words.slice(words.indexOf('slipway') + 1));
+}
 
 function read(name: string): string {
   return readFileSync(join(ROOT, name), 'utf8');
