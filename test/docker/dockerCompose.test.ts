@@ -87,6 +87,11 @@ describe('docker-compose.yml', () => {
   it('gives the platform its database, the worker its Temporal, and both one key', () => {
     const { platform, worker } = compose.services;
     expect(platform?.environment?.['DATABASE_URL']).toMatch(/^postgres:\/\/\S+:\$\{.+\}@postgres:5432\/\w+$/);
+    const { commands } = buildProgram({ version: '0.0.0', onExit: () => undefined });
+    const variables = commands
+      .find((command) => command.name() === 'platform')
+      ?.options.map(({ envVar }) => envVar);
+    expect(variables).toContain('DATABASE_URL');
     expect(worker?.environment?.['TEMPORAL_ADDRESS']).toBe('temporal:7233');
     expect(worker?.environment?.['SLIPWAY_API_KEY']).toBe(
       platform?.environment?.['SLIPWAY_PLATFORM_API_KEY'],
