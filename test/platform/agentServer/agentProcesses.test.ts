@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
@@ -44,6 +45,22 @@ async function start(deployment: string, env: Record<string, string> = {}, dir =
   });
   started.push(agent);
   return { ...agent, api: apiOf(agent.url) };
+}
+
+/** Waits until the deployment's process has said so often that it lives. */
+async function heartbeats(deployment: string, count: number) {
+  const client = new pg.Client({ connectionString: database.connectionString });
+  await client.connect();
+  const latest = async () => {
+    const query =
+      'select max(heartbeat_at)::text as at from slipway_agent.processes where deployment_id = $1';
+    return (await client.query<{ at: string }>(query, [deployment])).rows[0]?.at;
+  };
+  for (let seen = 0; seen < count; seen++) {
+    const before = await latest();
+    await until(async () => (await latest()) !== before, 'the process has said that it lives');
+  }
+  await client.end();
 }
 
 const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text: String(text) } });
@@ -115,6 +132,7 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
       async () => (await first.api.send('POST', '/runs/wait', echo)).status === 503,
       'new runs are turned away',
     );
+    await heartbeats('drained', 2);
     await hold.open();
     expect(await joined).toMatchObject({ log: ['first', 'second'] });
     expect(await first.exited).toEqual({ code: 0, signal: null });

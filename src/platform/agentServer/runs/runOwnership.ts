@@ -72,6 +72,8 @@ export class RunOwnership {
   async #settleLost(): Promise<void> {
     for (const run of await this.#runs.activeOfOwners([this.#processes.processId])) {
       if (this.#service.live(run.run_id) !== undefined) continue;
+      // While this process drains, what is pending waits for the next one.
+      if (run.status === 'pending' && this.#service.closing) continue;
       await this.#endOrphan(run, 'EndLost', 'The run has ended, and how could not be stored when it did.');
     }
   }

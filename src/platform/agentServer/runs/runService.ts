@@ -51,6 +51,11 @@ export class RunService {
     return [...this.#live.values()].filter((live) => !live.channel.closed).length;
   }
 
+  /** Whether this process takes no more runs. */
+  get closing(): boolean {
+    return this.#closing;
+  }
+
   /** A run in this process: active, or ended and still readable. */
   live(runId: string): LiveRun | undefined {
     return this.#live.get(runId);
