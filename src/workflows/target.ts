@@ -7,6 +7,7 @@ import {
   setDefaultSignalHandler,
   setHandler,
   sleep,
+  upsertMemo,
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -63,6 +64,15 @@ export async function target(input: TargetInput = {}): Promise<void> {
     state = next;
     setCurrentDetails(tellTarget(state, running));
   };
+
+  /**
+   * Notes what runs and what serves in the memo, which Temporal's lists show. It is also what keeps the history
+   * replayable: a workflow task that resolves something and commands nothing may be run together with the update after
+   * it when the workflow is rebuilt from its history, and then the update comes first (temporalio/sdk-rust#1146). So
+   * everything that this workflow waits for ends in a command.
+   */
+  const mark = (): void =>
+    upsertMemo({ running: running?.releaseId ?? null, serves: state.activeRevisionId });
 
   /** Tells the running release to stop. One that has just ended needs no telling: its result says what it did. */
   const preempt = async (request: RollbackRequest): Promise<void> => {
@@ -166,6 +176,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       running = describeWork(next.work);
       change(next.state);
       child = await startWork(next.work, state, running.workflowId);
+      mark();
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
@@ -173,6 +184,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       running = null;
       child = null;
       change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
+      mark();
       continue;
     }
     if (historyIsLong() && allHandlersFinished()) {
@@ -191,6 +203,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
     }
     const ended = await watchLateRevisions(state.spec, state.late, overrides(), wanted);
     if (ended === undefined) continue;
+    mark();
     if (ended.problem !== undefined) {
       const reason = `revision ${ended.late.revisionId} is not watched any longer: ${ended.problem}`;
       change(ignoreMessage(state, 'watch', reason, now()));

@@ -246,6 +246,15 @@ export class Target {
     return answer;
   }
 
+  /** Starts the target without asking anything of it. */
+  async startOnly(): Promise<void> {
+    await this.#client.workflow.start('target', {
+      workflowId: this.workflowId,
+      taskQueue: this.#taskQueue,
+      args: [this.#input],
+    });
+  }
+
   /** Releases, and waits for the result. */
   async release(
     artifact: string | ReleaseRequest,
