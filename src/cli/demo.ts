@@ -56,6 +56,7 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
     return 0;
   } catch (error) {
     if (interruption.signal.aborted && !(error instanceof SlipwayError)) {
+      context.output.event({ event: 'stopped' });
       context.output.note('stopped; nothing is left running');
       return INTERRUPTED;
     }

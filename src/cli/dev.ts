@@ -34,7 +34,7 @@ export async function runDevCommand(
       signal: interruption.signal,
     });
     try {
-      tellReady(output, stack, options.port);
+      tellReady(output, stack, home, options.port);
       await untilAborted(interruption.signal);
       output.note('stopping; what runs gets a moment to finish (Ctrl-C again to stop at once)');
     } finally {
@@ -50,7 +50,12 @@ export async function runDevCommand(
   }
 }
 
-function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPort: number | undefined): void {
+function tellReady(
+  output: Output,
+  { state, apiKey, logs }: LocalStack,
+  home: string,
+  askedPort: number | undefined,
+): void {
   output.event({
     event: 'ready',
     controlPlane: state.controlPlane,
@@ -69,7 +74,8 @@ function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPor
     output.say(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
   }
   output.say('');
-  output.say('Release something, in another terminal: cd examples/greeter && slipway release');
+  output.say('Release something, in another terminal:');
+  output.say(`  cd examples/greeter && SLIPWAY_HOME=${home} slipway release`);
   output.say(style.faint('Ctrl-C stops everything.'));
 }
 

@@ -97,12 +97,7 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
     .option('--reason <text>', 'why, for the record')
     .option('--override-hold', 'release although the target is on hold')
     .option('--no-wait', 'return once the release is queued')
-    .option(
-      '--timeout <duration>',
-      'stop following after this long (default: 1h)',
-      durationOption,
-      FOLLOW_FOR_MS,
-    )
+    .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & ReleaseOptions) =>
       run(options, async (context) =>
         (await import('./release.ts')).runReleaseCommand(context, target, options),
@@ -121,12 +116,7 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
     .option('--to <revision>', 'the revision (default: the newest verified one before the active one)')
     .option('--break-glass', 'without Temporal: call the control plane from here')
     .option('--no-wait', 'return once the rollback is taken')
-    .option(
-      '--timeout <duration>',
-      'stop following after this long (default: 1h)',
-      durationOption,
-      FOLLOW_FOR_MS,
-    )
+    .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & RollbackOptions) =>
       run(options, async (context) =>
         (await import('./rollback.ts')).runRollbackCommand(context, target, options),
@@ -228,6 +218,12 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
       ),
   );
   return program;
+}
+
+function timeoutOption(): Option {
+  return new Option('--timeout <duration>', 'stop following after this long: 90s, 5m, 1h30m')
+    .argParser(durationOption)
+    .default(FOLLOW_FOR_MS, '1h');
 }
 
 function configOption(): Option {

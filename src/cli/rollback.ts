@@ -7,8 +7,10 @@ import { temporalSettings } from '../temporal/temporalSettings.ts';
 import { type CommandContext } from './context.ts';
 import { followToEnd } from './follow/followToEnd.ts';
 import { onInterruption } from './interruption.ts';
+import { artifactStoreOf } from './release/artifactOf.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { breakGlass } from './rollback/breakGlass.ts';
+import { recordedRevisions } from './rollback/recordedRevisions.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
@@ -45,7 +47,8 @@ export async function runRollbackCommand(
   const interruption = onInterruption();
   try {
     if (options.breakGlass === true) {
-      const order = { target: spec, to: options.to, requestedBy, timeoutMs: options.timeout };
+      const verified = await recordedRevisions(artifactStoreOf({ config, folder }, context.home), name);
+      const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
       return await breakGlass(context, order, interruption.signal);
     }
     const temporal = await connectOrSayHow(context, name);

@@ -2,8 +2,9 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { lockHome } from '../../platform/store/homeLock.ts';
+import { loadApiKey } from '../../platform/store/keyFiles.ts';
 import { connectTemporal } from '../../temporal/connection.ts';
-import { startDevServer } from '../../temporal/devServer.ts';
+import { type DevServer, startDevServer } from '../../temporal/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../temporal/devState.ts';
 import { installTemporal } from '../../temporal/installation.ts';
 import { registerSearchAttributes } from '../../temporal/searchAttributes.ts';
@@ -53,38 +54,57 @@ const TEMPORAL_UI_PORT = 8233;
  * service throws that does not start. Nothing is left running then.
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
-  const { home, onProgress } = options;
-  const undo: (() => Promise<void>)[] = [];
+  const { home } = options;
+  const lock = await lockHome(home, 'dev');
+  const services: Services = {};
   const stop = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+    await removeDevState(home);
+    // The worker first: what it does still needs the other two.
+    await services.worker?.stop();
+    await Promise.all([services.platform?.stop(), services.temporal?.stop()]);
+    await lock.release();
   };
   try {
-    const lock = await lockHome(home, 'dev');
-    undo.push(() => lock.release());
     const logs = join(home, 'logs');
     await mkdir(logs, { recursive: true });
-
-    // Both are waited for, also where one fails: what the other has started must be ended.
+    // Known before the platform is up, so that the worker need not wait for it.
+    const apiKey = await loadApiKey(home);
+    const failing = new AbortController();
+    const start: Start = {
+      ...options,
+      logs,
+      services,
+      signal: AbortSignal.any([options.signal, failing.signal]),
+    };
+    const startBoth = async (): Promise<TemporalSettings> => {
+      const settings = await startTemporal(start);
+      await startWorker(start, settings, apiKey);
+      return settings;
+    };
+    // Where one fails the other is ended as well, and waited for: nothing that was started is left behind.
+    const orFail = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        failing.abort(error);
+        throw error;
+      }
+    };
     const [temporal, platform] = await Promise.allSettled([
-      startTemporal(options, logs, undo),
-      startPlatform(options, logs, undo),
+      orFail(startBoth()),
+      orFail(startPlatform(start)),
     ]);
+    failing.signal.throwIfAborted();
     const settings = settledValue(temporal);
-    const { ready } = settledValue(platform).first;
-    const apiKeyFile = join(home, 'api.key');
-    const apiKey = String(ready['apiKey']);
     const state: DevState = {
       pid: process.pid,
       startedAt: new Date().toISOString(),
       temporal: { address: settings.address, namespace: settings.namespace, ui: settings.ui },
-      controlPlane: String(ready['controlPlane']),
-      apiKeyFile,
+      controlPlane: String(settledValue(platform)['controlPlane']),
+      apiKeyFile: join(home, 'api.key'),
       taskQueue: settings.taskQueue,
     };
-    onProgress('starting the worker');
-    await startWorker(options, logs, settings, apiKey, undo);
     await writeDevState(home, state);
-    undo.push(() => removeDevState(home));
     return { state, settings, apiKey, logs, stop };
   } catch (error) {
     await stop();
@@ -92,15 +112,21 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   }
 }
 
-type Undo = (() => Promise<void>)[];
+/** What runs, as far as it has been started. */
+interface Services {
+  temporal?: Supervised<DevServer>;
+  platform?: Supervised<CommandService>;
+  worker?: Supervised<CommandService>;
+}
+
+interface Start extends LocalStackOptions {
+  readonly logs: string;
+  readonly services: Services;
+}
 
 /** Temporal: the one that its own environment configuration names, else a dev server of ours. */
-async function startTemporal(
-  options: LocalStackOptions,
-  logs: string,
-  undo: Undo,
-): Promise<TemporalSettings> {
-  const { home, environment, ports, onProgress, onEvent, signal } = options;
+async function startTemporal(start: Start): Promise<TemporalSettings> {
+  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
   await removeDevState(home);
   const configured = await temporalSettings(home, environment);
   if (configured.origin === 'environment') {
@@ -126,7 +152,7 @@ async function startTemporal(
   });
   onProgress('starting Temporal');
   const logFile = join(logs, 'temporal.log');
-  const server = await supervise({
+  services.temporal = await supervise({
     name: 'Temporal',
     onEvent,
     start: () =>
@@ -144,8 +170,7 @@ async function startTemporal(
         },
       }),
   });
-  undo.push(() => server.stop());
-  const { address, namespace, ui } = server.first;
+  const { address, namespace, ui } = services.temporal.first;
   return {
     ...configured,
     address,
@@ -156,14 +181,12 @@ async function startTemporal(
   };
 }
 
-async function startPlatform(
-  { home, environment, ports, onProgress, onEvent, signal }: LocalStackOptions,
-  logs: string,
-  undo: Undo,
-): Promise<Supervised<CommandService>> {
+/** @returns its ready line. */
+async function startPlatform(start: Start): Promise<CommandService['ready']> {
+  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
   const port = await choosePort({ option: '--port', asked: ports.platform, preferred: PLATFORM_PORT });
   onProgress('starting the platform');
-  const platform = await supervise({
+  services.platform = await supervise({
     name: 'the platform',
     onEvent,
     start: () =>
@@ -177,22 +200,17 @@ async function startPlatform(
         signal,
       }),
   });
-  undo.push(() => platform.stop());
-  return platform;
+  return services.platform.first.ready;
 }
 
-async function startWorker(
-  { home, environment, onEvent, signal }: LocalStackOptions,
-  logs: string,
-  settings: TemporalSettings,
-  apiKey: string,
-  undo: Undo,
-): Promise<void> {
+async function startWorker(start: Start, settings: TemporalSettings, apiKey: string): Promise<void> {
+  const { home, environment, logs, services, onProgress, onEvent, signal } = start;
+  onProgress('starting the worker');
   const temporal =
     settings.origin === 'environment'
       ? {}
       : { TEMPORAL_ADDRESS: settings.address, TEMPORAL_NAMESPACE: settings.namespace };
-  const worker = await supervise({
+  services.worker = await supervise({
     name: 'the worker',
     onEvent,
     start: () =>
@@ -212,7 +230,6 @@ async function startWorker(
         signal,
       }),
   });
-  undo.push(() => worker.stop());
 }
 
 function settledValue<T>(settled: PromiseSettledResult<T>): T {

@@ -142,7 +142,10 @@ async function* configFindings(
         mend: 'add checks: a revision otherwise counts as good once it serves',
         exitCode: 0,
       }
-    : ok('slipway.yaml', `${file}: ${Object.keys(config.targets).length} targets, ${checks} checks`);
+    : ok(
+        'slipway.yaml',
+        `${file}: targets ${Object.keys(config.targets).join(', ')}; ${checks} ${checks === 1 ? 'check' : 'checks'}`,
+      );
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }
 

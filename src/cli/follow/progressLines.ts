@@ -3,7 +3,7 @@ import { type CheckVerdict, type Progress, type StepRecord } from '../../domain/
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS, type Style } from '../style.ts';
 
-const TITLE_WIDTH = 28;
+const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
 const DETAIL_MAX_CHARACTERS = 200;
 
@@ -20,7 +20,8 @@ export function stepLine(
   const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
   const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
-  const line = `  ${mark(step, style)} ${stepTitle(step).padEnd(TITLE_WIDTH)} ${style.faint(elapsed)}`;
+  const title = fitLine(shortTitle(step), TITLE_WIDTH).padEnd(TITLE_WIDTH);
+  const line = `  ${mark(step, style)} ${title} ${style.faint(elapsed)}`;
   return notes === '' ? line : `${line}  ${notes}`;
 }
 
@@ -34,6 +35,11 @@ export function settledSteps(progress: Progress): number {
 export function fitLine(text: string, columns: number): string {
   const line = text.replaceAll(/\s*\n\s*/g, ' ');
   return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
+}
+
+/** A revision's id is known by its beginning; the whole one stands in the detail. */
+function shortTitle(step: StepRecord): string {
+  return stepTitle(step).replace(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/i, '$1');
 }
 
 function mark(step: StepRecord, style: Style): string {

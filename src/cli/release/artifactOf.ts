@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { type ArtifactStore, openArtifactStore } from '../../artifact/artifactStore.ts';
 import { packSource } from '../../artifact/pack.ts';
 import { type LoadedConfig } from '../../config/loadConfig.ts';
 import { type Artifact } from '../../domain/artifact.ts';
@@ -27,7 +27,7 @@ export async function artifactOf(
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
-  const store = openArtifactStore(storeUrl(config.artifact.store, folder, home));
+  const store = artifactStoreOf({ config, folder }, home);
   const recordStore = store.url;
   if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
@@ -46,8 +46,18 @@ export async function artifactOf(
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
 }
 
-/** A URL as it is, a folder relative to the file that names it, or the one in Slipway's home. */
-function storeUrl(configured: string | undefined, folder: string, home: string): string {
-  if (configured === undefined) return join(home, 'artifacts');
-  return /^[A-Za-z][A-Za-z0-9+.-]+:/.test(configured) ? configured : resolve(folder, configured);
+/**
+ * The artifact store that the file names: a URL, or a folder relative to the file. Default: `artifacts` in Slipway's
+ * home.
+ *
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL of a kind that there is no store for.
+ */
+export function artifactStoreOf(
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  home: string,
+): ArtifactStore {
+  const configured = config.artifact.store;
+  if (configured === undefined) return openArtifactStore(join(home, 'artifacts'));
+  const isUrl = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(configured);
+  return openArtifactStore(isUrl ? configured : resolve(folder, configured));
 }

@@ -13,9 +13,11 @@ import { writeLocalHold } from './localHold.ts';
 /** What is put back without Temporal. */
 export interface BreakGlassOrder {
   readonly target: TargetSpec;
-  /** The revision. Default: the newest deployed one from before the active one. */
+  /** The revision. Default: the newest good one from before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
+  /** What is known of the deployment's revisions without Temporal: whether each was verified. */
+  readonly verified: ReadonlyMap<string, boolean>;
   /** How long the revision is awaited, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -41,7 +43,7 @@ export async function breakGlass(
   const { target, requestedBy } = order;
   return withControlPlane(context, target, async (client) => {
     const before = await findDeployment(client, target);
-    const to = order.to ?? (await previousDeployed(client, before));
+    const to = order.to ?? (await previousGood(client, before, order.verified));
     const since = new Date().toISOString();
     await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
     const command = equivalentCurl(target, before.id, to);
@@ -72,21 +74,29 @@ async function findDeployment(client: ControlPlaneClient, target: TargetSpec): P
   });
 }
 
-/** The newest revision that was deployed before the active one. */
-async function previousDeployed(client: ControlPlaneClient, deployment: Deployment): Promise<string> {
+/**
+ * The newest revision from before the active one that is known to be good; where none is, the newest that was deployed
+ * and is not known to be bad.
+ */
+async function previousGood(
+  client: ControlPlaneClient,
+  deployment: Deployment,
+  verified: ReadonlyMap<string, boolean>,
+): Promise<string> {
   const { resources } = await client.listRevisions(deployment.id, { limit: REVISIONS_LOOKED_THROUGH });
   const active = resources.findIndex((revision) => revision.id === deployment.active_revision_id);
-  const previous = resources
+  const deployed = resources
     .slice(active + 1)
-    .find(
-      (revision) =>
-        revisionPhase(revision.status) === 'deployed' && revision.id !== deployment.active_revision_id,
-    );
-  if (previous !== undefined) return previous.id;
-  throw new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', 'no revision was deployed before the active one', {
-    place: deployment.id,
-    hint: 'name the revision with --to',
-  });
+    .filter(({ status, id }) => revisionPhase(status) === 'deployed' && id !== deployment.active_revision_id)
+    .map(({ id }) => id);
+  const previous =
+    deployed.find((id) => verified.get(id) === true) ?? deployed.find((id) => verified.get(id) !== false);
+  if (previous !== undefined) return previous;
+  throw new SlipwayError(
+    'SLIPWAY_NOTHING_TO_RESTORE',
+    'no revision from before the active one was deployed and may be good',
+    { place: deployment.id, hint: 'name the revision with --to' },
+  );
 }
 
 /** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */
