@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { loadClientConfigProfile } from '@temporalio/envconfig';
@@ -77,14 +77,29 @@ export async function installTemporal(options: InstallOptions = {}): Promise<Tem
   return withInstallLock(locking, async () => {
     const meanwhile = await findTemporal(env);
     if (meanwhile !== undefined) return meanwhile;
+    await removeAbandoned(cacheDirectory);
     // Beside the cache, so that moving the finished executable into it is one rename on one file system.
-    const workspace = await mkdtemp(join(cacheDirectory, 'installing-'));
+    const workspace = await mkdtemp(join(cacheDirectory, WORKSPACE_PREFIX));
     try {
       return await tryEach(workspace, destination, options);
     } finally {
       await rm(workspace, { recursive: true, force: true });
     }
   });
+}
+
+const WORKSPACE_PREFIX = 'installing-';
+/** What has not changed for this long was left behind by an installation that was killed. */
+const ABANDONED_AFTER_MS = 60 * 60_000;
+
+async function removeAbandoned(cacheDirectory: string): Promise<void> {
+  for (const name of await readdir(cacheDirectory)) {
+    const path = join(cacheDirectory, name);
+    if (!name.startsWith(WORKSPACE_PREFIX)) continue;
+    if (Date.now() - (await stat(path)).mtimeMs > ABANDONED_AFTER_MS) {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
 }
 
 const WAYS = [

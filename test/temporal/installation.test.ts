@@ -103,7 +103,12 @@ describe('installing Temporal', () => {
     await writeFile(lock, '');
     const longAgo = new Date(Date.now() - 60_000);
     await utimes(lock, longAgo, longAgo);
+    const leftBehind = join(cache, 'installing-abc');
+    await mkdir(leftBehind);
+    const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(leftBehind, hoursAgo, hoursAgo);
     expect((await installTemporal({ env })).origin).toBe('go');
+    expect(await readdir(cache)).toEqual(['temporal']);
   });
 
   it('lists each thing that was tried and why it failed', async () => {
