@@ -42,7 +42,7 @@ describe('a release of a broken agent', () => {
       await project.use(`broken/${variant}`);
       const { code, text } = await project.ran('release', 'staging');
       expect(text).toMatch(reason);
-      expect(text).toContain('rolled_back');
+      expect(text).toContain('rolled back');
       expect(code).toBe(2);
       expect((await seen.deployment()).active_revision_id).toBe(good);
       expect(await seen.ask('Hello, I am Grace')).toContain('Grace');

@@ -10,7 +10,7 @@ interface Listed<T> {
 interface Revision {
   readonly id: string;
   readonly status: string;
-  readonly source_revision_config: { readonly source_tarball_path: string | null };
+  readonly source_revision_config: { readonly source_tarball_path?: string | null };
 }
 
 interface Deployment {
@@ -46,7 +46,7 @@ export class Observer {
       `/v2/deployments/${id}/revisions?limit=100`,
     )) as Listed<Revision>;
     return list.resources
-      .filter((revision) => revision.source_revision_config.source_tarball_path !== null)
+      .filter((revision) => typeof revision.source_revision_config.source_tarball_path === 'string')
       .toReversed();
   }
 
@@ -73,6 +73,15 @@ export class Observer {
   async result(releaseId: string): Promise<ReleaseResult> {
     const client = await this.#stack.client();
     return client.workflow.getHandle(`${this.#targetId}/${releaseId}`).result() as Promise<ReleaseResult>;
+  }
+
+  /** A result in short, to be shown when an expectation does not hold. */
+  async story(releaseId: string): Promise<string> {
+    const { outcome, reason, extraRevisionIds, steps } = await this.result(releaseId);
+    const told = steps.map(
+      ({ step, status, attempts, detail }) => `${step} ${status} ${attempts ?? '-'} ${detail ?? ''}`,
+    );
+    return [outcome, reason, `extra: ${extraRevisionIds.join()}`, ...told].join('\n');
   }
 
   /** How many events the history of a release has. */

@@ -5,6 +5,14 @@ import { fileURLToPath } from 'node:url';
 
 const SLIPWAY = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
+/** Whatever a test file leaves running ends with it. */
+const STARTED = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const { pid, exitCode, signalCode } of STARTED) {
+    if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
+  }
+});
+
 /** A real process of the product under test, whose JSON lines can be waited for. */
 export class Process {
   readonly lines: Record<string, unknown>[] = [];
@@ -37,6 +45,7 @@ export class Process {
     this.child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
       this.stderr = (this.stderr + chunk).slice(-200_000);
     });
+    STARTED.add(this.child);
     this.exited = once(this.child, 'close').then(([code]) => {
       this.#waiting.splice(0).forEach((wake) => wake());
       return code as number | null;
@@ -63,6 +72,12 @@ export class Process {
         new Promise<void>((resolve) => setTimeout(resolve, Math.min(left, 1_000)).unref()),
       ]);
     }
+  }
+
+  /** @throws with everything that the process said, when it has ended. */
+  assertAlive(): void {
+    if (this.child.exitCode === null && this.child.signalCode === null) return;
+    throw new Error(`${this.child.spawnargs.join(' ')} has ended\n${this.stdout}\n${this.stderr}`);
   }
 
   ready(): Promise<Record<string, unknown>> {

@@ -37,11 +37,18 @@ export class Stack {
   static async start(platformEnv: Record<string, string> = {}): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
     const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv);
-    stack.#temporalPort = await freePort();
-    stack.#platformPort = await freePort();
-    stack.#proxy = await startFaultProxy(stack.origin);
-    await Promise.all([stack.startTemporal(), stack.startPlatform()]);
-    await stack.startWorker();
+    try {
+      // One after the other: Temporal takes more free ports than it is told of, and must not take one meant for another.
+      stack.#temporalPort = await freePort();
+      await stack.startTemporal();
+      stack.#platformPort = await freePort();
+      stack.#proxy = await startFaultProxy(stack.origin);
+      await stack.startPlatform();
+      await stack.startWorker();
+    } catch (error) {
+      await stack.stop();
+      throw error;
+    }
     return stack;
   }
 
@@ -96,7 +103,9 @@ export class Stack {
       ],
       {},
     );
+    const temporal = this.#temporal;
     await eventually(async () => {
+      temporal.assertAlive();
       const connection = await Connection.connect({
         address: `127.0.0.1:${this.#temporalPort}`,
         connectTimeout: 1_000,
