@@ -58,7 +58,8 @@ export async function target(input: TargetInput = {}): Promise<void> {
   let state = input.state ?? EMPTY_TARGET;
   let running: Running | null = null;
   let child: WorkHandle | null = null;
-  let updatesTaken = 0;
+  /** The length of the history in the workflow task that took the last update. */
+  let updateTakenAt = 0;
 
   const change = (next: TargetState): void => {
     state = next;
@@ -112,7 +113,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   setHandler(
     submitReleaseUpdate,
     (request) => {
-      updatesTaken++;
+      updateTakenAt = workflowInfo().historyLength;
       const { state: next, answer } = submitRelease(state, running, request, now());
       change(next);
       return answer;
@@ -123,7 +124,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
     },
   );
   const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
-    updatesTaken++;
+    updateTakenAt = workflowInfo().historyLength;
     return takeRollback(message, 'update');
   };
   setHandler(rollbackUpdate, onRollbackUpdate, {
@@ -144,7 +145,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   );
   const holdValidator = (message: unknown): void => refuse(readHoldMessage(message, 'update'));
   const onHoldUpdate = (message: unknown, holding: boolean): boolean => {
-    updatesTaken++;
+    updateTakenAt = workflowInfo().historyLength;
     return takeHold(message, 'update', holding);
   };
   setHandler(holdUpdate, (message) => onHoldUpdate(message, true), { validator: holdValidator });
@@ -189,9 +190,9 @@ export async function target(input: TargetInput = {}): Promise<void> {
     }
     if (historyIsLong() && allHandlersFinished()) {
       // Never in the workflow task that completes an update: its answer would be lost.
-      const before = updatesTaken;
       await sleep(1);
-      if (!hasWork() && allHandlersFinished() && updatesTaken === before) {
+      const updatedNow = updateTakenAt === workflowInfo().historyLength;
+      if (!hasWork() && allHandlersFinished() && !updatedNow) {
         await continueAsNew<typeof target>({ ...input, state });
       }
       continue;

@@ -27,7 +27,7 @@ import {
   type TargetView,
   viewQuery,
 } from '../../src/workflows/messages.ts';
-import { type ActivityName, World } from './world.ts';
+import { type ActivityName, type Call, World } from './world.ts';
 
 /** The ways in which every workflow test runs: with the usual cache, and rebuilt from history at each task. */
 export const MODES = [
@@ -151,16 +151,56 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
         return { target, good };
       },
     };
-    describe.concurrent('', () => tests(harness));
+    describe.concurrent('tests', () => tests(harness));
 
     test('every history that these tests made replays', async () => {
       const histories: RecordedHistory[] = [];
       for (const target of targets) histories.push(...(await target.histories()));
       expect(histories.length).toBeGreaterThan(0);
       expect(await replayFailures(histories)).toEqual([]);
+      expect(histories.filter(leavesChildBehind)).toEqual([]);
+    });
+
+    test('no two releases or rollbacks ever worked on one target at a time', async () => {
+      expect([...worlds.values()].flatMap(interleavings)).toEqual([]);
       for (const target of targets) await target.terminate();
     });
   });
+}
+
+/** Whether a run continued as new while a child of it ran: that would have terminated the child. */
+function leavesChildBehind({ history }: RecordedHistory): boolean {
+  const events = history.events ?? [];
+  if (events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes == null) return false;
+  const started = events.filter((event) => event.childWorkflowExecutionStartedEventAttributes != null);
+  const ended = events.filter(
+    (event) =>
+      event.childWorkflowExecutionCompletedEventAttributes != null ||
+      event.childWorkflowExecutionTerminatedEventAttributes != null,
+  );
+  return started.length !== ended.length;
+}
+
+/** Pairs of releases or rollbacks of one target of which the second began to call before the first had ended to. */
+function interleavings({ calls }: World): string[] {
+  const workers = new Map<string, Call[]>();
+  for (const call of calls) {
+    const { workflowId, runId } = call;
+    // A target's own calls only watch.
+    if (!/\/(?:release|rollback)-\d+$/.test(workflowId)) continue;
+    const worker = `${workflowId} ${runId}`;
+    workers.set(worker, [...(workers.get(worker) ?? []), call]);
+  }
+  const spans = [...workers].map(([worker, own]) => ({
+    worker,
+    from: own[0]?.startedAt ?? 0,
+    to: own.at(-1)?.startedAt ?? 0,
+  }));
+  return spans
+    .slice(1)
+    .flatMap((span, index) =>
+      (spans[index]?.to ?? 0) > span.from ? [`${spans[index]?.worker ?? ''} and ${span.worker}`] : [],
+    );
 }
 
 /** Replays histories; what does not replay, and why. */
@@ -317,8 +357,24 @@ export class Target {
     return (await this.child(releaseId).query(progressQuery)).steps;
   }
 
+  /** How many runs the target's chain has, from its first to the one that runs now. */
+  async runCount(): Promise<number> {
+    return (await this.#ownHistories()).length;
+  }
+
   /** Every history of the target and of what ran on it. */
   async histories(): Promise<RecordedHistory[]> {
+    const histories = await this.#ownHistories();
+    for (const event of histories.flatMap(({ history }) => history.events ?? [])) {
+      const started = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
+      if (started?.workflowId == null) continue;
+      const child = this.#client.workflow.getHandle(started.workflowId, started.runId ?? undefined);
+      histories.push({ workflowId: started.workflowId, history: await child.fetchHistory() });
+    }
+    return histories;
+  }
+
+  async #ownHistories(): Promise<RecordedHistory[]> {
     const histories: RecordedHistory[] = [];
     let runId: string | undefined;
     do {
@@ -327,12 +383,6 @@ export class Target {
       const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
       runId = started?.continuedExecutionRunId ?? undefined;
     } while (runId !== undefined && runId !== '');
-    for (const event of histories.flatMap(({ history }) => history.events ?? [])) {
-      const started = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
-      if (started?.workflowId == null) continue;
-      const child = this.#client.workflow.getHandle(started.workflowId, started.runId ?? undefined);
-      histories.push({ workflowId: started.workflowId, history: await child.fetchHistory() });
-    }
     return histories;
   }
 

@@ -13,6 +13,7 @@ export type ActivityName = keyof Activities;
 export interface Call {
   readonly activity: ActivityName;
   readonly workflowId: string;
+  readonly runId: string;
   readonly attempt: number;
   readonly revisionId: string | undefined;
   readonly startedAt: number;
@@ -244,6 +245,7 @@ export class World {
     const call: Call = {
       activity,
       workflowId: workflowExecution?.workflowId ?? '',
+      runId: workflowExecution?.runId ?? '',
       attempt,
       revisionId: (input as { revisionId?: string }).revisionId,
       startedAt: performance.now(),
