@@ -24,7 +24,7 @@ export interface BreakGlassOrder {
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
-const POLL_MS = 1_000;
+const POLL_MS = 500;
 const REVISIONS_LOOKED_THROUGH = 100;
 
 /**

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+
+import { printError } from '../../src/cli/errorReport.ts';
+import { ConfigError } from '../../src/config/loadConfig.ts';
+import { SlipwayError } from '../../src/domain/errors.ts';
+import { testOutput } from './testOutput.ts';
+
+const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
+  place: 'task queue "slipway"',
+  hint: 'start one',
+  cause: new Error('the cause'),
+});
+
+describe('printing an error', () => {
+  it('tells the code, the message, the place and the hint, and ends with its exit code', () => {
+    const output = testOutput();
+    expect(printError(output, error)).toBe(6);
+    expect(output.noted).toEqual([
+      'error SLIPWAY_NO_WORKER: no worker polls',
+      '  at task queue "slipway"',
+      '  start one',
+    ]);
+    expect(output.said).toEqual([]);
+  });
+
+  it('prints one object with --json', () => {
+    const output = testOutput({ json: true });
+    expect(printError(output, error)).toBe(6);
+    expect(output.events).toEqual([
+      {
+        event: 'error',
+        code: 'SLIPWAY_NO_WORKER',
+        message: 'no worker polls',
+        place: 'task queue "slipway"',
+        hint: 'start one',
+        exitCode: 6,
+      },
+    ]);
+  });
+
+  it('shows the cause with --verbose only', () => {
+    const quiet = testOutput();
+    printError(quiet, error);
+    expect(quiet.noted.join('\n')).not.toContain('the cause');
+    const verbose = testOutput({ verbose: true });
+    printError(verbose, error);
+    expect(verbose.noted.join('\n')).toContain('the cause');
+    const json = testOutput({ verbose: true, json: true });
+    printError(json, error);
+    expect(json.events[0]!['stack']).toContain('the cause');
+  });
+
+  it('names each problem of a configuration with its line and column', () => {
+    const output = testOutput();
+    const problems = [{ line: 3, column: 5, path: 'targets.a', message: 'expected text' }];
+    expect(printError(output, new ConfigError('slipway.yaml', problems))).toBe(1);
+    expect(output.noted[0]).toBe('error SLIPWAY_CONFIG_INVALID: slipway.yaml:3:5 targets.a: expected text');
+  });
+
+  it('calls what nobody foresaw our own failure', () => {
+    const output = testOutput();
+    expect(printError(output, new TypeError('x is undefined'))).toBe(3);
+    expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: x is undefined');
+  });
+});

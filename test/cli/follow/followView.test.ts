@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+
+import { FollowView } from '../../../src/cli/follow/followView.ts';
+import { type FollowEvent } from '../../../src/temporal/follow.ts';
+import { testOutput } from '../testOutput.ts';
+import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
+
+const failedCheck = sampleVerdict({ passed: false, reasons: ['too slow'] });
+const find = sampleStep({ step: 'find', detail: 'deployment-1' });
+const check = sampleStep({ step: 'check', subject: 'greets', status: 'failed', detail: 'no' });
+const redeploy = sampleStep({ step: 'redeploy', subject: 'revision-1', restoring: true });
+
+const STORY: readonly FollowEvent[] = [
+  { kind: 'queued', reason: 'next in the queue' },
+  { kind: 'started', releaseId: 'release-1', workflowId: 'w' },
+  { kind: 'progress', progress: sampleProgress([runningStep({ step: 'find' })]) },
+  { kind: 'progress', progress: sampleProgress([find, runningStep({ step: 'check', subject: 'greets' })]) },
+  { kind: 'progress', progress: sampleProgress([find, check, redeploy], [failedCheck]) },
+];
+
+function shown(events: readonly FollowEvent[], json: boolean) {
+  const output = testOutput({ json });
+  const view = new FollowView(output);
+  for (const event of events) view.show(event);
+  view.close();
+  return output;
+}
+
+describe('following, as text', () => {
+  it('says each step once, when it has ended, and when the way back begins', () => {
+    const { said } = shown(STORY, false);
+    expect(said.map((line) => line.trim().replace(/ {2,}.*/, ''))).toEqual([
+      '✔ find',
+      '✖ check greets',
+      'putting a good revision back',
+      '✔ restore: redeploy revision-1',
+    ]);
+  });
+
+  it('begins anew where a rollback follows on a release', () => {
+    const again: FollowEvent[] = [
+      ...STORY,
+      { kind: 'started', releaseId: 'rollback-2', workflowId: 'w2' },
+      { kind: 'progress', progress: { ...sampleProgress([find]), kind: 'rollback' } },
+    ];
+    expect(shown(again, false).said.filter((line) => line.includes('✔ find'))).toHaveLength(2);
+  });
+});
+
+describe('following, as events', () => {
+  it('tells the beginning and the end of each step, and each verdict once', () => {
+    const { events, said } = shown(STORY, true);
+    expect(said).toEqual([]);
+    expect(events.map(({ event, step, status }) => [event, step, status].filter(Boolean).join(' '))).toEqual([
+      'queued',
+      'started',
+      'step find running',
+      'step find done',
+      'step check running',
+      'check',
+      'step check failed',
+      'step redeploy done',
+    ]);
+    expect(events.find(({ event }) => event === 'check')).toMatchObject({
+      passed: false,
+      reasons: ['too slow'],
+    });
+    expect(events.at(-1)).toMatchObject({ elapsedMs: 1_000, restoring: true });
+  });
+
+  it('tells silence and its end', () => {
+    const { events } = shown([{ kind: 'silent', who: 'worker', since: 0 }, { kind: 'answering' }], true);
+    expect(events).toEqual([
+      { event: 'silent', who: 'worker', since: '1970-01-01T00:00:00.000Z' },
+      { event: 'answering' },
+    ]);
+  });
+});

@@ -1,0 +1,54 @@
+import { PassThrough } from 'node:stream';
+
+import { describe, expect, it } from 'vitest';
+
+import { createOutput, type Output } from '../../src/cli/output.ts';
+
+function made(
+  environment: Record<string, string>,
+  { isTTY = true, json = false }: { isTTY?: boolean; json?: boolean } = {},
+): { output: Output; stdout: () => string; stderr: () => string } {
+  const out = Object.assign(new PassThrough(), { isTTY, columns: 120 });
+  const err = Object.assign(new PassThrough(), { isTTY });
+  const output = createOutput({
+    json,
+    verbose: false,
+    environment,
+    stdout: out as unknown as NodeJS.WriteStream,
+    stderr: err as unknown as NodeJS.WriteStream,
+  });
+  const read = (stream: PassThrough) => () => (stream.read() as Buffer | null)?.toString() ?? '';
+  return { output, stdout: read(out), stderr: read(err) };
+}
+
+describe('the output of a command', () => {
+  it.each<[string, Record<string, string>, { isTTY?: boolean; json?: boolean }, boolean, boolean]>([
+    ['a terminal', {}, {}, true, true],
+    ['a terminal with NO_COLOR', { NO_COLOR: '1' }, {}, false, true],
+    ['a terminal in CI', { CI: 'true' }, {}, false, false],
+    ['a terminal where CI is said to be false', { CI: 'false' }, {}, true, true],
+    ['a terminal that can do nothing', { TERM: 'dumb' }, {}, false, false],
+    ['a pipe', {}, { isTTY: false }, false, false],
+    ['a terminal with --json', {}, { json: true }, false, false],
+  ])('on %s', (_where, environment, options, colored, live) => {
+    const { output } = made(environment, options);
+    expect(output.style.bad('x') !== 'x').toBe(colored);
+    expect(output.live).toBe(live);
+  });
+
+  it('says text, and no events, without --json', () => {
+    const { output, stdout, stderr } = made({});
+    output.say('said');
+    output.note('noted');
+    output.event({ event: 'x' });
+    expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
+  });
+
+  it('prints events, and no text, with --json', () => {
+    const { output, stdout, stderr } = made({}, { json: true });
+    output.say('said');
+    output.note('noted');
+    output.event({ event: 'x', field: 'a\nb' });
+    expect([stdout(), stderr()]).toEqual(['{"event":"x","field":"a\\nb"}\n', '']);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+
+import { statusLines } from '../../../src/cli/status/statusLines.ts';
+import { type TargetStatus } from '../../../src/cli/status/targetStatus.ts';
+import { styleOf } from '../../../src/cli/style.ts';
+import { type ReleaseRequest } from '../../../src/domain/release.ts';
+import { EMPTY_TARGET, type HistoryRow } from '../../../src/domain/targetState.ts';
+import { runningStep, sampleProgress } from '../follow/sampleProgress.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const nothing: TargetStatus = {
+  target: 'production',
+  workflowId: 'w',
+  workflowUrl: null,
+  view: undefined,
+  progress: undefined,
+  localHold: undefined,
+};
+
+function row(change: Partial<HistoryRow>): HistoryRow {
+  return {
+    releaseId: 'release-1',
+    kind: 'release',
+    requestKey: null,
+    artifact: null,
+    commit: null,
+    outcome: 'released',
+    reason: 'it serves',
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { who: 'ada', from: 'cli' },
+    endedAt: '2026-11-21T12:08:00.000Z',
+    rollbackRequestIds: [],
+    ...change,
+  };
+}
+
+function lines(status: Partial<TargetStatus>, last = 5): string[] {
+  return statusLines({ ...nothing, ...status }, last, NOW, styleOf(false)).map((line) => line.trim());
+}
+
+describe('the status of a target', () => {
+  it('says that it has never taken a release', () => {
+    expect(lines({})).toEqual(['production', 'has never taken a release']);
+  });
+
+  it('tells a hold of this machine also where Temporal knows of none', () => {
+    const localHold = {
+      target: 'production',
+      since: '2026-11-21T03:00:00.000Z',
+      by: { who: 'ada', from: 'cli', reason: 'it lies' },
+      to: 'r',
+    };
+    expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
+  });
+
+  it('tells what serves, runs and waits', () => {
+    const request = { requestedBy: { who: 'bob', from: 'cli' } } as ReleaseRequest;
+    const said = lines({
+      view: {
+        state: {
+          ...EMPTY_TARGET,
+          activeRevisionId: 'revision-1',
+          hold: { since: '2026-11-21T12:00:00.000Z', by: { who: 'eve', from: 'cli' } },
+          queue: [{ releaseId: 'release-3', request, queuedAt: '2026-11-21T12:09:30.000Z' }],
+          rollbacks: [{ requestId: 'q', to: 'revision-0', requestedBy: { who: 'ada', from: 'cli' } }],
+        },
+        running: { releaseId: 'release-2', kind: 'release', requestKey: null, workflowId: 'w2', to: null },
+      },
+      progress: sampleProgress([runningStep({ step: 'deployed' })]),
+      workflowUrl: 'http://ui/w',
+    });
+    expect(said).toEqual([
+      'production',
+      'serves   revision revision-1',
+      'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
+      'running  release-2',
+      expect.stringMatching(/^… deployed +10m00s$/) as string,
+      'waiting  rollback to revision-0, by ada',
+      'waiting  release-3 by bob, for 30.0s',
+      'Temporal http://ui/w',
+    ]);
+  });
+
+  it('tells how the last releases ended, the newest first', () => {
+    const history = [
+      row({ releaseId: 'release-1', reason: 'long ago' }),
+      row({ releaseId: 'release-2', outcome: 'rolled_back', reason: 'too slow' }),
+      row({ releaseId: 'rollback-3', kind: 'rollback', outcome: 'rolled_back', reason: 'asked for' }),
+    ];
+    const said = lines({ view: { state: { ...EMPTY_TARGET, history }, running: null } }, 2);
+    expect(said.slice(-3)).toEqual([
+      'last',
+      '✔ rollback-3: rolled back 2m00s ago, by ada: asked for',
+      '✖ release-2: rolled back 2m00s ago, by ada: too slow',
+    ]);
+  });
+});

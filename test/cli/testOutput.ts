@@ -1,0 +1,36 @@
+import { type Output } from '../../src/cli/output.ts';
+import { styleOf } from '../../src/cli/style.ts';
+
+/** An output that keeps what is said, for tests to look at. */
+export function testOutput(options: { readonly json?: boolean; readonly verbose?: boolean } = {}): Output & {
+  readonly said: string[];
+  readonly noted: string[];
+  readonly events: Record<string, unknown>[];
+} {
+  const said: string[] = [];
+  const noted: string[] = [];
+  const events: Record<string, unknown>[] = [];
+  const json = options.json ?? false;
+  return {
+    said,
+    noted,
+    events,
+    json,
+    verbose: options.verbose ?? false,
+    style: styleOf(false),
+    live: false,
+    columns: () => 100,
+    say: (line) => {
+      if (!json) said.push(line);
+    },
+    note: (line) => {
+      if (!json) noted.push(line);
+    },
+    event: (event) => {
+      if (json) events.push(event);
+    },
+    raw: (text) => {
+      said.push(text);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import { type AddressInfo, createServer } from 'node:net';
+
+import { describe, expect, it } from 'vitest';
+
+import { connectTemporal } from '../../src/temporal/connection.ts';
+import { type TemporalSettings } from '../../src/temporal/temporalSettings.ts';
+
+function settingsFor(address: string): TemporalSettings {
+  return {
+    address,
+    namespace: 'default',
+    taskQueue: 'slipway',
+    origin: 'environment',
+    connectionOptions: { address },
+    ui: null,
+  };
+}
+
+describe('connecting to Temporal', () => {
+  it('says so where nothing listens', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => closed.once('listening', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), 500)).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      exitCode: 6,
+      place: `127.0.0.1:${port}`,
+    });
+  });
+
+  it('says so in time where something listens that never answers', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const startedAt = Date.now();
+    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), 500)).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    });
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    silent.close();
+  });
+});
