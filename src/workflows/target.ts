@@ -4,7 +4,6 @@ import {
   condition,
   continueAsNew,
   setCurrentDetails,
-  setDefaultSignalHandler,
   setHandler,
   sleep,
   upsertMemo,
@@ -47,7 +46,6 @@ import { watchLateRevisions } from './watchLateRevisions.ts';
 import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
 const CONTINUE_AS_NEW_AFTER_EVENTS = 4_000;
-const SIGNAL_NAME_MAX_CHARACTERS = 100;
 
 /**
  * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
@@ -155,9 +153,6 @@ export async function target(input: TargetInput = {}): Promise<void> {
   setHandler(unholdUpdate, (message) => onHoldUpdate(message, false), { validator: holdValidator });
   setHandler(unholdSignal, (message) => {
     takeHold(message, 'signal', false);
-  });
-  setDefaultSignalHandler((name) => {
-    change(ignoreMessage(state, name.slice(0, SIGNAL_NAME_MAX_CHARACTERS), 'there is no such signal', now()));
   });
   setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
   setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {

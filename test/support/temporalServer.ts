@@ -33,8 +33,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       ],
     },
   });
+  const workflows = (file: string): string =>
+    fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../../src/workflows/index.ts', import.meta.url)),
+    workflowsPath: workflows('index.ts'),
+    payloadConverterPath: workflows('payloadConverter.ts'),
     logger: new DefaultLogger('ERROR'),
   });
   const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));

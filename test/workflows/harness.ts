@@ -312,6 +312,18 @@ export class Target {
     return this.handle.signal(name, ...args);
   }
 
+  /** Sends a signal whose payload is any bytes, under any encoding. */
+  async signalRaw(signalName: string, encoding: string, data: string): Promise<void> {
+    const payload = { metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) };
+    await this.#client.workflowService.signalWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId: this.workflowId },
+      signalName,
+      input: { payloads: [payload] },
+      identity: IDENTITY,
+    });
+  }
+
   /** The result of a release or rollback that has run, once it has ended and the target knows. */
   async result(releaseId: string): Promise<ReleaseResult> {
     const row = await this.ended(releaseId);
