@@ -57,8 +57,9 @@ function durationOf(result: ReleaseResult): number {
 }
 
 function resultLines(result: ReleaseResult): string[] {
-  const { revisionId, servingRevisionId, servingVerified, agentUrl } = result;
+  const { code, revisionId, servingRevisionId, servingVerified, agentUrl } = result;
   const lines: string[] = [];
+  if (code !== null) lines.push(`  code:       ${code} (docs/errors.md says what to do)`);
   if (revisionId !== null && revisionId !== servingRevisionId)
     lines.push(`  made:       revision ${revisionId}`);
   if (servingRevisionId !== null) {
