@@ -81,7 +81,7 @@ export interface AgentServer {
 export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
   const log = options.log ?? createLogger();
   const deploymentId = options.deploymentId ?? 'standalone';
-  const assistants = new Assistants(await loadGraphs(options.agentDir, options.graphConfigPath));
+  const assistants = new Assistants(await loadGraphs(options.agentDir, options.graphConfigPath, log));
   const {
     database,
     tracing,

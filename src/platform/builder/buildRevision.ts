@@ -114,7 +114,7 @@ async function build(options: Build): Promise<string> {
 }
 
 function noEnvFile(name: string): string {
-  return `The graph configuration names the env file ${name}, and the source has none: the agent will miss it.`;
+  return `The graph configuration names the env file ${name}, and the source has none: the agent starts without it. Secrets come from the deployment's secrets; artifacts carry no .env files.`;
 }
 
 async function install(plan: InstallPlan, env: Record<string, string>, options: Build): Promise<void> {

@@ -6,8 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { loadGraphs } from '../../../src/platform/agentServer/graphs/graphLoader.ts';
+import { createLogger } from '../../../src/platform/http/logger.ts';
 
 let home: string;
+
+const logged: string[] = [];
+const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-graphs-'));
@@ -28,7 +32,7 @@ const graphJson = (path: string, more: object = {}) => JSON.stringify({ graphs: 
 const COMPILED = '{ stream() {}, streamEvents() {}, getState() {}, mark: process.env.SLIPWAY_TEST_MARK }';
 
 async function failure(files: Record<string, string>): Promise<SlipwayError> {
-  const error: unknown = await loadGraphs(await agentWith(files)).catch((reason: unknown) => reason);
+  const error: unknown = await loadGraphs(await agentWith(files), undefined, log).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(SlipwayError);
   return error as SlipwayError;
 }
@@ -52,7 +56,7 @@ describe('loading graphs', () => {
         export const made = async (config) => ({ ...compiled, made: config.configurable.word });`,
       'bot.cjs': `exports.graph = ${COMPILED};`,
     });
-    const graphs = await loadGraphs(dir);
+    const graphs = await loadGraphs(dir, undefined, log);
     expect([...graphs.keys()]).toEqual(['compiled', 'builder', 'promised', 'made', 'common']);
     expect(graphs.get('builder')?.description).toBe('told');
     const compiled = await graphs.get('compiled')!.resolve({});
@@ -68,7 +72,7 @@ describe('loading graphs', () => {
       'deep/graph.json': graphJson('./bot.mjs:graph', { env }),
       'deep/bot.mjs': `export const graph = ${COMPILED};`,
     });
-    const graphs = await loadGraphs(dir, 'deep/graph.json');
+    const graphs = await loadGraphs(dir, 'deep/graph.json', log);
     expect(await graphs.get('bot')!.resolve({})).toMatchObject({ mark: 'seen' });
     expect(process.env['SLIPWAY_TEST_SET']).toBe('by the deployment');
   });
@@ -106,8 +110,8 @@ describe('loading graphs', () => {
       /Error: unreachable node/,
     ],
     [
-      'the env file is missing',
-      { 'graph.json': graphJson('./bot.mjs:graph', { env: '.env' }), 'bot.mjs': '' },
+      'the env file is no file',
+      { 'graph.json': graphJson('./bot.mjs:graph', { env: 'src' }), 'src/bot.mjs': '' },
       /The env file .* could not be read/,
     ],
   ])('says so when %s', async (_case, files, reason) => {
@@ -117,11 +121,22 @@ describe('loading graphs', () => {
     expect(error.message).not.toContain('\n');
   });
 
+  it('starts without an env file that is not there, and tells where its secrets come from', async () => {
+    logged.length = 0;
+    const dir = await agentWith({
+      'graph.json': graphJson('./bot.mjs:graph', { env: '.env' }),
+      'bot.mjs': `export const graph = ${COMPILED};`,
+    });
+    expect([...(await loadGraphs(dir, undefined, log)).keys()]).toEqual(['bot']);
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatch(/the env file \.env.*Secrets come from the deployment's secrets/);
+  });
+
   it('does not follow a link out of the agent', async () => {
     const dir = await agentWith({ 'graph.json': graphJson('./bot.mjs:graph') });
     await writeFile(join(home, 'outside.mjs'), `export const graph = ${COMPILED};`);
     await symlink(join(home, 'outside.mjs'), join(dir, 'bot.mjs'));
-    await expect(loadGraphs(dir)).rejects.toThrow('outside the agent');
+    await expect(loadGraphs(dir, undefined, log)).rejects.toThrow('outside the agent');
   });
 
   it('names a function that returns no graph when it is used', async () => {
@@ -129,7 +144,7 @@ describe('loading graphs', () => {
       'graph.json': graphJson('./bot.mjs:graph'),
       'bot.mjs': 'export const graph = () => 1',
     });
-    const graphs = await loadGraphs(dir);
+    const graphs = await loadGraphs(dir, undefined, log);
     await expect(graphs.get('bot')!.resolve({})).rejects.toThrow(
       '"bot" (./bot.mjs:graph) is a function that returned',
     );

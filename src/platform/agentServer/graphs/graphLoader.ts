@@ -3,6 +3,8 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 
+import { type Logger } from 'pino';
+
 import { GraphConfig } from '../../../contract/graphConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
@@ -23,13 +25,20 @@ export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
  * overriding what is set already, and imports every graph: a compiled graph, a `StateGraph` (compiled here), or a
  * function of the configuration that returns one of them. TypeScript sources are compiled as they are imported.
  *
+ * Decision: an env file that is not there is told in the log, and the agent starts. Artifacts are packed without
+ * their `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
+ *
  * @throws SlipwayError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
  */
-export async function loadGraphs(agentDir: string, graphConfigPath = 'graph.json'): Promise<LoadedGraphs> {
-  const file = resolve(agentDir, graphConfigPath);
+export async function loadGraphs(
+  agentDir: string,
+  graphConfigPath: string | undefined,
+  log: Logger,
+): Promise<LoadedGraphs> {
+  const file = resolve(agentDir, graphConfigPath ?? 'graph.json');
   const config = await readGraphConfig(file);
   const root = dirname(file);
-  await applyEnvironment(config.env, root);
+  await applyEnvironment(config.env, root, log);
   const entries = Object.entries(config.graphs).map(([name, entry]) => toEntry(name, entry));
   if (entries.some((entry) => /\.[cm]?tsx?$/.test(entry.file))) await registerTypeScript(root);
   const graphs = new Map<string, LoadedGraph>();
@@ -78,21 +87,31 @@ function toEntry(name: string, entry: GraphConfig['graphs'][string]): GraphEntry
   };
 }
 
-async function applyEnvironment(env: GraphConfig['env'], root: string): Promise<void> {
+async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {
   if (env === undefined) return;
-  let values: Record<string, string | undefined>;
-  if (typeof env === 'string') {
-    const file = resolve(root, env);
-    try {
-      values = parseEnv(await readFile(file, 'utf8'));
-    } catch (error) {
-      throw notLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
-    }
-  } else {
-    values = env;
-  }
+  const values = typeof env === 'string' ? await readEnvFile(env, root, log) : env;
   // What the deployment sets (its secrets) wins over what the source carries.
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
+}
+
+async function readEnvFile(
+  name: string,
+  root: string,
+  log: Logger,
+): Promise<Record<string, string | undefined>> {
+  const file = resolve(root, name);
+  try {
+    return parseEnv(await readFile(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw notLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
+    }
+    log.warn(
+      `The graph configuration names the env file ${name}, and there is none: the agent starts without it. ` +
+        "Secrets come from the deployment's secrets; artifacts carry no .env files.",
+    );
+    return {};
+  }
 }
 
 let typeScriptRegistered = false;
