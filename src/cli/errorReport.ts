@@ -20,7 +20,7 @@ export function reportError(error: unknown): ErrorReport {
   const known =
     error instanceof SlipwayError
       ? error
-      : new SlipwayError('SLIPWAY_INTERNAL', error instanceof Error ? error.message : String(error), {
+      : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
           hint: 'run it again with --verbose, and report what it says',
         });
   return {
@@ -51,4 +51,13 @@ export function printError(output: Output, error: unknown): number {
   if (report.hint !== null) output.note(`  ${report.hint}`);
   if (output.verbose) output.note(style.faint(inspect(error)));
   return report.exitCode;
+}
+
+/** A message with what caused it: the SDK's own messages say little without. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const why = messageOf(cause);
+  return error.message.includes(why) ? error.message : `${error.message}: ${why}`;
 }

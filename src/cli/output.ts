@@ -42,7 +42,8 @@ export function createOutput({ json, verbose, environment, stdout, stderr }: Out
     verbose,
     style: styleOf(colored),
     live: terminal && !plain,
-    columns: () => (stdout.isTTY ? stdout.columns : DEFAULT_COLUMNS),
+    // Some terminals say that they are 0 wide.
+    columns: () => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS),
     say: (line) => {
       if (!json) stdout.write(`${line}\n`);
     },

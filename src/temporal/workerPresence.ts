@@ -6,7 +6,7 @@ import { type TemporalSettings } from './temporalSettings.ts';
 /** A worker's poll ends after a minute and begins anew: one that was seen longer ago is gone. */
 const SEEN_WITHIN_MS = 75_000;
 /** A worker that has just started is seen a moment later. */
-const PATIENCE_MS = 2_000;
+const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
 const CALL_TIMEOUT_MS = 5_000;
 

@@ -62,4 +62,10 @@ describe('printing an error', () => {
     expect(printError(output, new TypeError('x is undefined'))).toBe(3);
     expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: x is undefined');
   });
+
+  it('tells what caused it where nobody foresaw it', () => {
+    const output = testOutput();
+    printError(output, new Error('the query failed', { cause: new Error('no such workflow') }));
+    expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: the query failed: no such workflow');
+  });
 });

@@ -30,7 +30,7 @@ export class FollowView {
     switch (event.kind) {
       case 'queued':
         this.#output.event({ event: 'queued', reason: event.reason });
-        this.#live.show(() => `  … waiting: ${event.reason}`);
+        this.#wait(() => `  … waiting: ${event.reason}`);
         return;
       case 'started':
         this.#begin();
@@ -49,7 +49,7 @@ export class FollowView {
           who: event.who,
           since: new Date(event.since).toISOString(),
         });
-        this.#live.show(() => `  … ${silence(event, Date.now())}`);
+        this.#wait(() => `  … ${silence(event, Date.now())}`);
         return;
       case 'answering':
         this.#output.event({ event: 'answering' });
@@ -66,6 +66,12 @@ export class FollowView {
   /** Takes away what is rewritten in place. */
   close(): void {
     this.#live.hide();
+  }
+
+  /** Shows that nothing happens, and why: at once also where lines cannot be rewritten. */
+  #wait(render: () => string): void {
+    if (!this.#output.live) this.#output.say(render());
+    this.#live.show(render);
   }
 
   #begin(): void {

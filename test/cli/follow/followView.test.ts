@@ -30,6 +30,7 @@ describe('following, as text', () => {
   it('says each step once, when it has ended, and when the way back begins', () => {
     const { said } = shown(STORY, false);
     expect(said.map((line) => line.trim().replace(/ {2,}.*/, ''))).toEqual([
+      '… waiting: next in the queue',
       '✔ find',
       '✖ check greets',
       'putting a good revision back',
