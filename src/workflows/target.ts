@@ -12,7 +12,7 @@ import {
 } from '@temporalio/workflow';
 
 import { readHoldMessage, readRollbackMessage } from '../domain/message.ts';
-import { type RollbackRequest } from '../domain/release.ts';
+import { type ReleaseRequest, type RollbackRequest } from '../domain/release.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import { type StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
@@ -22,6 +22,7 @@ import {
   EMPTY_TARGET,
   ignoreMessage,
   lookUp,
+  type ReleaseAnswer,
   type RollbackAnswer,
   type Running,
   type TargetState,
@@ -41,7 +42,7 @@ import {
   unholdUpdate,
   viewQuery,
 } from './messages.ts';
-import { stepPolicy } from './steps.ts';
+import { activitiesOf, stepPolicy } from './steps.ts';
 import { watchLateRevisions } from './watchLateRevisions.ts';
 import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
@@ -108,11 +109,21 @@ export async function target(input: TargetInput = {}): Promise<void> {
     return state.hold !== null;
   };
 
+  /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
+  const lookAgain = async (request: ReleaseRequest): Promise<ReleaseAnswer> => {
+    const activeRevisionId = await readWhatServes(request);
+    updateTakenAt = workflowInfo().historyLength;
+    const { state: next, answer } = submitRelease({ ...state, activeRevisionId }, running, request, now());
+    change(next);
+    return answer;
+  };
+
   setHandler(
     submitReleaseUpdate,
     (request) => {
       updateTakenAt = workflowInfo().historyLength;
       const { state: next, answer } = submitRelease(state, running, request, now());
+      if (answer.disposition === 'already_released') return lookAgain(request);
       change(next);
       return answer;
     },
@@ -160,6 +171,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   });
 
   change(state);
+  mark();
   const historyLimit = input.continueAsNewAfterEvents ?? CONTINUE_AS_NEW_AFTER_EVENTS;
   const historyIsLong = (): boolean =>
     workflowInfo().historyLength >= historyLimit || workflowInfo().continueAsNewSuggested;
@@ -167,6 +179,17 @@ export async function target(input: TargetInput = {}): Promise<void> {
   const hasWork = (): boolean => state.rollbacks.length > 0 || state.queue.length > 0;
 
   for (;;) {
+    // What waits goes over to the new run, so that a queue that is never empty cannot keep this one; only a rollback
+    // does not wait for that.
+    if (historyIsLong() && state.rollbacks.length === 0) {
+      await condition(allHandlersFinished);
+      // Never in the workflow task that completes an update: its answer would be lost.
+      if (updateTakenAt !== workflowInfo().historyLength) {
+        await continueAsNew<typeof target>({ ...input, state });
+      }
+      await sleep(1);
+      continue;
+    }
     const next = takeNext(state);
     if (next !== undefined) {
       running = describeWork(next.work);
@@ -181,15 +204,6 @@ export async function target(input: TargetInput = {}): Promise<void> {
       child = null;
       change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
       mark();
-      continue;
-    }
-    if (historyIsLong() && allHandlersFinished()) {
-      // Never in the workflow task that completes an update: its answer would be lost.
-      await sleep(1);
-      const updatedNow = updateTakenAt === workflowInfo().historyLength;
-      if (!hasWork() && allHandlersFinished() && !updatedNow) {
-        await continueAsNew<typeof target>({ ...input, state });
-      }
       continue;
     }
     const wanted = (): boolean => hasWork() || (historyIsLong() && allHandlersFinished());
@@ -207,6 +221,22 @@ export async function target(input: TargetInput = {}): Promise<void> {
     change(
       ended.cameUp ? counterLateRevision(state, ended.late, uuid4()) : forgetLateRevision(state, ended.late),
     );
+  }
+}
+
+const LOOK_MS = 10_000;
+
+/** The active revision as the control plane says; `null` where there is none, or it cannot be read. */
+async function readWhatServes({ target: spec, steps }: ReleaseRequest): Promise<string | null> {
+  const overrides = { ...steps, find: { ...steps.find, scheduleToCloseMs: LOOK_MS } };
+  try {
+    const { deployment } = await activitiesOf('find', overrides, 'look at what serves').findDeployment({
+      target: spec,
+    });
+    return deployment?.activeRevisionId ?? null;
+  } catch (error) {
+    if (explain(error).canceled) throw error;
+    return null;
   }
 }
 
