@@ -25,20 +25,17 @@ export function toActivityFailure(error: unknown): Error {
   if (Context.current().cancellationSignal.aborted) return new CancelledFailure('canceled');
   const { attempt } = Context.current().info;
   if (error instanceof ServiceError) {
-    const { code, status, mayHaveBeenTaken, hint } = error;
-    return failure(error.message, {
+    const { code, status, mayHaveBeenTaken } = error;
+    return failure(told(error), {
       code,
       mayHaveBeenTaken,
       attempt,
       ...(status === undefined ? {} : { status }),
-      ...(hint === undefined ? {} : { hint }),
       ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
     });
   }
   if (error instanceof SlipwayError) {
-    const { code, hint } = error;
-    const message = hint === undefined ? error.message : `${error.message} (${hint})`;
-    return failure(message, { code, mayHaveBeenTaken: false, attempt });
+    return failure(told(error), { code: error.code, mayHaveBeenTaken: false, attempt });
   }
   const message = error instanceof Error ? error.message : String(error);
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });
@@ -58,6 +55,11 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
     category: ApplicationFailureCategory.BENIGN,
     details: [detail],
   });
+}
+
+/** What happened, and what to do about it. */
+function told({ message, hint }: SlipwayError): string {
+  return hint === undefined ? message : `${message} (${hint})`;
 }
 
 function failure(message: string, detail: FailureDetail): ApplicationFailure {

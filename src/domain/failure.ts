@@ -14,7 +14,6 @@ export interface FailureDetail {
   readonly attempt: number;
   /** When the service asks to be tried again, in milliseconds from then. */
   readonly retryAfterMs?: number;
-  readonly hint?: string;
 }
 
 /** Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. */

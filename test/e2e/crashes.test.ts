@@ -76,6 +76,22 @@ describe.each([
 });
 
 describe('other deaths in the middle of a release', () => {
+  it('the worker is asked to end while it polls: it ends with 0, and another one goes on', async () => {
+    const project = await Project.create(stack, { example: 'greeter', deployment: 'worker-shutdown' });
+    const polling = new Promise<void>((resolve) => {
+      stack.proxy.rule = (request) => {
+        if (STEPS[5]![1](request)) resolve();
+        return undefined;
+      };
+    });
+    const following = project.run('release', 'staging');
+    await polling;
+    expect(await stack.worker.stop()).toBe(0);
+    await stack.startWorker();
+    expect(await following.exited).toBe(0);
+    expect(await new Observer(stack, 'worker-shutdown').shippedRevisions()).toHaveLength(1);
+  });
+
   it('Temporal is killed and comes back: the release completes', async () => {
     const project = await Project.create(stack, { example: 'greeter', deployment: 'crash-temporal' });
     const { met, release } = meet(STEPS[5]![1], (until) => ({ kind: 'hold_answer', until }));

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+import { buildProgram } from '../src/cli/program.ts';
+import { parseConfig } from '../src/config/loadConfig.ts';
+import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+
+const readme = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
+const { scripts } = JSON.parse(
+  readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
+) as { scripts: Record<string, string> };
+
+/** The contents of the README's fenced blocks in a language. */
+function blocks(language: string): string[] {
+  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(
+    ([, text]) => text ?? '',
+  );
+}
+
+const commands = blocks('sh')
+  .flatMap((block) => block.split('\n'))
+  .map((line) => line.replace(/\s+#.*$/, '').trim())
+  .filter((line) => line !== '');
+
+describe('the README', () => {
+  it.each(commands.filter((line) => line.startsWith('npm ')))('names a script that exists: %s', (line) => {
+    const script = /^npm (?:run )?([\w:]+)/.exec(line)?.[1] ?? '';
+    expect(['ci', 'link', ...Object.keys(scripts)]).toContain(script);
+  });
+
+  it.each(commands.filter((line) => line.startsWith('slipway ')))(
+    'shows a command that is understood: %s',
+    (line) => {
+      const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+      const [, name, ...args] = words;
+      const command = buildProgram({ version: '0.0.0', onExit: () => undefined }).commands.find(
+        (candidate) => candidate.name() === name,
+      );
+      expect(command, `there is no command ${name ?? ''}`).toBeDefined();
+      const { unknown } = command!.parseOptions(args);
+      expect(unknown).toEqual([]);
+    },
+  );
+
+  it('shows a slipway.yaml that is right', () => {
+    const files = blocks('yaml');
+    expect(files).not.toEqual([]);
+    for (const file of files) parseConfig(file, 'README.md');
+  });
+
+  it('shows the id under which the target of its slipway.yaml is signaled', () => {
+    const config = parseConfig(blocks('yaml')[0] ?? '', 'README.md');
+    const { controlPlane, deployment = '' } = Object.values(config.targets)[0]!;
+    expect(readme).toContain(targetWorkflowId({ controlPlane, deployment }));
+  });
+
+  it('links only to what is there', () => {
+    const links = [...readme.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link]) => link ?? '');
+    const missing = links.filter(
+      (link) => !existsSync(fileURLToPath(new URL(`../${link}`, import.meta.url))),
+    );
+    expect(missing).toEqual([]);
+  });
+});
