@@ -45,6 +45,9 @@ export const LIST_MAX = 1000;
 /** Feedback keys of one run. Decision: each makes one pre-signed link. */
 export const FEEDBACK_KEYS_MAX = 100;
 
+/** The longest time that a run may be given, in seconds: a day. Decision. */
+export const RUN_TIMEOUT_MAX_SECONDS = 86_400;
+
 /** A feedback comment, in characters. Decision. */
 export const COMMENT_MAX = 65_536;
 

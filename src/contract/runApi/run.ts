@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
+import { FEEDBACK_KEYS_MAX, INTEGER_MAX, LIST_MAX, NAME_MAX, RUN_TIMEOUT_MAX_SECONDS } from '../limits.ts';
 import {
   HttpUrl,
   integer,
@@ -117,7 +117,8 @@ export type RunConfig = z.infer<typeof RunConfig>;
  * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body
  * schema beyond the fields listed: not shown": the rest are the fields that the public client sends). Null says the
  * same as leaving a field out. `assistant_id` alone is required. With both, `command` wins over `input` (decision).
- * Unknown fields are ignored.
+ * `timeout`, in seconds, by default none, is no field of either: a run that takes longer is stopped and ends in the
+ * status `timeout`, which the public servers have (decision). Unknown fields are ignored.
  */
 export const RunCreate = z.object({
   assistant_id: AssistantId,
@@ -144,6 +145,7 @@ export const RunCreate = z.object({
   after_seconds: z.number().min(0).max(INTEGER_MAX).nullish(),
   durability: oneOf(['sync', 'async', 'exit']).nullish(),
   checkpoint_during: z.boolean().nullish(),
+  timeout: z.number().positive().max(RUN_TIMEOUT_MAX_SECONDS).nullish(),
 });
 export type RunCreate = z.infer<typeof RunCreate>;
 /** A {@link RunCreate} as a caller writes it: defaults may be left out. */

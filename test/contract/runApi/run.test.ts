@@ -141,6 +141,7 @@ describe('Contract 001, Endpoints: the body that creates a run', () => {
     ['after_seconds', [0, 1.5, 3600], [-1, '1']],
     ['durability', ['sync', 'async', 'exit'], ['never']],
     ['checkpoint_during', [true], ['x']],
+    ['timeout', [0.5, 60, 86_400], [0, -1, 86_401, '60']],
   ])('%s is optional and nullable', (field, right, wrong) => {
     for (const value of [undefined, null, ...right]) expectAccepted(RunCreate, { ...BODY, [field]: value });
     for (const value of wrong) {

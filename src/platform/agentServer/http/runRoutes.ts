@@ -3,13 +3,13 @@ import { type Logger } from 'pino';
 
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../../../contract/runApi/cancel.ts';
 import { FollowQuery, JoinQuery, JoinStreamQuery } from '../../../contract/runApi/joinQuery.ts';
-import { RunPath, RunsQuery } from '../../../contract/runApi/run.ts';
+import { RunCreate, RunPath, RunsQuery } from '../../../contract/runApi/run.ts';
 import { ThreadPath } from '../../../contract/runApi/thread.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { type Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding } from '../runs/liveRun.ts';
-import { planRun, RunBody, type RunPlan } from '../runs/newRun.ts';
+import { planRun, type RunPlan } from '../runs/newRun.ts';
 import { isActive, type RunService } from '../runs/runService.ts';
 import { type RunRecord, type RunStore } from '../store/runStore.ts';
 import { type ThreadStore } from '../store/threadStore.ts';
@@ -140,7 +140,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
   async function start(c: Context, prefix: string): Promise<{ live: LiveRun; plan: RunPlan }> {
     const threadId = prefix === '' ? undefined : parsePath(ThreadPath, c).thread_id;
     const query = parseQuery(FollowQuery, c);
-    const body = await parseBody(RunBody, c);
+    const body = await parseBody(RunCreate, c);
     storable(body.metadata ?? {}, 'metadata');
     const plan = planRun({ body, query, graph: parts.assistants.graphOf(body.assistant_id), threadId });
     if (threadId !== undefined && plan.createThread)

@@ -1,21 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
-import { z } from 'zod';
-
 import { disconnectMode, type FollowQuery } from '../../../contract/runApi/joinQuery.ts';
-import { RunCreate } from '../../../contract/runApi/run.ts';
+import { type RunCreate } from '../../../contract/runApi/run.ts';
 import { assistantIdOf } from '../graphs/assistants.ts';
 import { type LoadedGraph } from '../graphs/graphLoader.ts';
 import { type NewRun } from '../store/runStore.ts';
-
-/** The longest time that a run may be given, in seconds: a day. */
-const TIMEOUT_MAX_SECONDS = 86_400;
-
-/** The body of every request that creates a run, with the server's own `timeout`: seconds, default none. */
-export const RunBody = RunCreate.extend({
-  timeout: z.number().positive().max(TIMEOUT_MAX_SECONDS).nullish(),
-});
-export type RunBody = z.infer<typeof RunBody>;
 
 /** A run to be accepted, and what the request says of its surroundings. */
 export interface RunPlan {
@@ -32,7 +21,7 @@ export type Kwargs = ReturnType<typeof kwargsOf>;
 
 /** Makes a run of a request. Without `threadId` it is stateless (contract 001, rule 5). */
 export function planRun(options: {
-  body: RunBody;
+  body: RunCreate;
   query: FollowQuery;
   graph: LoadedGraph;
   threadId: string | undefined;
@@ -63,7 +52,7 @@ export function planRun(options: {
 }
 
 function kwargsOf(
-  body: RunBody,
+  body: RunCreate,
   ids: { runId: string; threadId: string; assistantId: string; graphId: string; stateless: boolean },
 ) {
   const { checkpoint } = body;
