@@ -23,7 +23,7 @@ const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.js', import.meta.ur
 
 /**
  * How long running activities get after a shutdown is asked for. Calls that change a deployment end within 20 s; a
- * poll or a check that is cut off is taken up again by another worker.
+ * poll hands itself back at once, and a check that is cut off is run again, by another worker.
  */
 const SHUTDOWN_GRACE = '25 seconds';
 
@@ -56,7 +56,8 @@ const SETTINGS = {
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const { connection, namespace, taskQueue, signal, onReady } = options;
-  const outside = createActivities();
+  const shuttingDown = new AbortController();
+  const outside = createActivities(shuttingDown.signal);
   const worker = await Worker.create({
     ...SETTINGS,
     connection,
@@ -67,6 +68,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     activities: outside.activities,
   });
   const shutDown = (): void => {
+    shuttingDown.abort();
     if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   const running = worker.run();

@@ -5,13 +5,14 @@ import { type TargetSpec } from '../domain/targetSpec.ts';
 import { type Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
-import { pollUntil } from './polling.ts';
+import { type PollUntil } from './polling.ts';
 import { revisionSnapshot } from './snapshots.ts';
 import { type Untracked } from './track.ts';
 
 /** Calls that are repeated until the outside has come to where it is going. */
 export function pollActivities(
   connections: Connections,
+  pollUntil: PollUntil,
 ): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'awaitLateSuccess'>> {
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId }) => {
