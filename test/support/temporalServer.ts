@@ -19,6 +19,14 @@ declare module 'vitest' {
 /** One real Temporal dev server, and one bundle of the workflows as they are now, for all tests of the project. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const server = await startTemporalServer();
+  project.provide('temporalAddress', server.address);
+  project.provide('workflowBundle', await bundleWorkflows());
+  return server.close;
+}
+
+/** Starts a real Temporal dev server that keeps nothing, tuned for many short workflows. */
+export async function startTemporalServer(): Promise<{ address: string; close: () => Promise<void> }> {
   const { path } = await installTemporal({ onProgress: () => undefined });
   const environment = await TestWorkflowEnvironment.createLocal({
     server: {
@@ -33,6 +41,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       ],
     },
   });
+  return { address: environment.address, close: () => environment.teardown() };
+}
+
+/** Bundles the workflows as they are now; returns where the bundle is. */
+export async function bundleWorkflows(): Promise<string> {
   const workflows = (file: string): string =>
     fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
@@ -44,7 +57,5 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await mkdir(folder, { recursive: true });
   const bundle = `${folder}workflow-bundle-${process.pid}.js`;
   await writeFile(bundle, code);
-  project.provide('temporalAddress', environment.address);
-  project.provide('workflowBundle', bundle);
-  return () => environment.teardown();
+  return bundle;
 }

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { describeWorkflows, identity, stepNames, tarball } from './harness.ts';
-import { followedBy, landsLate, notTaken, refused, unansweredAndLost, unansweredButTaken } from './world.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import { followedBy, landsLate, notTaken, refused, unansweredAndLost, unansweredButTaken } from './faults.ts';
+import { identity, stepNames, tarball } from './requests.ts';
 
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:2' } as const;
 const BRANCH = { kind: 'git', ref: 'main' } as const;

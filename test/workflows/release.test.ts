@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
-import { describeWorkflows, GREETS, identity, QUICK, stepNames, tarball } from './harness.ts';
-import { notTaken, refused } from './world.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import { notTaken, refused } from './faults.ts';
+import { GREETS, identity, QUICK, stepNames, tarball } from './requests.ts';
 
 const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
 

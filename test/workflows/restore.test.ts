@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
-import { describeWorkflows, type Harness, identity, QUICK, stepNames, type Target } from './harness.ts';
-import { notTaken, refused, unansweredAndLost, unansweredButTaken } from './world.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import { notTaken, refused, unansweredAndLost, unansweredButTaken } from './faults.ts';
+import { type Harness } from './harness.ts';
+import { identity, QUICK, stepNames } from './requests.ts';
+import { type TargetUnderTest } from './targetUnderTest.ts';
 
 describeWorkflows('a restore', (harness) => {
   it('walks on to the next verified revision when the baseline does not come up', async () => {
@@ -215,7 +218,7 @@ describeWorkflows('a revision that was given up on', (harness) => {
 });
 
 /** A target that serves the newer of two verified revisions. */
-function twoVerified(harness: Harness): { target: Target; older: string; newer: string } {
+function twoVerified(harness: Harness): { target: TargetUnderTest; older: string; newer: string } {
   const { target, good: newer } = harness.newServingTarget();
   const older = target.world.patchElsewhere('older');
   target.world.end(older, 'DEPLOYED');
@@ -231,7 +234,7 @@ function twoVerified(harness: Harness): { target: Target; older: string; newer: 
 }
 
 /** Releases something that stays `BUILDING`, until the release has given up on it. */
-async function giveUpOn(target: Target, watchMs = 60_000, artifact = 'b'): Promise<string> {
+async function giveUpOn(target: TargetUnderTest, watchMs = 60_000, artifact = 'b'): Promise<string> {
   target.world.slow.add(identity(artifact));
   const steps = {
     ...QUICK,
@@ -244,7 +247,7 @@ async function giveUpOn(target: Target, watchMs = 60_000, artifact = 'b'): Promi
 }
 
 /** The row of the first rollback in the target's history. */
-async function rollbackRow(target: Target) {
+async function rollbackRow(target: TargetUnderTest) {
   const isRollback = ({ kind }: { kind: string }): boolean => kind === 'rollback';
   const { state } = await target.viewOnce((view) => view.state.history.some(isRollback));
   return state.history.find(isRollback)!;

@@ -2,7 +2,9 @@ import { expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../src/workflows/messages.ts';
-import { describeWorkflows, identity, type Target, tarball } from './harness.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import { identity, tarball } from './requests.ts';
+import { type TargetUnderTest } from './targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
   it('lets the newest of those that wait supersede the others', async () => {
@@ -49,6 +51,29 @@ describeWorkflows('a target', (harness) => {
       disposition: 'already_released',
     });
     expect(target.world.count('patchDeployment')).toBe(2);
+  });
+
+  it('does not join a release that served until somebody changed the deployment by hand', async () => {
+    const target = harness.newTarget();
+    const first = await target.release('a');
+    await target.idle();
+    const byHand = target.world.patchElsewhere();
+    target.world.bringUp(byHand);
+    const again = await target.submit('a');
+    expect(again.disposition).toBe('queued');
+    const result = await target.result(again.releaseId);
+    expect(result).toMatchObject({ outcome: 'released', baseline: { revisionId: byHand } });
+    expect(result.revisionId).not.toBe(first.revisionId);
+  });
+
+  it('joins a release as released only when a look shows that it still serves', async () => {
+    const target = harness.newTarget();
+    const first = await target.release('a');
+    target.world.bringUp(target.world.patchElsewhere());
+    const again = await target.submit('a');
+    expect(again).toMatchObject({ disposition: 'queued' });
+    expect((await target.result(again.releaseId)).outcome).toBe('released');
+    expect(target.world.active).not.toBe(first.revisionId);
   });
 
   it('ships A again after A and B', async () => {
@@ -327,7 +352,7 @@ describeWorkflows('continuing as new', (harness) => {
 
 /** A target whose first release is held up in its upload. */
 async function busy(
-  target: Target,
+  target: TargetUnderTest,
   queue: 'latest' | 'all' = 'latest',
 ): Promise<{ open: () => void; first: string }> {
   const gate = target.world.gate('uploadArtifact');
@@ -336,12 +361,12 @@ async function busy(
   return { open: () => gate.open(), first: releaseId };
 }
 
-function hold(target: Target, holding: boolean): Promise<boolean> {
+function hold(target: TargetUnderTest, holding: boolean): Promise<boolean> {
   const message = { who: 'ada', reason: 'release day' };
   return target.handle.executeUpdate(holding ? holdUpdate : unholdUpdate, { args: [message] });
 }
 
 /** Lets the target's history grow until it has continued as new. A hold upon a hold changes nothing. */
-async function continued(target: Target): Promise<void> {
+async function continued(target: TargetUnderTest): Promise<void> {
   while ((await target.runCount()) < 2) await hold(target, true);
 }

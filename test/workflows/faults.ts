@@ -1,0 +1,40 @@
+import { type ErrorCode } from '../../src/domain/errors.ts';
+import { failure, type Fault, type World } from './world.ts';
+
+/** The service refuses for good: the call was surely not carried out. */
+export const refused =
+  (code: ErrorCode = 'SLIPWAY_REFUSED', status = 422): Fault =>
+  () =>
+    Promise.reject(failure(code, { taken: false, final: true, status }));
+
+/** The call did not get there, or was turned away for now: surely not carried out. */
+export const notTaken =
+  (code: ErrorCode = 'SLIPWAY_UNREACHABLE', retryAfterMs?: number): Fault =>
+  () =>
+    Promise.reject(failure(code, { taken: false, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }));
+
+/** The call is carried out, and its answer is lost. */
+export const unansweredButTaken: Fault = async (perform) => {
+  await perform();
+  throw failure('SLIPWAY_NO_ANSWER', { taken: true });
+};
+
+/** The call is lost, and nobody knows. */
+export const unansweredAndLost: Fault = () => Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
+
+/** The answer is lost; the call is carried out once something else has happened. */
+export const landsLate =
+  (when: (world: World) => Promise<void>): Fault =>
+  (perform, world) => {
+    void when(world).then(perform);
+    return Promise.reject(failure('SLIPWAY_NO_ANSWER', { taken: true }));
+  };
+
+/** The call is carried out; before its answer arrives, something else happens. */
+export const followedBy =
+  (happens: (world: World) => void): Fault =>
+  async (perform, world) => {
+    const result = await perform();
+    happens(world);
+    return result;
+  };

@@ -1,0 +1,82 @@
+import { type Check } from '../../src/domain/check.ts';
+import { type Actor, type ReleaseRequest, type ReleaseResult } from '../../src/domain/release.ts';
+import { type StepOverrides } from '../../src/domain/step.ts';
+
+export const ADA: Actor = { who: 'ada', from: 'test' };
+
+/** Retries and deadlines short enough for a test. */
+export const QUICK: StepOverrides = {
+  find: { startToCloseMs: 5_000, scheduleToCloseMs: 5_000, retry: { initialIntervalMs: 5 } },
+  create: { startToCloseMs: 5_000, scheduleToCloseMs: 5_000, retry: { initialIntervalMs: 10 } },
+  baseline: { retry: { initialIntervalMs: 5, maximumAttempts: 2 } },
+  upload: { retry: { initialIntervalMs: 5, maximumAttempts: 3 } },
+  patch: {
+    startToCloseMs: 5_000,
+    scheduleToCloseMs: 5_000,
+    retry: { initialIntervalMs: 10, maximumAttempts: 3 },
+  },
+  deployed: { heartbeatMs: 1_000, retry: { initialIntervalMs: 5 } },
+  serving: { heartbeatMs: 1_000, retry: { initialIntervalMs: 5 } },
+  check: { heartbeatMs: 1_000, retry: { initialIntervalMs: 5, maximumAttempts: 2 } },
+  soak: { heartbeatMs: 1_000, retry: { initialIntervalMs: 5, maximumAttempts: 2 } },
+  redeploy: {
+    startToCloseMs: 5_000,
+    scheduleToCloseMs: 5_000,
+    retry: { initialIntervalMs: 10, maximumAttempts: 3 },
+  },
+  watch: { heartbeatMs: 1_000, retry: { initialIntervalMs: 5 } },
+  record: { scheduleToCloseMs: 2_000, retry: { initialIntervalMs: 5, maximumAttempts: 2 } },
+};
+
+export const GREETS: Check = {
+  name: 'greets',
+  assistant: 'agent',
+  input: { messages: [] },
+  expect: { contains: 'hello' },
+  timeoutMs: 1_000,
+};
+
+/** A request to the target of a world. An artifact is told by a short name. */
+export function releaseRequest(
+  worldId: string,
+  artifact: string,
+  changes: Partial<ReleaseRequest> = {},
+): ReleaseRequest {
+  return {
+    requestKey: `key-${artifact}`,
+    target: {
+      name: 'production',
+      controlPlane: `http://${worldId}.test`,
+      apiKey: { from: 'env:CONTROL_PLANE_KEY' },
+      deployment: 'agent',
+      source: 'internal_source',
+      sourceConfig: {},
+    },
+    artifact: tarball(artifact),
+    graphConfigPath: 'graph.json',
+    checks: [GREETS],
+    steps: QUICK,
+    soakMs: 0,
+    queue: 'latest',
+    recordStore: `file:///${worldId}`,
+    requestedBy: ADA,
+    ...changes,
+  };
+}
+
+/** A tarball artifact told by a short name. */
+export function tarball(name: string): ReleaseRequest['artifact'] {
+  const digest = `sha256:${Buffer.from(name).toString('hex').padEnd(64, '0')}`;
+  return { kind: 'tarball', digest, sizeBytes: 1_234, store: 'file:///artifacts' };
+}
+
+/** The identity under which a world knows an artifact told by a short name. */
+export function identity(name: string): string {
+  const artifact = tarball(name);
+  return artifact.kind === 'tarball' ? artifact.digest : '';
+}
+
+/** The steps of a result, in order, as people read them. */
+export function stepNames(result: Pick<ReleaseResult, 'steps'>): string[] {
+  return result.steps.map((step) => `${step.restoring ? 'restore ' : ''}${step.step} ${step.status}`);
+}
