@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Progress, type StepRecord } from '../../src/domain/release.ts';
+import { stepElapsedMs, stepTitle, tellProgress, tellTarget } from '../../src/domain/story.ts';
+import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
+
+const STEP: StepRecord = {
+  step: 'check',
+  subject: 'greets',
+  restoring: false,
+  startedAt: '2026-01-01T00:00:00.000Z',
+  endedAt: '2026-01-01T00:00:01.500Z',
+  attempts: 2,
+  status: 'done',
+  detail: 'hello',
+};
+
+const PROGRESS: Progress = {
+  releaseId: 'release-1',
+  kind: 'release',
+  phase: 'check greets',
+  startedAt: STEP.startedAt,
+  deploymentId: 'deployment',
+  revisionId: 'revision',
+  baseline: null,
+  steps: [STEP],
+  verdicts: [],
+  outcome: null,
+};
+
+describe('the story of a release', () => {
+  it('tells what it does now, and each step in a row', () => {
+    const text = tellProgress(PROGRESS);
+    expect(text).toContain('**release-1**: check greets');
+    expect(text).toContain('deployment `deployment`');
+    expect(text).toContain('| check greets | done | 1.5 | 2 | hello |');
+  });
+
+  it('tells the outcome once there is one', () => {
+    expect(tellProgress({ ...PROGRESS, outcome: 'rolled_back' })).toContain('**release-1**: rolled_back');
+  });
+
+  it('keeps each step in its row, whatever a check is called or an agent answers', () => {
+    const { endedAt: _, ...running } = STEP;
+    const steps: StepRecord[] = [{ ...running, status: 'running', subject: 'a|b\nc', detail: 'x|y\r\nz' }];
+    const rows = tellProgress({ ...PROGRESS, steps }).split('\n');
+    expect(rows.at(-1)).toBe('| check a\\|b c | running |  | 2 | x\\|y z |');
+  });
+});
+
+describe('the story of a target', () => {
+  it('tells of a new one that it is idle', () => {
+    expect(tellTarget(EMPTY_TARGET, null)).toContain('**new target**: idle');
+  });
+
+  it('tells the hold with its reason, what serves, what waits, and how the last ones ended', () => {
+    const by = { who: 'ada', from: 'cli', reason: 'freeze' };
+    const row = {
+      kind: 'release',
+      requestKey: null,
+      artifact: null,
+      commit: null,
+      revisionId: null,
+      servingRevisionId: null,
+      requestedBy: by,
+      endedAt: STEP.startedAt,
+      rollbackRequestIds: [],
+    } as const;
+    const history = Array.from({ length: 12 }, (_, index) => ({
+      ...row,
+      releaseId: `release-${index}`,
+      outcome: 'failed' as const,
+      reason: 'no luck',
+    }));
+    const state = { ...EMPTY_TARGET, hold: { since: 'noon', by }, activeRevisionId: 'revision', history };
+    const running = {
+      releaseId: 'release-13',
+      kind: 'release',
+      requestKey: null,
+      workflowId: 'x',
+      to: null,
+    } as const;
+    const text = tellTarget(state, running);
+    expect(text).toContain(': release-13');
+    expect(text).toContain('on hold since noon, set by ada: freeze');
+    expect(text).toContain('serves revision `revision`');
+    expect(text).toContain('- release-11: failed, no luck');
+    expect(text).not.toContain('- release-1: ');
+    expect(text.indexOf('release-11:')).toBeLessThan(text.indexOf('release-10:'));
+  });
+});
+
+describe('a step', () => {
+  it('is called after its subject, and says when it belongs to a restore', () => {
+    expect(stepTitle(STEP)).toBe('check greets');
+    expect(stepTitle({ step: 'redeploy', restoring: true })).toBe('restore: redeploy');
+  });
+
+  it('has taken the time up to now while it runs', () => {
+    const { endedAt: _, ...running } = STEP;
+    expect(stepElapsedMs(STEP, 0)).toBe(1_500);
+    expect(stepElapsedMs({ ...running, status: 'running' }, Date.parse('2026-01-01T00:00:04.000Z'))).toBe(
+      4_000,
+    );
+  });
+});

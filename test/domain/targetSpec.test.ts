@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest';
+
+import { normalizeServiceUrl, targetWorkflowId } from '../../src/domain/targetSpec.ts';
+
+describe('a target’s workflow id', () => {
+  it('is the same for two spellings of one control plane', () => {
+    const spellings = [
+      'https://control.test',
+      'https://control.test/',
+      'HTTPS://Control.Test:443//',
+      'https://control.test/?a=1#b',
+      'https://somebody:secret@control.test',
+    ];
+    const ids = spellings.map((controlPlane) => targetWorkflowId({ controlPlane, deployment: 'agent' }));
+    expect(new Set(ids)).toEqual(new Set(['target:https://control.test:agent']));
+  });
+
+  it('differs by deployment, by port, by scheme and by path', () => {
+    const ids = [
+      ['https://control.test', 'agent'],
+      ['https://control.test', 'other'],
+      ['https://control.test:8443', 'agent'],
+      ['http://control.test', 'agent'],
+      ['https://control.test/eu', 'agent'],
+    ].map(([controlPlane = '', deployment = '']) => targetWorkflowId({ controlPlane, deployment }));
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  it('keeps the case of a path', () => {
+    expect(normalizeServiceUrl('http://Host:80/Api/V1/')).toBe('http://host/Api/V1');
+  });
+});
