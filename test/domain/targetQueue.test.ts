@@ -1,0 +1,323 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Outcome } from '../../src/domain/release.ts';
+import {
+  QUEUE_MAX,
+  releaseHold,
+  requestRollback,
+  setHold,
+  submitRelease,
+  takeNext,
+} from '../../src/domain/targetQueue.ts';
+import { counterLateRevision, recordResult } from '../../src/domain/targetResult.ts';
+import { EMPTY_TARGET, type Running, type TargetState } from '../../src/domain/targetState.ts';
+import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
+
+const HOLD = { since: NOW, by: ADA };
+
+describe('a release that is submitted', () => {
+  it('is queued under the next number, and its request is the newest', () => {
+    const { state, answer } = submitRelease(EMPTY_TARGET, null, request('a'), NOW);
+    expect(answer).toEqual({ releaseId: 'release-1', disposition: 'queued', reason: 'starting' });
+    expect(state).toMatchObject({
+      nextNumber: 2,
+      spec: { name: 'production' },
+      lastRequest: { requestKey: 'a' },
+    });
+    expect(submitRelease(state, runs('release-1'), request('b'), NOW).answer).toMatchObject({
+      releaseId: 'release-2',
+      reason: 'waiting its turn',
+    });
+  });
+
+  it('supersedes what waits under queue: latest, and waits behind it under queue: all', () => {
+    const first = submitRelease(EMPTY_TARGET, runs('release-0'), request('a'), NOW).state;
+    const all = submitRelease(first, runs('release-0'), request('b', { queue: 'all' }), NOW).state;
+    expect(all.queue.map(({ releaseId }) => releaseId)).toEqual(['release-1', 'release-2']);
+    const latest = submitRelease(all, runs('release-0'), request('c'), NOW).state;
+    expect(latest.queue.map(({ releaseId }) => releaseId)).toEqual(['release-3']);
+    expect(latest.history.map(({ releaseId, outcome }) => [releaseId, outcome])).toEqual([
+      ['release-1', 'superseded'],
+      ['release-2', 'superseded'],
+    ]);
+  });
+
+  it('joins one with the same key that waits or runs, whatever else is so', () => {
+    const waiting = submitRelease(EMPTY_TARGET, null, request('a'), NOW).state;
+    for (const state of [waiting, { ...waiting, hold: HOLD }]) {
+      const joined = submitRelease(state, null, request('a'), NOW);
+      expect(joined.answer).toMatchObject({ releaseId: 'release-1', disposition: 'joined' });
+      expect(joined.state).toBe(state);
+    }
+    const running = runs('release-7', { requestKey: 'a' });
+    expect(submitRelease(EMPTY_TARGET, running, request('a'), NOW).answer.releaseId).toBe('release-7');
+  });
+
+  it('is already released only while its own revision serves and nothing else is on its way', () => {
+    const released = recordResult(seasoned(), result('release-1', { requestKey: 'a' }), 0);
+    const disposition = (state: TargetState, running: Running | null = null): string =>
+      submitRelease(state, running, request('a'), NOW).answer.disposition;
+    expect(disposition(released)).toBe('already_released');
+    expect(disposition(released, runs('release-2'))).toBe('queued');
+    expect(disposition({ ...released, activeRevisionId: 'another' })).toBe('queued');
+    expect(disposition({ ...released, activeRevisionId: null })).toBe('queued');
+    const waiting = submitRelease(released, null, request('b'), NOW).state;
+    expect(disposition(waiting)).toBe('queued');
+  });
+
+  it.each<Outcome>(['rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
+    'is a new attempt after one that ended %s',
+    (outcome) => {
+      const ended = recordResult(seasoned(), result('release-1', { requestKey: 'a', outcome }), 0);
+      expect(submitRelease(ended, null, request('a'), NOW).answer.disposition).toBe('queued');
+    },
+  );
+
+  it('on hold is rejected with who set it and why, unless it overrides the hold', () => {
+    const state = seasoned({ hold: HOLD });
+    const rejected = submitRelease(state, null, request('a'), NOW);
+    expect(rejected.answer).toEqual({
+      releaseId: 'release-2',
+      disposition: 'rejected',
+      reason: `the target is on hold since ${NOW}, set by ada: a reason`,
+    });
+    expect(rejected.state.queue).toEqual([]);
+    expect(rejected.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'rejected' }]);
+    const overriding = request('a', { overrideHold: true });
+    expect(submitRelease(state, null, overriding, NOW).answer.disposition).toBe('queued');
+  });
+
+  it('is rejected where too many wait', () => {
+    let state: TargetState = seasoned();
+    for (let index = 0; index < QUEUE_MAX; index++) {
+      state = submitRelease(state, runs('release-0'), request(`${index}`, { queue: 'all' }), NOW).state;
+    }
+    const one = submitRelease(state, runs('release-0'), request('more', { queue: 'all' }), NOW);
+    expect(one.answer).toMatchObject({
+      disposition: 'rejected',
+      reason: `${QUEUE_MAX} releases are waiting`,
+    });
+    expect(one.state.queue).toHaveLength(QUEUE_MAX);
+  });
+});
+
+describe('a rollback that is requested', () => {
+  const waiting = submitRelease(seasoned(), runs('release-0'), request('a'), NOW).state;
+
+  it.each<[string, TargetState, Running | null, string | undefined, string, boolean]>([
+    ['on a new target', EMPTY_TARGET, null, undefined, 'ignored', false],
+    ['while a release runs', seasoned(), runs('release-1'), undefined, 'preempting', true],
+    ['while a release runs, by name', seasoned(), runs('release-1'), 'x', 'preempting', true],
+    ['on an idle target', seasoned(), null, undefined, 'queued', false],
+    ['on an idle target, by name', seasoned(), null, 'x', 'queued', false],
+    ['on hold', seasoned({ hold: HOLD }), null, undefined, 'ignored', false],
+    ['on hold, by name', seasoned({ hold: HOLD }), null, 'x', 'queued', false],
+    [
+      'on hold, while a release that overrode it runs',
+      seasoned({ hold: HOLD }),
+      runs('release-1'),
+      undefined,
+      'preempting',
+      true,
+    ],
+    [
+      'while a rollback waits',
+      seasoned({ rollbacks: [rollback('r', 'y')] }),
+      null,
+      undefined,
+      'ignored',
+      false,
+    ],
+    [
+      'while another waits, by name',
+      seasoned({ rollbacks: [rollback('r', 'y')] }),
+      null,
+      'x',
+      'queued',
+      false,
+    ],
+    [
+      'while the same waits, by name',
+      seasoned({ rollbacks: [rollback('r', 'x')] }),
+      null,
+      'x',
+      'joined',
+      false,
+    ],
+    [
+      'while a rollback runs',
+      seasoned({ rollbacks: [rollback('r')] }),
+      runs('rollback-2'),
+      undefined,
+      'ignored',
+      false,
+    ],
+    [
+      'while one without a name runs, by name',
+      seasoned({ rollbacks: [rollback('r')] }),
+      runs('rollback-2'),
+      'x',
+      'queued',
+      false,
+    ],
+  ])('%s is taken as it should', (_, state, running, to, disposition, preempt) => {
+    const taken = requestRollback(state, running, rollback('id', to), NOW);
+    expect(taken.answer.disposition).toBe(disposition);
+    expect(taken.preempt).toBe(preempt);
+    const acted = disposition === 'preempting' || disposition === 'queued';
+    expect(taken.state.rollbacks.length).toBe(state.rollbacks.length + (acted ? 1 : 0));
+    if (!acted) expect(taken.state).toBe(state);
+  });
+
+  it('rejects what waits with who asked and why, and puts the target on hold', () => {
+    const { state } = requestRollback(waiting, runs('release-0'), rollback('id'), NOW);
+    expect(state.queue).toEqual([]);
+    expect(state.hold).toEqual(HOLD);
+    expect(state.history).toMatchObject([
+      { outcome: 'rejected', reason: 'rejected by a manual rollback, by ada: a reason' },
+    ]);
+  });
+
+  it('keeps the reason of a hold that was there before', () => {
+    const before = { since: 'before', by: { who: 'bo', from: 'cli' } };
+    const { state } = requestRollback(seasoned({ hold: before }), null, rollback('id', 'x'), NOW);
+    expect(state.hold).toEqual(before);
+  });
+
+  it('twice under one id is one', () => {
+    const once = requestRollback(seasoned(), null, rollback('id', 'x'), NOW).state;
+    const twice = requestRollback({ ...once, rollbacks: [] }, null, rollback('id', 'x'), NOW);
+    expect(twice.answer).toMatchObject({ disposition: 'joined', requestId: 'id' });
+    expect(twice.state.rollbacks).toEqual([]);
+  });
+
+  it('that joins another answers which one to follow', () => {
+    const once = requestRollback(seasoned(), null, rollback('first', 'x'), NOW).state;
+    expect(requestRollback(once, null, rollback('second', 'x'), NOW).answer.requestId).toBe('first');
+  });
+
+  it('is not taken where ten wait', () => {
+    let state = seasoned();
+    for (let index = 0; index < 12; index++) {
+      state = requestRollback(state, null, rollback(`${index}`, `revision-${index}`), NOW).state;
+    }
+    expect(state.rollbacks).toHaveLength(10);
+  });
+});
+
+describe('a hold', () => {
+  it('keeps its first reason, and ends when it is released', () => {
+    const held = setHold(seasoned(), ADA, NOW);
+    expect(setHold(held, { who: 'bo', from: 'cli' }, 'later')).toBe(held);
+    expect(releaseHold(held).hold).toBeNull();
+  });
+
+  it('rejects what waits, except what overrides it', () => {
+    const first = submitRelease(seasoned(), runs('release-0'), request('a'), NOW).state;
+    const overriding = request('b', { queue: 'all', overrideHold: true });
+    const held = setHold(submitRelease(first, runs('release-0'), overriding, NOW).state, ADA, NOW);
+    expect(held.queue.map(({ request: { requestKey } }) => requestKey)).toEqual(['b']);
+    expect(held.history).toMatchObject([
+      { outcome: 'rejected', reason: 'rejected by a hold, by ada: a reason' },
+    ]);
+  });
+});
+
+describe('what comes next', () => {
+  it('is a rollback before every release, which stays until it has ended', () => {
+    const queued = submitRelease(seasoned(), null, request('a'), NOW).state;
+    const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'good', until: NOW };
+    const next = takeNext(counterLateRevision(queued, late, 'id'));
+    expect(next?.work).toMatchObject({ kind: 'rollback', releaseId: 'rollback-3', request: { to: 'good' } });
+    expect(next?.state.rollbacks).toHaveLength(1);
+    expect(next?.state.queue).toHaveLength(1);
+  });
+
+  it('is the release that has waited longest, and nothing where nothing waits', () => {
+    const queued = submitRelease(seasoned(), null, request('a'), NOW).state;
+    const next = takeNext(queued);
+    expect(next?.work).toMatchObject({ kind: 'release', releaseId: 'release-2' });
+    expect(takeNext(next?.state ?? queued)).toBeUndefined();
+  });
+});
+
+describe('whatever is asked of a target, in whatever order', () => {
+  it.each(Array.from({ length: 20 }, (_, seed) => seed))(
+    'it stays bounded and loses nothing (%i)',
+    (seed) => {
+      const random = randomNumbers(seed);
+      const pick = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!;
+      let state: TargetState = EMPTY_TARGET;
+      let running: Running | null = null;
+      const asked = new Set<string>();
+      for (let step = 0; step < 300; step++) {
+        const name = pick('a', 'b', 'c', 'd');
+        switch (pick('submit', 'submit', 'rollback', 'hold', 'unhold', 'next', 'end', 'end')) {
+          case 'submit': {
+            const asks = request(name, { queue: pick('latest', 'all'), overrideHold: pick(true, false) });
+            const taken = submitRelease(state, running, asks, NOW);
+            state = taken.state;
+            asked.add(taken.answer.releaseId);
+            break;
+          }
+          case 'rollback':
+            state = requestRollback(state, running, rollback(`${step}`, pick(undefined, name)), NOW).state;
+            break;
+          case 'hold':
+            state = setHold(state, ADA, NOW);
+            break;
+          case 'unhold':
+            state = releaseHold(state);
+            break;
+          case 'next': {
+            const next = running === null ? takeNext(state) : undefined;
+            if (next === undefined) break;
+            const { releaseId, kind, request: work } = next.work;
+            const requestKey = kind === 'release' ? (work as { requestKey: string }).requestKey : null;
+            running = runs(releaseId, { requestKey });
+            state = next.state;
+            break;
+          }
+          case 'end':
+            if (running === null) break;
+            state = recordResult(
+              state,
+              result(running.releaseId, {
+                requestKey: running.requestKey,
+                outcome: pick<Outcome>('released', 'rolled_back', 'failed', 'errored', 'aborted'),
+                servingRevisionId: pick('a', 'b', null),
+                givenUpRevisionIds: pick([], ['late']),
+              }),
+              1_000,
+            );
+            running = null;
+        }
+        const told = new Set(state.history.map(({ releaseId }) => releaseId));
+        const queued = state.queue.map(({ releaseId }) => releaseId);
+        // Every release that was ever asked for waits, runs, or has a row (old rows make room).
+        const lost = [...asked]
+          .slice(-50)
+          .filter((id) => !queued.includes(id) && running?.releaseId !== id && !told.has(id));
+        if (state.history.length < 100) expect(lost).toEqual([]);
+        expect(told.size).toBe(state.history.length);
+        expect(state.history.length).toBeLessThanOrEqual(100);
+        expect(state.queue.length).toBeLessThanOrEqual(QUEUE_MAX);
+        expect(state.rollbacks.length).toBeLessThanOrEqual(10);
+        expect(state.late.length).toBeLessThanOrEqual(20);
+        if (state.hold !== null) expect(state.queue.every((waits) => waits.request.overrideHold)).toBe(true);
+        expect(JSON.parse(JSON.stringify(state))).toEqual(state);
+      }
+    },
+  );
+});
+
+/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed + 1;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
