@@ -1,18 +1,17 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 
 import { type Kysely } from 'kysely';
 
 import { isSettled } from './revisionStates.ts';
 import { type Schema } from '../store/schema.ts';
-import { type HomeLayout } from './homeLayout.ts';
+import { type HomeLayout, perDeployment } from './homeLayout.ts';
 
 /** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */
 export const BUILDS_KEPT = 5;
 
 /**
  * Removes old builds of a deployment: all but the newest {@link BUILDS_KEPT} built, the active one, and whatever is
- * not settled. Their tarballs stay, so that redeploying one builds it again.
+ * not settled. Redeploying one builds it again, as long as its source is kept (`removeOldSources`).
  */
 export async function removeOldBuilds(
   kysely: Kysely<Schema>,
@@ -43,12 +42,7 @@ export async function removeOldBuilds(
 /** Removes build directories that no revision knows, left behind by a process that was killed. */
 export async function removeOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
   // The directories first: one that appears after the rows were read belongs to a build that has just begun.
-  const builds = join(home.root, 'builds');
-  const found: string[] = [];
-  for (const deployment of await entries(builds)) {
-    for (const revision of await entries(join(builds, deployment)))
-      found.push(join(builds, deployment, revision));
-  }
+  const found = await perDeployment(home.builds);
   const known = await kysely
     .selectFrom('revisions')
     .select(['id', 'deployment_id', 'status', 'agent_dir'])
@@ -60,14 +54,5 @@ export async function removeOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLay
   );
   for (const path of found) {
     if (!kept.has(path)) await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function entries(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
   }
 }

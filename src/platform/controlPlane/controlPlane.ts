@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { type Logger } from 'pino';
 
+import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import { type Schema } from '../store/schema.ts';
@@ -18,6 +19,7 @@ import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
 import { controlPlaneRoutes, uploadRoutes } from './routes.ts';
 import { type BuildRevision, type StartAgent, type Switchboard } from './seams.ts';
+import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
 import { createUploads } from './uploads.ts';
 import { createUploadTokens } from './uploadTokens.ts';
@@ -48,6 +50,8 @@ export interface ControlPlaneOptions {
   readonly drainTimeoutMs?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
+  /** How many uploaded sources of a deployment are kept, see `removeOldSources`. Default: 20. */
+  readonly sourcesKept?: number;
 }
 
 /** The control plane of contract 000. */
@@ -111,8 +115,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     work,
     fleet,
     buildSlots: options.buildSlots ?? 2,
-    afterDeploy: (deploymentId) => removeOldBuilds(kysely, home, deploymentId),
+    afterWork: async (deploymentId) => {
+      await removeOldBuilds(kysely, home, deploymentId);
+      await removeOldSources(kysely, home, deploymentId, options.sourcesKept);
+    },
     removeDeployment: async (deploymentId) => {
+      await removeAgentData(kysely, deploymentId);
       await deployments.purge(deploymentId);
       await rm(home.buildsOf(deploymentId), { recursive: true, force: true });
       await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
@@ -165,6 +173,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     try {
       await uploads.clean();
       await removeOrphanedBuilds(kysely, home);
+      await removeOrphanedSources(kysely, home);
     } catch (error) {
       log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
     }

@@ -32,7 +32,7 @@ export interface Fleet {
   handOver(spec: AgentSpec, agent: RunningAgent): Handover;
   /** Brings back what served before the platform stopped; goes on trying until something else is handed over. */
   restore(spec: AgentSpec): void;
-  /** Drains and forgets a deployment's agent. */
+  /** Drains and forgets a deployment's agents; resolves when none of them runs any more. */
   remove(deploymentId: string): Promise<void>;
   /** Drains everything. */
   close(): Promise<void>;
@@ -61,7 +61,8 @@ interface Post {
 /** Makes a {@link Fleet} that has no agents yet. */
 export function createFleet(options: FleetOptions): Fleet {
   const posts = new Map<string, Post>();
-  const ending = new Set<Promise<void>>();
+  /** What goes on behind the scenes, and for which deployment. */
+  const ending = new Map<Promise<void>, string>();
 
   const start = (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
     options.startAgent({
@@ -73,11 +74,11 @@ export function createFleet(options: FleetOptions): Fleet {
       readyTimeoutMs: options.readyTimeoutMs,
     });
 
-  const inBackground = (work: Promise<void>, what: string): void => {
+  const inBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
     const done = work
       .catch((error: unknown) => options.log.error({ err: error }, what))
       .finally(() => ending.delete(done));
-    ending.add(done);
+    ending.set(done, deploymentId);
   };
 
   const switchTo = (spec: AgentSpec, agent: RunningAgent): Promise<void> =>
@@ -110,7 +111,7 @@ export function createFleet(options: FleetOptions): Fleet {
       if (!(await pause(restartDelay(failures - 1), signal))) return;
       try {
         const agent = await start(post.spec, signal);
-        if (isOver(signal)) {
+        if (isOver(signal) || posts.get(post.spec.deploymentId) !== post) {
           agent.kill();
           return;
         }
@@ -131,7 +132,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const take = (spec: AgentSpec, agent: RunningAgent | undefined): Post => {
     const post: Post = { spec, leave: new AbortController(), agent };
     posts.set(spec.deploymentId, post);
-    inBackground(keepAlive(post), 'an agent is no longer watched');
+    inBackground(spec.deploymentId, keepAlive(post), 'an agent is no longer watched');
     return post;
   };
 
@@ -156,21 +157,26 @@ export function createFleet(options: FleetOptions): Fleet {
       const post = take(spec, agent);
       return {
         finish: () => {
-          if (before !== undefined) inBackground(drain(before, requestsOver), 'an agent was not drained');
+          if (before === undefined) return;
+          inBackground(spec.deploymentId, drain(before, requestsOver), 'an agent was not drained');
         },
         undo: () => {
           post.leave.abort();
           if (before === undefined) {
             posts.delete(spec.deploymentId);
             inBackground(
+              spec.deploymentId,
               options.gateway.remove(spec.deploymentId),
               'a deployment was not taken off the gateway',
             );
             options.gateway.register(spec.deploymentId, { starting: false });
           } else {
             posts.set(spec.deploymentId, before);
-            if (before.agent === undefined) take(before.spec, undefined);
-            else void switchTo(before.spec, before.agent);
+            if (before.agent === undefined) {
+              // It ended meanwhile, or was being started again: what watched it ends, and somebody new takes over.
+              before.leave.abort();
+              take(before.spec, undefined);
+            } else void switchTo(before.spec, before.agent);
           }
           agent.kill();
         },
@@ -184,13 +190,15 @@ export function createFleet(options: FleetOptions): Fleet {
       posts.delete(deploymentId);
       const requestsOver = options.gateway.remove(deploymentId);
       if (post !== undefined) await drain(post, requestsOver);
+      // Older agents of it may still be draining, too: nothing of it writes any more once this is over.
+      await Promise.all([...ending].filter(([, id]) => id === deploymentId).map(([work]) => work));
     },
     close: async () => {
       const left = [...posts.values()];
       posts.clear();
       // The listener has stopped: what is in flight ends with its agent, which finishes it while it drains.
       await Promise.all(left.map((post) => drain(post, Promise.resolve(), options.closeTimeoutMs)));
-      await Promise.all(ending);
+      await Promise.all(ending.keys());
     },
   };
 }

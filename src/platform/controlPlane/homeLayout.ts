@@ -1,8 +1,13 @@
+import { readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 
 /** Where things lie in a platform's home. */
 export interface HomeLayout {
   readonly root: string;
+  /** Uploaded objects: a folder per deployment, a file per object. */
+  readonly objects: string;
+  /** Builds: a folder per deployment, a folder per revision. */
+  readonly builds: string;
   /** The file of an uploaded object. */
   object(objectPath: string): string;
   /** Uploads that are not complete yet. */
@@ -20,15 +25,37 @@ export interface HomeLayout {
 export function homeLayout(home: string): HomeLayout {
   const root = resolve(home);
   const objects = join(root, 'objects');
+  const builds = join(root, 'builds');
   return {
     root,
+    objects: join(objects, 'tarballs'),
+    builds,
     object: (objectPath) => within(objects, objectPath),
     incoming: join(root, 'incoming'),
     objectsOf: (deploymentId) => within(objects, join('tarballs', deploymentId)),
-    build: (deploymentId, revisionId) => join(root, 'builds', deploymentId, revisionId),
-    buildsOf: (deploymentId) => join(root, 'builds', deploymentId),
+    build: (deploymentId, revisionId) => join(builds, deploymentId, revisionId),
+    buildsOf: (deploymentId) => join(builds, deploymentId),
     cache: join(root, 'cache'),
   };
+}
+
+/** The paths of all that lies in the folders of a directory that has one per deployment. */
+export async function perDeployment(directory: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const deployment of await namesIn(directory)) {
+    for (const name of await namesIn(join(directory, deployment)))
+      found.push(join(directory, deployment, name));
+  }
+  return found;
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** Object paths are made by the platform itself; this holds even where a row was tampered with. */

@@ -22,8 +22,8 @@ export interface OrchestratorOptions {
   readonly fleet: Fleet;
   /** How many builds run at once over all deployments. */
   readonly buildSlots: number;
-  /** Called after a revision was deployed, to make room on the disk; failures are logged. */
-  readonly afterDeploy: (deploymentId: string) => Promise<void>;
+  /** Called after work on a revision, however it ended, to make room on the disk; failures are logged. */
+  readonly afterWork: (deploymentId: string) => Promise<void>;
   /** Removes what is left of a deployment that was deleted, once nothing of it runs. */
   readonly removeDeployment: (deploymentId: string) => Promise<void>;
 }
@@ -151,11 +151,12 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       done: Promise.resolve(),
     };
     const buildAndDeploy = async (): Promise<void> => {
-      if (building && !(await work.build(revision.id, controller.signal))) return;
-      // Built is not yet out of turn: a newer one that waits lets this one be deployed first.
-      job.building = false;
-      wake();
-      await work.deploy(revision.id, controller.signal);
+      if (!building || (await work.build(revision.id, controller.signal))) {
+        // Built is not yet out of turn: a newer one that waits lets this one be deployed first.
+        job.building = false;
+        wake();
+        await work.deploy(revision.id, controller.signal);
+      }
       await tidy(revision.deploymentId);
     };
     job.done = buildAndDeploy().finally(() => {
@@ -167,9 +168,9 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
 
   const tidy = async (deploymentId: string): Promise<void> => {
     try {
-      await options.afterDeploy(deploymentId);
+      await options.afterWork(deploymentId);
     } catch (error) {
-      log.warn({ err: error, deployment: deploymentId }, 'old builds could not be removed');
+      log.warn({ err: error, deployment: deploymentId }, 'old builds and sources could not be removed');
     }
   };
 

@@ -18,11 +18,13 @@ export interface Revisions {
    * Asks for an earlier revision again. Decisions, where the contract shows nothing:
    * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
    *   `DEPLOYING` to `DEPLOYED` once more, with the source, the secrets and the commands that it was created with.
-   *   What was built is used again; if it is gone, it is built anew from its tarball.
+   *   What was built is used again; if it is gone, it is built anew from its tarball. Where that is gone too (see
+   *   `removeOldSources`), it is a 400.
    * - The deployment's `latest_revision_id` stays what it was, the newest revision: whoever redeploys follows the
    *   revision that was asked for. `active_revision_id` moves when it serves.
    * - It does not wait for what runs (see `planWork`). A revision that is on its way already is left alone.
-   * @throws HttpProblem 404; 400 for a revision that was never built, or while the deployment is being deleted.
+   * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been removed,
+   * or while the deployment is being deleted.
    */
   redeploy(deploymentId: string, revisionId: string): Promise<void>;
 }
@@ -64,6 +66,13 @@ export function createRevisions(options: { kysely: Kysely<Schema>; changed: () =
             `Revision ID ${revisionId} was never built, so it cannot be deployed again.`,
           );
         }
+        if (revision.agent_dir === null && (await isSourceRemoved(trx, revision))) {
+          throw new HttpProblem(
+            400,
+            `Revision ID ${revisionId} cannot be deployed again: what was built of it and its uploaded source have ` +
+              'been removed to make room for newer ones. Upload its source again as a new revision.',
+          );
+        }
         if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
       });
       options.changed();
@@ -81,6 +90,18 @@ export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: s
     reason,
     set: { requested_by: 'redeploy', restarts: 0, ...(row === undefined ? {} : { requested: row.next }) },
   });
+}
+
+/** Whether a revision was made from an upload that is no longer kept. */
+async function isSourceRemoved(db: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<boolean> {
+  const path = revision.source_revision_config['source_tarball_path'];
+  if (typeof path !== 'string') return false;
+  const upload = await db
+    .selectFrom('uploads')
+    .select('object_path')
+    .where('object_path', '=', path)
+    .executeTakeFirst();
+  return upload === undefined;
 }
 
 async function findRevision(

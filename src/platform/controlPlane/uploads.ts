@@ -8,13 +8,11 @@ import { ARTIFACT_MAX_BYTES } from '../../contract/limits.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type Schema } from '../store/schema.ts';
 import { type HomeLayout } from './homeLayout.ts';
+import { sourcePath } from './sourceRetention.ts';
 import { type UploadTokens } from './uploadTokens.ts';
 
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
-
-/** The object path that a revision is made from. */
-const usedPath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;
 
 /** An object that was stored. */
 export interface StoredObject {
@@ -95,7 +93,7 @@ export function createUploads(options: {
                 .selectFrom('revisions')
                 .select('revisions.id')
                 .whereRef('revisions.deployment_id', '=', 'uploads.deployment_id')
-                .where(usedPath, '=', sql.ref<string>('uploads.object_path')),
+                .where(sourcePath, '=', sql.ref<string>('uploads.object_path')),
             ),
           ),
         )
@@ -190,7 +188,7 @@ async function isUsed(trx: Transaction<Schema>, deploymentId: string, objectPath
     .selectFrom('revisions')
     .select('id')
     .where('deployment_id', '=', deploymentId)
-    .where(usedPath, '=', objectPath)
+    .where(sourcePath, '=', objectPath)
     .limit(1)
     .executeTakeFirst();
   return revision !== undefined;

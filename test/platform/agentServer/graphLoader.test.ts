@@ -32,7 +32,9 @@ const graphJson = (path: string, more: object = {}) => JSON.stringify({ graphs: 
 const COMPILED = '{ stream() {}, streamEvents() {}, getState() {}, mark: process.env.SLIPWAY_TEST_MARK }';
 
 async function failure(files: Record<string, string>): Promise<SlipwayError> {
-  const error: unknown = await loadGraphs(await agentWith(files), undefined, log).catch((reason: unknown) => reason);
+  const error: unknown = await loadGraphs(await agentWith(files), undefined, log).catch(
+    (reason: unknown) => reason,
+  );
   expect(error).toBeInstanceOf(SlipwayError);
   return error as SlipwayError;
 }

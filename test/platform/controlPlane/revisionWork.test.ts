@@ -301,23 +301,3 @@ describe('what was built', () => {
     await platform.reaches(id, revisions[0]!, 'DEPLOYED');
   });
 });
-
-describe('a deployment that is deleted', () => {
-  it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
-    const id = await platform.create('deleted');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
-    const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
-    expect(status).toBe(204);
-    await vi.waitFor(async () =>
-      expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
-    );
-    expect(platform.agentOf(revision).drained).toBe(true);
-    expect(platform.serving.has(id)).toBe(false);
-    await vi.waitFor(async () => {
-      await expect(stat(`${platform.home}/builds/${id}`)).rejects.toThrow('ENOENT');
-      await expect(stat(`${platform.home}/objects/tarballs/${id}`)).rejects.toThrow('ENOENT');
-    });
-    await platform.create('deleted');
-  });
-});

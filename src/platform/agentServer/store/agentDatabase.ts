@@ -68,6 +68,14 @@ export interface AgentTables {
   'slipway_agent.processes': ProcessesTable;
 }
 
+/** The Postgres schema that holds the checkpoints of every deployment of a platform. */
+export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
+
+/** Under which a deployment's thread stands in the tables of {@link CHECKPOINT_SCHEMA}, which know no deployments. */
+export function storedThreadId(deploymentId: string, threadId: string): string {
+  return `${deploymentId}/${threadId}`;
+}
+
 /** An agent server's connections to its database. */
 export interface AgentDatabase {
   readonly kysely: Kysely<AgentTables>;

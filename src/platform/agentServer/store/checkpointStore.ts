@@ -15,9 +15,7 @@ import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
 import { type Pool } from 'pg';
 
 import { UnserializableValue } from '../runs/wireJson.ts';
-
-/** The Postgres schema that holds the checkpoints of every deployment of a platform. */
-export const CHECKPOINT_SCHEMA = 'slipway_checkpoints';
+import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
 
 /**
  * The checkpointer of every graph that an agent server serves: LangGraph's `PostgresSaver`, and what it lacks here.
@@ -252,7 +250,7 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   #key(threadId: string): string {
-    return `${this.#deploymentId}/${threadId}`;
+    return storedThreadId(this.#deploymentId, threadId);
   }
 
   #stored(config: RunnableConfig): RunnableConfig {
@@ -265,7 +263,7 @@ export class CheckpointStore extends PostgresSaver {
 
   #servedConfig(config: RunnableConfig): RunnableConfig {
     const configurable = configurableOf(config);
-    const threadId = String(configurable['thread_id']).slice(this.#deploymentId.length + 1);
+    const threadId = String(configurable['thread_id']).slice(storedThreadId(this.#deploymentId, '').length);
     return { ...config, configurable: { ...configurable, thread_id: threadId } };
   }
 

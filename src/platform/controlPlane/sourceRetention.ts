@@ -1,0 +1,96 @@
+import { rm } from 'node:fs/promises';
+
+import { type Kysely, sql } from 'kysely';
+
+import { type Schema } from '../store/schema.ts';
+import { type HomeLayout, perDeployment } from './homeLayout.ts';
+import { isSettled } from './revisionStates.ts';
+
+/** How many uploaded sources of a deployment are kept where nothing else is said: see {@link removeOldSources}. */
+export const SOURCES_KEPT = 20;
+
+/** The object path that a revision is made from, in SQL that has `revisions`. */
+export const sourcePath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;
+
+/**
+ * Removes old uploaded sources of a deployment. Kept are those of
+ * - the active revision, and whatever is not settled: they may have to be built at any moment;
+ * - the latest revision: a PATCH without a source carries this one over;
+ * - revisions whose build is kept: a build that is lost is made again;
+ * - the `kept` revisions that were asked for last;
+ * - the `kept` revisions that were deployed last, so that no row of failing releases takes away what to go back to.
+ *
+ * A revision whose source and build are gone answers 400 to a redeploy; an object path that is gone is not known to a
+ * PATCH any more. Sources that no revision uses yet are not touched here.
+ */
+export async function removeOldSources(
+  kysely: Kysely<Schema>,
+  home: HomeLayout,
+  deploymentId: string,
+  kept: number = SOURCES_KEPT,
+): Promise<void> {
+  const removed = await kysely.transaction().execute(async (trx) => {
+    // Locked as every PATCH and every redeploy locks it: what they ask for is there, or they are told that it is not.
+    const deployment = await trx
+      .selectFrom('deployments')
+      .select(['active_revision_id', 'latest_revision_id'])
+      .where('id', '=', deploymentId)
+      .forUpdate()
+      .executeTakeFirst();
+    if (deployment === undefined) return [];
+    const revisions = await trx
+      .selectFrom('revisions')
+      .innerJoin('uploads', (join) =>
+        join
+          .onRef('uploads.deployment_id', '=', 'revisions.deployment_id')
+          .on(sql<boolean>`uploads.object_path = ${sourcePath}`),
+      )
+      .select([
+        'revisions.id',
+        'revisions.status',
+        'revisions.agent_dir',
+        'revisions.deployed_at',
+        'uploads.object_path',
+      ])
+      .where('revisions.deployment_id', '=', deploymentId)
+      .orderBy('revisions.requested', 'desc')
+      .execute();
+    const lastDeployed = revisions
+      .filter(({ deployed_at }) => deployed_at !== null)
+      .sort((a, b) => Number(b.deployed_at) - Number(a.deployed_at));
+    const needed = [
+      ...revisions.slice(0, kept),
+      ...lastDeployed.slice(0, kept),
+      ...revisions.filter(
+        ({ id, status, agent_dir }) =>
+          id === deployment.active_revision_id ||
+          id === deployment.latest_revision_id ||
+          agent_dir !== null ||
+          !isSettled(status),
+      ),
+    ];
+    const keptPaths = new Set(needed.map(({ object_path }) => object_path));
+    const old = new Set(
+      revisions.map(({ object_path }) => object_path).filter((path) => !keptPaths.has(path)),
+    );
+    if (old.size > 0)
+      await trx
+        .deleteFrom('uploads')
+        .where('object_path', 'in', [...old])
+        .execute();
+    return [...old];
+  });
+  // The row first: a file without a row is rubbish, a row without a file would be a lie.
+  for (const path of removed) await rm(home.object(path), { force: true });
+}
+
+/** Removes uploaded sources that no row knows, left behind by a process that was killed. */
+export async function removeOrphanedSources(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
+  // The files first: one that appears after the rows were read has its row from before its upload.
+  const found = await perDeployment(home.objects);
+  const known = await kysely.selectFrom('uploads').select('object_path').execute();
+  const kept = new Set(known.map(({ object_path }) => home.object(object_path)));
+  for (const file of found) {
+    if (!kept.has(file)) await rm(file, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { TestPlatform } from './testPlatform.ts';
+
+let platform: TestPlatform;
+let works: TestPlatform['onBuild'];
+
+beforeAll(async () => {
+  platform = await TestPlatform.open({ sourcesKept: 2 });
+  works = platform.onBuild;
+});
+
+afterAll(() => platform.close());
+
+const sourcesOf = async (id: string): Promise<string[]> =>
+  (await readdir(`${platform.home}/objects/tarballs/${id}`)).sort();
+
+/** Releases so many revisions, one after another; each with the name of its source's file. */
+async function releases(id: string, count: number, status: 'DEPLOYED' | 'BUILD_FAILED') {
+  const made: { revision: string; source: string }[] = [];
+  for (let i = 0; i < count; i++) {
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, status);
+    const config = (await platform.deployment(id)).source_revision_config;
+    made.push({ revision, source: String(config['source_tarball_path']).split('/').at(-1)! });
+  }
+  return made;
+}
+
+describe('an uploaded source', () => {
+  it('stays while its revision is kept built or is one of the newest, and a redeploy says what is gone', async () => {
+    const id = await platform.create('bounded');
+    const made = await releases(id, 7, 'DEPLOYED');
+    // Five are kept built.
+    await vi.waitFor(async () =>
+      expect(await sourcesOf(id)).toEqual(
+        made
+          .slice(2)
+          .map(({ source }) => source)
+          .sort(),
+      ),
+    );
+    const gone = await platform.redeploy(id, made[0]!.revision);
+    expect(gone.status).toBe(400);
+    expect(gone.json.detail).toMatch(/cannot be deployed again: .* its uploaded source have been removed/);
+    expect(await platform.status(id, made[0]!.revision)).toBe('DEPLOYED');
+    expect((await platform.redeploy(id, made[2]!.revision)).status).toBe(200);
+    await platform.reaches(id, made[2]!.revision, 'DEPLOYED');
+    const again = await platform.call('PATCH', `/v2/deployments/${id}`, {
+      source_revision_config: { source_tarball_path: `tarballs/${id}/${made[0]!.source}` },
+    });
+    expect(again.status).toBe(422);
+  });
+
+  it('of what serves, and of what was deployed last, is not pushed out by releases that fail', async () => {
+    const id = await platform.create('failing');
+    const good = await releases(id, 2, 'DEPLOYED');
+    platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
+    const bad = await releases(id, 4, 'BUILD_FAILED');
+    platform.onBuild = works;
+    const kept = [...good, ...bad.slice(2)].map(({ source }) => source).sort();
+    await vi.waitFor(async () => expect(await sourcesOf(id)).toEqual(kept));
+  });
+
+  it('of the latest revision stays: a change without a source carries it over', async () => {
+    const id = await platform.create('carried over');
+    const good = await releases(id, 2, 'DEPLOYED');
+    platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
+    const [latest] = await releases(id, 1, 'BUILD_FAILED');
+    platform.onBuild = works;
+    for (const { revision } of good) {
+      expect((await platform.redeploy(id, revision)).status).toBe(200);
+      await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(revision));
+    }
+    const change = { secrets: [{ name: 'KEY', value: 'new' }] };
+    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, change);
+    expect(String(json.source_revision_config['source_tarball_path'])).toContain(latest!.source);
+    await platform.reaches(id, json.latest_revision_id, 'DEPLOYED');
+  });
+
+  it('that a process left behind when it was killed is removed at the next start', async () => {
+    const id = await platform.create('orphaned');
+    const [only] = await releases(id, 1, 'DEPLOYED');
+    await writeFile(`${platform.home}/objects/tarballs/${id}/left.tar.gz`, 'left');
+    await mkdir(`${platform.home}/objects/tarballs/nobody`);
+    await writeFile(`${platform.home}/objects/tarballs/nobody/left.tar.gz`, 'left');
+    await platform.start({ sourcesKept: 2 });
+    expect(await sourcesOf(id)).toEqual([only!.source]);
+    expect(await sourcesOf('nobody')).toEqual([]);
+  });
+});
