@@ -88,6 +88,7 @@ export async function runRollbackCommand(
         },
         interruption.signal,
       );
+      output.say(`"${name}" is on hold: it takes no release until "slipway unhold ${name}"`);
       return exitCode;
     } finally {
       await temporal.close();

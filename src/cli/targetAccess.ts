@@ -4,6 +4,7 @@ import { type ControlPlaneClient, createControlPlaneClient } from '../clients/co
 import { type Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
 import { resolveSecret } from '../config/secretReference.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import { type SecretReference, type TargetSpec } from '../domain/targetSpec.ts';
 import { type DevState, readDevState } from '../temporal/devState.ts';
 import { type CommandContext } from './context.ts';
@@ -64,7 +65,16 @@ async function keyOf(
   if (dev !== undefined && isKeyOfDev(dev, controlPlane, reference, environment)) {
     return (await readFile(dev.apiKeyFile, 'utf8')).trim();
   }
-  return resolveSecret(reference, environment);
+  try {
+    return resolveSecret(reference, environment);
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    throw new SlipwayError(error.code, error.message, {
+      place: reference.from,
+      hint: `set it here: this command calls ${controlPlane} itself`,
+      cause: error,
+    });
+  }
 }
 
 function isKeyOfDev(

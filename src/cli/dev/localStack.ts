@@ -1,6 +1,7 @@
 import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { makeHome } from '../../config/home.ts';
 import { lockHome } from '../../platform/store/homeLock.ts';
 import { loadApiKey } from '../../platform/store/keyFiles.ts';
 import { connectTemporal } from '../../temporal/connection.ts';
@@ -55,6 +56,7 @@ const TEMPORAL_UI_PORT = 8233;
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { home } = options;
+  await makeHome(home);
   const lock = await lockHome(home, 'dev');
   const services: Services = {};
   const stop = async (): Promise<void> => {

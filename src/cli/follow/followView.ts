@@ -92,7 +92,9 @@ export class FollowView {
       this.#showVerdicts(progress, step);
       this.#announceRestoring(progress, step);
       this.#tellStep(step);
-      this.#live.say(stepLine(step, progress.verdicts, Date.now(), style));
+      // A log keeps the whole line; a terminal would break it in the middle of an id.
+      const columns = this.#output.live ? this.#output.columns() : Infinity;
+      this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, columns));
     }
     const running = progress.steps[settled];
     if (running === undefined) return;

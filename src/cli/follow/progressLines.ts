@@ -6,23 +6,31 @@ import { MARKS, type Style } from '../style.ts';
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
 const DETAIL_MAX_CHARACTERS = 200;
+const DETAIL_MIN_CHARACTERS = 12;
+/** What stands before the detail: the mark, the title and the time, with the spaces around them. */
+const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 
 /**
  * One step as one line: a mark, what it is, how long it took (up to `now`, in milliseconds since 1970, while it runs),
  * attempts where there was more than one, and what came of it.
+ *
+ * @param columns - the terminal's width: what came of a step that is done is cut to it. What failed is told whole.
  */
 export function stepLine(
   step: StepRecord,
   verdicts: readonly CheckVerdict[],
   now: number,
   style: Style,
+  columns = Infinity,
 ): string {
   const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
   const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
   const title = fitLine(shortTitle(step), TITLE_WIDTH).padEnd(TITLE_WIDTH);
   const line = `  ${mark(step, style)} ${title} ${style.faint(elapsed)}`;
-  return notes === '' ? line : `${line}  ${notes}`;
+  if (notes === '') return line;
+  const room = Math.max(columns - LINE_WIDTH, DETAIL_MIN_CHARACTERS);
+  return `${line}  ${step.status === 'done' ? fitLine(notes, room) : notes}`;
 }
 
 /** How many steps at the beginning have ended: what is said of them does not change any more. */

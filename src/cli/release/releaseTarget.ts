@@ -1,3 +1,4 @@
+import { makeHome } from '../../config/home.ts';
 import { type LoadedConfig } from '../../config/loadConfig.ts';
 import { describeArtifact } from '../../domain/artifact.ts';
 import { SlipwayError } from '../../domain/errors.ts';
@@ -52,6 +53,7 @@ export async function releaseTarget(
   await refuseOnLocalHold(context, name, order.overrideHold);
   // Packing takes a while: who cannot release at all is told before.
   await requireWorker(temporal);
+  await makeHome(context.home);
   const prepared = await artifactOf(order.config, name, context.home, signal);
   const git = gitIn(order.config.folder);
   const commit = await sourceCommit(context.environment, git);
@@ -90,6 +92,7 @@ export async function releaseTarget(
 
   if (disposition === 'rejected') {
     output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
+    if (reason.includes('on hold')) output.note(`  ${endOfHold(name)}`);
     const exitCode = outcomeExitCode('release', 'rejected');
     output.event({
       event: 'ended',
@@ -136,8 +139,12 @@ async function refuseOnLocalHold(
     return;
   }
   throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, {
-    hint: `"slipway unhold ${target}" ends the hold; --override-hold releases in spite of it`,
+    hint: endOfHold(target),
   });
+}
+
+function endOfHold(target: string): string {
+  return `"slipway unhold ${target}" ends the hold; --override-hold releases in spite of it`;
 }
 
 function tellPrepared(

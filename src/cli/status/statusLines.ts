@@ -22,9 +22,7 @@ export function statusLines(
   }
   if (view === undefined) return [...lines, '  has never taken a release'];
   const { state, running } = view;
-  lines.push(
-    `  serves   ${state.activeRevisionId === null ? 'not known' : `revision ${state.activeRevisionId}`}`,
-  );
+  lines.push(`  serves   ${servesText(state.activeRevisionId, localHold?.to)}`);
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
   for (const step of progress?.steps ?? [])
@@ -38,16 +36,32 @@ export function statusLines(
     const waited = formatDuration(now - Date.parse(queuedAt));
     lines.push(`  waiting  ${releaseId} by ${request.requestedBy.who}, for ${waited}`);
   }
+  const ignored = state.ignored.at(-1);
+  if (ignored !== undefined) {
+    const ago = formatDuration(Math.max(now - Date.parse(ignored.at), 0));
+    const count = state.ignored.length === 1 ? '1 message' : `${state.ignored.length} messages`;
+    const why = fitLine(`${ignored.message}, ${ignored.reason}`, REASON_MAX_CHARACTERS);
+    lines.push(`  ignored  ${count}; the last, ${ago} ago: ${why}`);
+  }
   if (state.history.length > 0) lines.push('  last');
   for (const row of state.history.slice(-last).reverse()) lines.push(historyLine(row, now, style));
   if (workflowUrl !== null) lines.push(`  Temporal ${workflowUrl}`);
   return lines;
 }
 
+/** What break-glass put back is told: the target has not looked since. */
+function servesText(known: string | null, putBack: string | undefined): string {
+  const serves = known === null ? 'not known' : `revision ${known}`;
+  if (putBack === undefined || putBack === known) return serves;
+  return `revision ${putBack} by break-glass; before it, as far as the target knows: ${serves}`;
+}
+
 function historyLine(row: HistoryRow, now: number, style: Style): string {
   const good = row.outcome === 'released' || (row.kind === 'rollback' && row.outcome === 'rolled_back');
   const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const ago = `${formatDuration(Math.max(now - Date.parse(row.endedAt), 0))} ago`;
+  const { who, reason: why } = row.requestedBy;
+  const by = why === undefined ? who : `${who} (${fitLine(why, REASON_MAX_CHARACTERS)})`;
   const reason = fitLine(row.reason, REASON_MAX_CHARACTERS);
-  return `    ${mark} ${row.releaseId}: ${OUTCOME_WORDS[row.outcome]} ${ago}, by ${row.requestedBy.who}: ${reason}`;
+  return `    ${mark} ${row.releaseId}: ${OUTCOME_WORDS[row.outcome]} ${ago}, by ${by}: ${reason}`;
 }

@@ -23,6 +23,16 @@ describe('a step as a line', () => {
     expect(line({ step: 'deployed', attempts: 1, detail: 'DEPLOYED' })).not.toContain('attempt');
   });
 
+  it('cuts what came of a step that is done to the terminal, and tells whole what failed', () => {
+    const detail = 'revision 2c1477af-e877-4dc8-82e8-6f53e5cbb2c8 '.repeat(3).trim();
+    const told = (status: 'done' | 'failed', columns?: number): string =>
+      stepLine(sampleStep({ step: 'patch', status, detail }), [], NOW, plain, columns);
+    expect(told('done', 80)).toHaveLength(80);
+    expect(told('done', 80)).toMatch(/…$/);
+    expect(told('done')).toContain(detail);
+    expect(told('failed', 80)).toContain(detail);
+  });
+
   it('tells how long a step that runs has been running', () => {
     const text = stepLine(runningStep({ step: 'deployed' }), [], NOW, plain);
     expect(text).toMatch(/^ {2}… deployed +1m05s$/);

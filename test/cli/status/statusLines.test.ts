@@ -54,6 +54,31 @@ describe('the status of a target', () => {
     expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
   });
 
+  it('tells what break-glass put back, which the target does not know', () => {
+    const localHold = {
+      target: 'production',
+      since: '2026-11-21T03:00:00.000Z',
+      by: { who: 'ada', from: 'cli' },
+      to: 'revision-0',
+    };
+    const view = { state: { ...EMPTY_TARGET, activeRevisionId: 'revision-1' }, running: null };
+    expect(lines({ localHold, view })).toContain(
+      'serves   revision revision-0 by break-glass; before it, as far as the target knows: revision revision-1',
+    );
+  });
+
+  it('tells messages that were not acted upon, and why', () => {
+    const ignored = [{ at: '2026-11-21T12:09:00.000Z', message: 'rollback', reason: '"to" is not text' }];
+    const view = { state: { ...EMPTY_TARGET, ignored }, running: null };
+    expect(lines({ view })).toContain('ignored  1 message; the last, 1m00s ago: rollback, "to" is not text');
+  });
+
+  it('tells why a person asked for what ended', () => {
+    const requestedBy = { who: 'ada', from: 'cli', reason: 'it lies' };
+    const view = { state: { ...EMPTY_TARGET, history: [row({ requestedBy })] }, running: null };
+    expect(lines({ view }).at(-1)).toBe('✔ release-1: released 2m00s ago, by ada (it lies): it serves');
+  });
+
   it('tells what serves, runs and waits', () => {
     const request = { requestedBy: { who: 'bob', from: 'cli' } } as ReleaseRequest;
     const said = lines({

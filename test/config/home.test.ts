@@ -1,0 +1,40 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { makeHome, slipwayHome } from '../../src/config/home.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-home-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('the home', () => {
+  it('is .slipway in the working folder where nothing else is named', () => {
+    expect(slipwayHome({})).toBe(join(process.cwd(), '.slipway'));
+    expect(slipwayHome({ SLIPWAY_HOME: '' })).toBe(join(process.cwd(), '.slipway'));
+    expect(slipwayHome({ SLIPWAY_HOME: '/var/lib/slipway' })).toBe('/var/lib/slipway');
+  });
+
+  it('is left out of the repository that it stands in, because it holds keys', async () => {
+    const home = join(folder, '.slipway');
+    await makeHome(home);
+    expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
+  it('keeps what somebody wrote there', async () => {
+    const home = join(folder, '.slipway');
+    await makeHome(home);
+    await writeFile(join(home, '.gitignore'), 'logs\n');
+    await makeHome(home);
+    expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('logs\n');
+  });
+
+  it('hides nothing in a folder of another name, which may be a repository', async () => {
+    await makeHome(folder);
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
