@@ -67,11 +67,17 @@ function mark(step: StepRecord, style: Style): string {
 function detailOf(step: StepRecord, verdicts: readonly CheckVerdict[]): string {
   if (step.detail === undefined) return '';
   const isCheck = step.step === 'check' || step.step === 'soak' || step.step === 'baseline';
-  if (step.status === 'done' && isCheck) return `answered ${JSON.stringify(fitLine(step.detail, 80))}`;
+  if (step.status === 'done' && isCheck) return `answered ${quoted(step.detail)}`;
   if (step.status === 'failed' && isCheck) {
     // The title names the check already.
     const verdict = verdicts.findLast(({ check, passed }) => check === step.subject && !passed);
     if (verdict !== undefined) return fitLine(verdict.reasons.join('; '), 2 * DETAIL_MAX_CHARACTERS);
   }
   return fitLine(step.detail, step.status === 'failed' ? 2 * DETAIL_MAX_CHARACTERS : DETAIL_MAX_CHARACTERS);
+}
+
+/** An answer in quotes; one that is JSON already, as of a run that was interrupted, would be unreadable in them. */
+function quoted(answer: string): string {
+  const line = fitLine(answer, 80);
+  return /^[{[]/.test(line) ? line : JSON.stringify(line);
 }

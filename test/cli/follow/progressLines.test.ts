@@ -43,6 +43,11 @@ describe('a step as a line', () => {
     expect(passed).toBe(' ✔ check greets 1.0s answered "Hello, Ada!"');
   });
 
+  it('tells an answer that is JSON as it is', () => {
+    const passed = line({ step: 'check', subject: 'asks', detail: '{"__interrupt__":[]}' });
+    expect(passed).toBe(' ✔ check asks 1.0s answered {"__interrupt__":[]}');
+  });
+
   it('tells why a check failed, without naming it twice', () => {
     const verdicts = [sampleVerdict({ passed: false, reasons: ['too slow', 'too short'] })];
     const step = sampleStep({
