@@ -6,35 +6,33 @@ import { SlipwayError } from '../domain/errors.ts';
 import { type Activities, type RevisionInput } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import { type Connections } from './connections.ts';
+import { withHeartbeat } from './heartbeat.ts';
 import { type Untracked } from './track.ts';
-
-const HEARTBEAT_MS = 2_000;
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    async runCheck({ agentUrl, check, ...revision }) {
-      const context = Context.current();
-      const beat = setInterval(() => context.heartbeat(check.name), HEARTBEAT_MS);
-      try {
-        await requireActive(connections, revision);
-        const agent = connections.agent(revision.target, agentUrl);
-        const { run, runId, feedbackLink } = await observe(agent, check, context.cancellationSignal);
-        await requireActive(connections, revision);
-        const judgement = judge(check.expect, run);
-        const feedbackRecorded =
-          check.feedbackKey === undefined
-            ? null
-            : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
-        const { revisionId } = revision;
-        const { latencyMs } = run;
-        return {
-          verdict: { check: check.name, revisionId, ...judgement, runId, latencyMs, feedbackRecorded },
-        };
-      } finally {
-        clearInterval(beat);
-      }
-    },
+    runCheck: ({ agentUrl, check, ...revision }) =>
+      withHeartbeat(
+        () => check.name,
+        async () => {
+          await requireActive(connections, revision);
+          const agent = connections.agent(revision.target, agentUrl);
+          const { cancellationSignal } = Context.current();
+          const { run, runId, feedbackLink } = await observe(agent, check, cancellationSignal);
+          await requireActive(connections, revision);
+          const judgement = judge(check.expect, run);
+          const feedbackRecorded =
+            check.feedbackKey === undefined
+              ? null
+              : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
+          const { revisionId } = revision;
+          const { latencyMs } = run;
+          return {
+            verdict: { check: check.name, revisionId, ...judgement, runId, latencyMs, feedbackRecorded },
+          };
+        },
+      ),
   };
 }
 
@@ -81,7 +79,8 @@ async function observe(agent: RunApiClient, check: Check, canceled: AbortSignal)
         on_disconnect: 'cancel',
         ...(check.feedbackKey === undefined ? {} : { feedback_keys: [check.feedbackKey] }),
       },
-      { signal: AbortSignal.any([canceled, timeout]), timeoutMs: check.timeoutMs },
+      // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
+      { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 },
     );
     for await (const { event, data } of events) {
       if (event === 'metadata') seen.runId = textField(data, 'run_id');
@@ -108,10 +107,8 @@ async function recordVerdict(
 ): Promise<boolean> {
   if (link === null) return false;
   try {
-    await connections.feedback().submit(link, {
-      score: passed ? 1 : 0,
-      ...(reasons.length === 0 ? {} : { comment: reasons.join('; ') }),
-    });
+    const comment = reasons.length === 0 ? {} : { comment: reasons.join('; ') };
+    await connections.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
     return true;
   } catch (error) {
     const context = Context.current();
