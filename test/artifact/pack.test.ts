@@ -7,7 +7,14 @@ import { dirname, join } from 'node:path';
 import { list, type ReadEntry } from 'tar';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { listSource, packSource, type PackedSource, type PackOptions } from '../../src/artifact/pack.ts';
+import {
+  ARTIFACT_MAX_BYTES,
+  listSource,
+  packSource,
+  type PackedSource,
+  type PackOptions,
+} from '../../src/artifact/pack.ts';
+import * as contract from '../../src/contract/limits.ts';
 
 let root: string;
 let directory: string;
@@ -285,6 +292,10 @@ describe('links', () => {
     await symlink('hidden/x', join(root, 'link'));
     await expect(pack()).rejects.toMatchObject({ place: 'link' });
   });
+});
+
+it('an artifact may be as large as what the contract takes', () => {
+  expect(ARTIFACT_MAX_BYTES).toBe(contract.ARTIFACT_MAX_BYTES);
 });
 
 describe('a source that cannot be packed', () => {

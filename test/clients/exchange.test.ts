@@ -1,22 +1,12 @@
 import { type Socket } from 'node:net';
 import { inspect } from 'node:util';
 
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { type ServiceOptions } from '../../src/clients/service.ts';
+import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
+import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
 import { closedPort, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
-
-const ID = '11111111-1111-4111-8111-111111111111';
-const REVISION = '22222222-2222-4222-8222-222222222222';
-const KEY = 'key-8f31c7';
-
-function client(baseUrl: string, options: Partial<ServiceOptions> = {}): ControlPlaneClient {
-  const made = createControlPlaneClient({ baseUrl, apiKey: KEY, timeoutMs: 5_000, ...options });
-  onTestFinished(() => made.close());
-  return made;
-}
 
 describe('A request that surely was not taken', () => {
   it('was refused its connection', async () => {

@@ -36,7 +36,7 @@ export async function deployByHand(
 }
 
 /** Uploads a source and PATCHes the deployment to it; answers the new revision at once. */
-export async function patchByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
+async function patchByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
   const packed = await packSource({ root: source, directory: stack.folder });
   const upload = (await stack.call('POST', `/v2/deployments/${deploymentId}/upload-url`)) as {
     upload_url: string;

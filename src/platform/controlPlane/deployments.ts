@@ -1,26 +1,26 @@
-import { randomUUID } from 'node:crypto';
-
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 
 import {
-  createsRevision,
   type Deployment,
   type DeploymentCreate,
   type DeploymentPatch,
   type DeploymentsQuery,
   validatePatch,
 } from '../../contract/controlPlane/deployment.ts';
-import { HttpProblem, invalid } from '../http/problem.ts';
+import { invalid } from '../http/problem.ts';
 import { type DeploymentsTable, type Schema } from '../store/schema.ts';
-import { createTracingProject, TracingProjectExists } from '../tracing/tracingProject.ts';
-import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
+import { TracingProjectExists } from '../tracing/tracingProject.ts';
+import {
+  findDeployment,
+  insertDeployment,
+  latestRevision,
+  nameTaken,
+  updateDeployment,
+} from './deploymentRows.ts';
 import { deploymentView } from './deploymentView.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
-/** The owner of everything on a platform: it has one tenant. */
-const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
-
-/** Deployments: what their endpoints do. Every problem is an {@link HttpProblem}. `origin`: see `deploymentView`. */
+/** Deployments: what their endpoints do. Every problem is an `HttpProblem`. `origin`: see `deploymentView`. */
 export interface Deployments {
   /**
    * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
@@ -143,132 +143,6 @@ export function createDeployments(options: {
   };
 }
 
-/**
- * The row of a deployment; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none; with `forChange`, 400 while it is being deleted.
- */
-export async function findDeployment(
-  db: Kysely<Schema>,
-  id: string,
-  options: { forChange?: boolean } = {},
-): Promise<Selectable<DeploymentsTable>> {
-  let select = db.selectFrom('deployments').selectAll().where('id', '=', id);
-  if (options.forChange === true) select = select.forUpdate();
-  const row = await select.executeTakeFirst();
-  if (row === undefined) throw new HttpProblem(404, `Deployment ID ${id} not found.`);
-  if (options.forChange === true && row.status === 'AWAITING_DELETE') {
-    throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
-  }
-  return row;
-}
-
-async function latestRevision(
-  db: Kysely<Schema>,
-  row: Selectable<DeploymentsTable>,
-): Promise<{ source_revision_config: Record<string, unknown> }> {
-  return db
-    .selectFrom('revisions')
-    .select('source_revision_config')
-    .where('id', '=', row.latest_revision_id)
-    .executeTakeFirstOrThrow();
-}
-
-async function insertDeployment(
-  trx: Transaction<Schema>,
-  request: DeploymentCreate,
-  secrets: StoredSecrets,
-): Promise<Selectable<DeploymentsTable>> {
-  const taken = await trx
-    .selectFrom('tracing_projects')
-    .select('name')
-    .where('name', '=', request.name)
-    .union(trx.selectFrom('deployments').select('name').where('name', '=', request.name))
-    .executeTakeFirst();
-  if (taken !== undefined) throw nameTaken(request.name);
-  const id = randomUUID();
-  const at = new Date();
-  const row = await trx
-    .insertInto('deployments')
-    .values({
-      id,
-      name: request.name,
-      source: request.source,
-      tenant_id: TENANT_ID,
-      status: 'READY',
-      source_config: JSON.stringify(mergeSourceConfig({}, request.source_config)),
-      secret_references: request.secret_references == null ? null : JSON.stringify(request.secret_references),
-      sealed_secrets: secrets.seal(request.secrets, id),
-      image_version: request.image_version ?? null,
-      created_at: at,
-      updated_at: at,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await createTracingProject<Schema>(trx, { name: request.name, deploymentId: id });
-  return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
-}
-
-async function updateDeployment(
-  trx: Transaction<Schema>,
-  row: Selectable<DeploymentsTable>,
-  patch: DeploymentPatch,
-  secrets: StoredSecrets,
-): Promise<Selectable<DeploymentsTable>> {
-  const updated = await trx
-    .updateTable('deployments')
-    .set({
-      source_config: JSON.stringify(mergeSourceConfig(row.source_config, patch.source_config)),
-      ...(patch.secrets == null ? {} : { sealed_secrets: secrets.seal(patch.secrets, row.id) }),
-      ...(patch.secret_references == null
-        ? {}
-        : { secret_references: JSON.stringify(patch.secret_references) }),
-      ...(patch.image_version == null ? {} : { image_version: patch.image_version }),
-      updated_at: new Date(),
-    })
-    .where('id', '=', row.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  if (!createsRevision(patch)) return updated;
-  const before = (await latestRevision(trx, row)).source_revision_config;
-  return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
-}
-
-/** Inserts a revision with the deployment's present configuration and makes it the latest. */
-async function insertRevision(
-  trx: Transaction<Schema>,
-  row: Selectable<DeploymentsTable>,
-  revisionConfig: Record<string, unknown>,
-  requestedBy: 'create' | 'patch',
-): Promise<Selectable<DeploymentsTable>> {
-  const id = randomUUID();
-  const at = new Date();
-  await trx
-    .insertInto('revisions')
-    .values({
-      id,
-      deployment_id: row.id,
-      status: 'CREATING',
-      source: row.source,
-      source_config: JSON.stringify(row.source_config),
-      source_revision_config: JSON.stringify(revisionConfig),
-      sealed_secrets: row.sealed_secrets,
-      requested_by: requestedBy,
-      created_at: at,
-      updated_at: at,
-    })
-    .execute();
-  await trx
-    .insertInto('revision_transitions')
-    .values({ revision_id: id, from_status: null, to_status: 'CREATING', reason: null, at })
-    .execute();
-  return trx
-    .updateTable('deployments')
-    .set({ latest_revision_id: id })
-    .where('id', '=', row.id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-}
-
 /** Contract 000: "it must be a path obtained from the upload-url endpoint, arbitrary paths are rejected". */
 async function checkTarball(
   trx: Transaction<Schema>,
@@ -294,10 +168,6 @@ async function checkTarball(
         }
       : { loc, msg: 'Nothing has been uploaded to this object path yet', type: 'upload_missing' },
   ]);
-}
-
-function nameTaken(name: string): HttpProblem {
-  return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
 }
 
 function isNameTaken(error: unknown): boolean {

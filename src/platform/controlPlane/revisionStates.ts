@@ -1,20 +1,11 @@
-/** The statuses of a revision on this platform (contract 000 names `DEPLOYED`; the others are its public relative's). */
-export const REVISION_STATUSES = [
-  'CREATING',
-  'QUEUED',
-  'AWAITING_BUILD',
-  'BUILDING',
-  'AWAITING_DEPLOY',
-  'DEPLOYING',
-  'DEPLOYED',
-  'CREATE_FAILED',
-  'BUILD_FAILED',
-  'DEPLOY_FAILED',
-  'SKIPPED',
-  'INTERRUPTED',
-] as const;
+import { RevisionStatus as ContractStatus } from '../../contract/controlPlane/revision.ts';
+
+/** The statuses of a revision on this platform: those of the contract, but that here a status is never unknown. */
+const Status = ContractStatus.exclude(['UNKNOWN']);
 /** One of {@link REVISION_STATUSES}. */
-export type RevisionStatus = (typeof REVISION_STATUSES)[number];
+export type RevisionStatus = (typeof Status.options)[number];
+/** Every status that a revision can have here. */
+export const REVISION_STATUSES: readonly RevisionStatus[] = Status.options;
 
 /** What happens to a revision. */
 export type RevisionEvent =

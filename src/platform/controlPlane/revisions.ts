@@ -3,7 +3,7 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { type Revision, type RevisionsQuery } from '../../contract/controlPlane/revision.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type RevisionsTable, type Schema } from '../store/schema.ts';
-import { findDeployment } from './deployments.ts';
+import { findDeployment } from './deploymentRows.ts';
 import { revisionView } from './deploymentView.ts';
 import { recordChange } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';

@@ -5,6 +5,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { SlipwayError } from '../../domain/errors.ts';
+import { isAlive } from './liveProcess.ts';
 
 /** A held lock. */
 export interface HomeLock {
@@ -173,15 +174,6 @@ async function lastHeartbeat(path: string): Promise<number | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

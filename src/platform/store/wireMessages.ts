@@ -47,7 +47,7 @@ export function readMessage(buffer: Buffer): WireMessage | undefined | null {
 }
 
 /** A message of the given type and body. */
-export function writeMessage(type: string, body: Buffer): Buffer {
+function writeMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type, 0, 'latin1');
   head.writeInt32BE(body.length + 4, 1);

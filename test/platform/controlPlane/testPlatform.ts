@@ -23,7 +23,7 @@ import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts
 import { openDatabase, type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
 
-export const API_KEY = 'test-key';
+const API_KEY = 'test-key';
 
 /** Whatever an answer may have; a test that asks for what it has not, fails. */
 export interface AnswerBody {

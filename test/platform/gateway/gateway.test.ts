@@ -1,41 +1,11 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type RequestListener, request as ask } from 'node:http';
+import { type IncomingMessage, request as ask } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Gateway, createGateway } from '../../../src/platform/gateway/gateway.ts';
+import { describe, expect, it } from 'vitest';
 import { until } from '../runtime/liveness.ts';
-import { type Served, serve, serveGateway } from './standIns.ts';
+import { useGateway } from './standIns.ts';
 
-let gateway: Gateway;
-let front: Awaited<ReturnType<typeof serveGateway>>;
-let served: Served[];
-
-beforeEach(async () => {
-  gateway = createGateway({ patienceMs: 1_000 });
-  front = await serveGateway(gateway);
-  served = [front];
-});
-afterEach(async () => {
-  await gateway.close();
-  for (const one of served) await one.kill();
-});
-
-async function agent(listener: RequestListener, port = 0): Promise<Served> {
-  const one = await serve(listener, port);
-  served.push(one);
-  return one;
-}
-
-/** An agent that answers every request with its name. */
-function named(name: string, port = 0): Promise<Served> {
-  return agent((_request, response) => response.end(name), port);
-}
-
-async function serveWith(one: Served, revisionId = 'r1', exited?: Promise<unknown>): Promise<void> {
-  await gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) });
-}
-
-const at = (path: string) => `${front.url}/agents/d1${path}`;
+const { gateway, front, agent, named, serveWith, at } = useGateway();
 
 describe('a request through the gateway', () => {
   it('reaches the agent with method, path, query, headers and body, and its answer comes back', async () => {
@@ -76,7 +46,7 @@ describe('a request through the gateway', () => {
       'x-api-key': 'k',
       'content-length': '7',
       'x-forwarded-for': '127.0.0.1',
-      'x-forwarded-host': new URL(front.url).host,
+      'x-forwarded-host': new URL(front().url).host,
       'x-forwarded-proto': 'http',
       'x-forwarded-prefix': '/agents/d1',
     });
@@ -230,12 +200,12 @@ describe('what the gateway answers by itself', () => {
     expect(await answer.json()).toEqual({ detail: 'Deployment ID d1 not found.' });
     await serveWith(await named('one'));
     expect((await fetch(at('/ok'))).status).toBe(200);
-    await gateway.remove('d1');
+    await gateway().remove('d1');
     expect((await fetch(at('/ok'))).status).toBe(404);
   });
 
   it('is 503 at once for a deployment without an active revision', async () => {
-    gateway.register('d1', { starting: false });
+    gateway().register('d1', { starting: false });
     const answer = await fetch(at('/ok'));
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('2');
@@ -243,7 +213,7 @@ describe('what the gateway answers by itself', () => {
   });
 
   it('is 503 when an agent that is being started does not come up in time', async () => {
-    gateway.register('d1', { starting: true });
+    gateway().register('d1', { starting: true });
     const answer = await fetch(at('/ok'));
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('2');
@@ -278,9 +248,9 @@ describe('what the gateway answers by itself', () => {
 
 describe('a request while the agent is away', () => {
   it('waits for an agent that is being started', async () => {
-    gateway.register('d1', { starting: true });
+    gateway().register('d1', { starting: true });
     const answer = fetch(at('/ok'));
-    await until('the request to arrive', () => front.arrived() > 0);
+    await until('the request to arrive', () => front().arrived() > 0);
     await serveWith(await named('one'));
     expect(await (await answer).text()).toBe('one');
   });
@@ -293,7 +263,7 @@ describe('a request while the agent is away', () => {
     await first.kill();
     crash();
     const answer = fetch(at('/threads'), { method: 'POST', body: 'the whole body' });
-    await until('the request to arrive', () => front.arrived() > 0);
+    await until('the request to arrive', () => front().arrived() > 0);
     const second = await agent((request, response) => void request.pipe(response));
     await serveWith(second, 'r1');
     expect(await (await answer).text()).toBe('the whole body');
@@ -304,7 +274,7 @@ describe('a request while the agent is away', () => {
     await serveWith(first);
     await first.kill();
     const answer = fetch(at('/threads'), { method: 'POST', body: 'the whole body' });
-    await until('the request to arrive', () => front.arrived() > 0);
+    await until('the request to arrive', () => front().arrived() > 0);
     const second = await agent((request, response) => void request.pipe(response));
     await serveWith(second, 'r2');
     expect(await (await answer).text()).toBe('the whole body');
@@ -334,8 +304,8 @@ describe('a request while the agent is away', () => {
     const first = await named('first');
     await serveWith(first, 'r1', Promise.resolve());
     const answer = fetch(at('/ok'));
-    await until('the request to arrive', () => front.arrived() > 0);
-    gateway.register('d1', { starting: false });
+    await until('the request to arrive', () => front().arrived() > 0);
+    gateway().register('d1', { starting: false });
     expect((await answer).status).toBe(503);
   });
 });

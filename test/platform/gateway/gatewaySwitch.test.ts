@@ -1,40 +1,10 @@
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Gateway, createGateway } from '../../../src/platform/gateway/gateway.ts';
+import { describe, expect, it } from 'vitest';
 import { until } from '../runtime/liveness.ts';
-import { type Served, serve, serveGateway } from './standIns.ts';
+import { useGateway } from './standIns.ts';
 
-let gateway: Gateway;
-let front: Awaited<ReturnType<typeof serveGateway>>;
-let served: Served[];
-
-beforeEach(async () => {
-  gateway = createGateway({ patienceMs: 1_000 });
-  front = await serveGateway(gateway);
-  served = [front];
-});
-afterEach(async () => {
-  await gateway.close();
-  for (const one of served) await one.kill();
-});
-
-async function agent(listener: RequestListener, port = 0): Promise<Served> {
-  const one = await serve(listener, port);
-  served.push(one);
-  return one;
-}
-
-/** An agent that answers every request with its name. */
-function named(name: string, port = 0): Promise<Served> {
-  return agent((_request, response) => response.end(name), port);
-}
-
-async function serveWith(one: Served, revisionId = 'r1', exited?: Promise<unknown>): Promise<void> {
-  await gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) });
-}
-
-const at = (path: string) => `${front.url}/agents/d1${path}`;
+const { gateway, agent, named, serveWith, at } = useGateway();
 
 describe('a switch', () => {
   it('fails no request under load, and none is answered by an agent after it was drained', async () => {
@@ -75,7 +45,7 @@ describe('a switch', () => {
     for (let i = 1; i <= 20; i += 1) {
       const next = await makeAgent(`r${String(i)}`);
       const before = answered;
-      await gateway.switchTo('d1', { url: next.url, revisionId: `r${String(i)}` });
+      await gateway().switchTo('d1', { url: next.url, revisionId: `r${String(i)}` });
       drained.add(`r${String(i - 1)}`);
       await current.kill();
       current = next;

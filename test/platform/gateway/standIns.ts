@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Gateway } from '../../../src/platform/gateway/gateway.ts';
+import { afterEach, beforeEach } from 'vitest';
+import { createGateway, type Gateway } from '../../../src/platform/gateway/gateway.ts';
 
 /** An HTTP server on loopback. */
 export interface Served {
@@ -42,4 +43,38 @@ export async function serveGateway(gateway: Gateway): Promise<Served & { arrived
     arrived += 1;
   });
   return { ...front, arrived: () => arrived };
+}
+
+/** A gateway of its own for every test of a file, at the front of agents that live as long as the test. */
+export function useGateway() {
+  let gateway: Gateway;
+  let front: Awaited<ReturnType<typeof serveGateway>>;
+  let served: Served[];
+  beforeEach(async () => {
+    gateway = createGateway({ patienceMs: 1_000 });
+    front = await serveGateway(gateway);
+    served = [front];
+  });
+  afterEach(async () => {
+    await gateway.close();
+    for (const one of served) await one.kill();
+  });
+
+  const agent = async (listener: RequestListener, port = 0): Promise<Served> => {
+    const one = await serve(listener, port);
+    served.push(one);
+    return one;
+  };
+  return {
+    gateway: () => gateway,
+    front: () => front,
+    agent,
+    /** An agent that answers every request with its name. */
+    named: (name: string, port = 0) => agent((_request, response) => response.end(name), port),
+    /** Makes it the agent of deployment `d1`. */
+    serveWith: (one: Served, revisionId = 'r1', exited?: Promise<unknown>) =>
+      gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) }),
+    /** An address of deployment `d1`. */
+    at: (path: string) => `${front.url}/agents/d1${path}`,
+  };
 }

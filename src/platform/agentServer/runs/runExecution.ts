@@ -142,7 +142,7 @@ export function withCheckpointer(graph: CompiledGraph, checkpoints: CheckpointSt
 }
 
 /** The interrupts that a state waits on, in the order of its tasks. */
-export function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
+function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
   return snapshot.tasks.flatMap((task) => task.interrupts ?? []);
 }
 

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 
 import { type Kysely, sql } from 'kysely';
 
+import { isAlive } from '../../store/liveProcess.ts';
 import { type AgentTables } from './agentDatabase.ts';
 
 /** How often a process says that it lives, in milliseconds. */
@@ -67,15 +68,5 @@ export class ProcessStore {
       .deleteFrom('slipway_agent.processes')
       .where('process_id', 'in', [...processIds])
       .execute();
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Somebody else's process of that number lives all the same.
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
