@@ -30,7 +30,7 @@ import {
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
 import { type TemporalConnection } from './connection.ts';
-import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
+import { grpcStatus, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
@@ -49,6 +49,9 @@ export interface HoldTaken {
 const SUBMIT_TIMEOUT_MS = 15_000;
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
 const ASK_TIMEOUT_MS = 5_000;
+/** How long a worker may take to answer a question, in milliseconds. */
+const QUERY_TIMEOUT_MS = 10_000;
+const GRPC_DEADLINE_EXCEEDED = 4;
 
 /**
  * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
@@ -161,11 +164,20 @@ export async function viewTarget(
       client.workflow.getHandle(workflowId).describe(),
     );
     await requireWorker(temporal);
-    return await client.withDeadline(Date.now() + 2 * ASK_TIMEOUT_MS, () =>
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw temporalError(error, settings);
+  }
+  try {
+    return await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
       client.workflow.getHandle(workflowId).query(viewQuery),
     );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
+    if (isWorkerSilent(error) || grpcStatus(error) === GRPC_DEADLINE_EXCEEDED) {
+      throw noWorker(settings, `no worker answered within ${QUERY_TIMEOUT_MS / 1_000} s`, error);
+    }
     throw temporalError(error, settings);
   }
 }
