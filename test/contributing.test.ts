@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+
+/** The paths that the map names: a line's depth says what it lies in. */
+function pathsOfMap(): string[] {
+  const [, map = ''] = /^```\n(.*?)^```/ms.exec(text) ?? [];
+  const above: string[] = [];
+  return map
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, indent = '', name = ''] = /^( *)(\S+)/.exec(line) ?? [];
+      above.length = indent.length / 2;
+      above.push(name);
+      return above.join('');
+    });
+}
+
+function foldersIn(folder: string): string[] {
+  return readdirSync(join(root, folder))
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(join(root, path)).isDirectory())
+    .filter((path) => readdirSync(join(root, path)).length > 0)
+    .map((path) => `${path}/`);
+}
+
+describe('the map of the rooms', () => {
+  const paths = pathsOfMap();
+
+  it('names only what is there', () => {
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  it('names every room, and every file of the workflows', () => {
+    const workflows = readdirSync(join(root, 'src/workflows')).map((name) => `src/workflows/${name}`);
+    const rooms = ['src', 'src/platform', 'src/platform/agentServer', 'src/contract'].flatMap(foldersIn);
+    expect(paths).toEqual(expect.arrayContaining([...rooms, ...workflows]));
+  });
+});
+
+it('every direct dependency has its reason', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+    readonly devDependencies: Readonly<Record<string, string>>;
+  };
+  const [, table = ''] = /^## Direct dependencies, and why\n(.*)/ms.exec(text) ?? [];
+  const temporal = [...table.matchAll(/`(worker|workflow|activity|common)`/g)].map(
+    ([, name]) => `@temporalio/${name ?? ''}`,
+  );
+  const told = [...[...table.matchAll(/`([^`]+)`/g)].map(([, name]) => name), ...temporal];
+  expect(told).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...devDependencies })));
+});
