@@ -1,0 +1,131 @@
+import { type ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+
+import { ApplicationFailure } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { expect, onTestFinished, vi } from 'vitest';
+
+import { type Activities } from '../../src/activities/activities.ts';
+import { createActivities } from '../../src/activities/createActivities.ts';
+import { type TargetSpec } from '../../src/domain/targetSpec.ts';
+import { type FaultyService, json, type SeenRequest, startService } from '../clients/faultyService.ts';
+
+export const DEPLOYMENT_ID = '11111111-1111-4111-8111-111111111111';
+export const REVISION_ID = '22222222-2222-4222-8222-222222222222';
+export const OTHER_REVISION_ID = '33333333-3333-4333-8333-333333333333';
+
+/** What must never be seen outside of a request. */
+export const API_KEY = 'the-key-of-the-control-plane';
+export const AGENT_KEY = 'the-key-of-the-agent';
+export const SECRET = 'the-value-of-a-secret';
+const HIDDEN = [API_KEY, AGENT_KEY, SECRET, 'signature='];
+
+vi.stubEnv('SLIPWAY_TEST_API_KEY', API_KEY);
+vi.stubEnv('SLIPWAY_TEST_AGENT_KEY', AGENT_KEY);
+vi.stubEnv('SLIPWAY_TEST_SECRET', SECRET);
+
+/** A target on a control plane. */
+export function targetOn(controlPlane: string, fields: Partial<TargetSpec> = {}): TargetSpec {
+  return {
+    name: 'production',
+    controlPlane,
+    apiKey: { from: 'env:SLIPWAY_TEST_API_KEY' },
+    deployment: 'greeter',
+    source: 'internal_source',
+    sourceConfig: {},
+    ...fields,
+  };
+}
+
+/** The revision of a target that most activities are about. */
+export function revisionOn(controlPlane: string, fields: Partial<TargetSpec> = {}) {
+  return { target: targetOn(controlPlane, fields), deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID };
+}
+
+/** A deployment as the control plane answers it. */
+export function deploymentAnswer(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return {
+    id: DEPLOYMENT_ID,
+    tenant_id: DEPLOYMENT_ID,
+    name: 'greeter',
+    source: 'internal_source',
+    source_config: { custom_url: 'http://agent.example' },
+    source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: 'uploads/1.tar.gz' },
+    secrets: [{ name: 'MODEL_KEY', value: SECRET }],
+    created_at: '2026-11-21T10:00:00Z',
+    updated_at: '2026-11-21T10:00:00Z',
+    status: 'READY',
+    latest_revision_id: REVISION_ID,
+    active_revision_id: REVISION_ID,
+    ...fields,
+  };
+}
+
+/** A revision as the control plane answers it. */
+export function revisionAnswer(status: string): Record<string, unknown> {
+  return { id: REVISION_ID, status, source_revision_config: { source_tarball_path: 'uploads/1.tar.gz' } };
+}
+
+/** What a service does at `METHOD /path`, without query. */
+export type Routes = Readonly<Record<string, (response: ServerResponse, request: SeenRequest) => void>>;
+
+/** Starts a service with these routes; anything else is a 404. Ended with the test. */
+export function startRoutes(routes: Routes): Promise<FaultyService> {
+  return startService((request, response) => {
+    const route = routes[`${request.method} ${request.url.split('?')[0]}`];
+    if (route === undefined) json(response, 404, { detail: 'Not Found' });
+    else route(response, request);
+  });
+}
+
+/** The path of the deployment, and of its revision. */
+export const DEPLOYMENT_PATH = `/v2/deployments/${DEPLOYMENT_ID}`;
+export const REVISION_PATH = `${DEPLOYMENT_PATH}/revisions/${REVISION_ID}`;
+
+/** The activities in an environment of their own, as a worker runs one attempt. Results and log lines are held to tell no secret. */
+export interface ActivitiesUnderTest extends Activities {
+  readonly environment: MockActivityEnvironment;
+  readonly heartbeats: unknown[];
+}
+
+/** Makes activities whose every call is one attempt. Their connections are closed with the test. */
+export function activitiesUnderTest(
+  info: { readonly attempt?: number } = {},
+  shuttingDown: AbortSignal = new AbortController().signal,
+): ActivitiesUnderTest {
+  const environment = new MockActivityEnvironment(
+    { startToCloseTimeoutMs: 20_000, ...info },
+    { logger: new DefaultLogger('DEBUG', (entry) => expectNothingHidden(entry)) },
+  );
+  const heartbeats: unknown[] = [];
+  environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
+  const { activities, close } = createActivities(shuttingDown);
+  onTestFinished(close);
+  const attempts = Object.entries(activities).map(([name, activity]) => [
+    name,
+    async (input: unknown) => {
+      const result: unknown = await environment.run(activity as (input: unknown) => Promise<unknown>, input);
+      expectNothingHidden(result);
+      return result;
+    },
+  ]);
+  return { ...(Object.fromEntries(attempts) as Activities), environment, heartbeats };
+}
+
+/** The failure that an activity ends with, once it is sure that it tells no secret. */
+export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationFailure> {
+  const failure: unknown = await attempt.then(
+    () => new Error('The activity succeeded'),
+    (reason: unknown) => reason,
+  );
+  if (!(failure instanceof ApplicationFailure)) throw failure;
+  expectNothingHidden(failure);
+  return failure;
+}
+
+/** Expects that no secret stands anywhere in a value: for errors, in stack, details and causes too. */
+export function expectNothingHidden(value: unknown): void {
+  const shown = inspect(value, { depth: Infinity, showHidden: true, maxStringLength: Infinity });
+  for (const hidden of HIDDEN) expect(shown).not.toContain(hidden);
+}

@@ -1,0 +1,149 @@
+import { CancelledFailure } from '@temporalio/activity';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+
+import { toActivityFailure } from '../../src/activities/activityFailure.ts';
+import { ERROR_CATALOGUE, type ErrorCode, SlipwayError } from '../../src/domain/errors.ts';
+import { closedPort, json, startService, startSocketService, until } from '../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  API_KEY,
+  DEPLOYMENT_ID,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  startRoutes,
+  targetOn,
+} from './activitiesUnderTest.ts';
+
+const RETRYABLE = [
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_BAD_ANSWER',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+  'SLIPWAY_NOT_SERVING',
+  'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+];
+
+describe('a service that fails', () => {
+  it.each([
+    { status: 401, code: 'SLIPWAY_UNAUTHORIZED', final: true, taken: false },
+    { status: 403, code: 'SLIPWAY_UNAUTHORIZED', final: true, taken: false },
+    { status: 404, code: 'SLIPWAY_NOT_FOUND', final: true, taken: false },
+    { status: 409, code: 'SLIPWAY_CONFLICT', final: true, taken: false },
+    { status: 422, code: 'SLIPWAY_REFUSED', final: true, taken: false },
+    { status: 429, code: 'SLIPWAY_RATE_LIMITED', final: false, taken: false },
+    { status: 500, code: 'SLIPWAY_SERVICE_ERROR', final: false, taken: true },
+    { status: 503, code: 'SLIPWAY_SERVICE_ERROR', final: false, taken: true },
+    { status: 302, code: 'SLIPWAY_BAD_ANSWER', final: false, taken: true },
+  ])('with $status becomes a failure of type $code', async ({ status, code, final, taken }) => {
+    const plane = await startService((request, response) =>
+      json(response, status, { detail: `wrong: ${String(request.headers['x-api-key'])}` }),
+    );
+    const activities = activitiesUnderTest({ attempt: 3 });
+    const failure = await failureOf(
+      activities.readDeployment({ target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID }),
+    );
+    expect(plane.requests[0]?.headers['x-api-key']).toBe(API_KEY);
+    expect(failure).toMatchObject({ type: code, nonRetryable: final });
+    expect(failure.details).toEqual([{ code, status, mayHaveBeenTaken: taken, attempt: 3 }]);
+    expect(failure.nextRetryDelay).toBeUndefined();
+    expect(failure.message).toContain(`was answered with ${status}`);
+  });
+
+  it('by asking to wait is tried again after that time', async () => {
+    const plane = await startService((_, response) => json(response, 503, {}, { 'retry-after': '7' }));
+    const target = targetOn(plane.url);
+    const failure = await failureOf(
+      activitiesUnderTest().readDeployment({ target, deploymentId: DEPLOYMENT_ID }),
+    );
+    expect(failure.nextRetryDelay).toBe(7_000);
+    expect(failure.details?.[0]).toMatchObject({ retryAfterMs: 7_000 });
+  });
+
+  it('by not being there is tried again, and has surely not taken the request', async () => {
+    const target = targetOn(await closedPort());
+    const failure = await failureOf(
+      activitiesUnderTest().readDeployment({ target, deploymentId: DEPLOYMENT_ID }),
+    );
+    expect(failure).toMatchObject({ type: 'SLIPWAY_UNREACHABLE', nonRetryable: false });
+    expect(failure.details).toEqual([{ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false, attempt: 1 }]);
+  });
+
+  it('by hanging up may have taken the request', async () => {
+    const plane = await startSocketService((socket) => socket.once('data', () => socket.destroy()));
+    const failure = await failureOf(
+      activitiesUnderTest().readDeployment({ target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID }),
+    );
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NO_ANSWER', nonRetryable: false });
+    expect(failure.details).toEqual([{ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, attempt: 1 }]);
+  });
+});
+
+describe('an activity’s failure', () => {
+  it('is final for every code that another attempt cannot mend, and only for those', async () => {
+    const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
+    const failures = await new MockActivityEnvironment().run(() =>
+      Promise.resolve(codes.map((code) => toActivityFailure(new SlipwayError(code, 'it failed')))),
+    );
+    const again = codes.filter((_, index) => !(failures[index] as { nonRetryable?: boolean }).nonRetryable);
+    expect(again.toSorted()).toEqual(RETRYABLE.toSorted());
+  });
+
+  it('is final for a secret that is not set, and names where it should be', async () => {
+    const plane = await startRoutes({});
+    const target = targetOn(plane.url, { apiKey: { from: 'env:SLIPWAY_TEST_ABSENT' } });
+    const failure = await failureOf(
+      activitiesUnderTest().readDeployment({ target, deploymentId: DEPLOYMENT_ID }),
+    );
+    expect(failure).toMatchObject({ type: 'SLIPWAY_SECRET_MISSING', nonRetryable: true });
+    expect(failure.message).toContain('env:SLIPWAY_TEST_ABSENT');
+    expect(failure.details).toEqual([
+      { code: 'SLIPWAY_SECRET_MISSING', mayHaveBeenTaken: false, attempt: 1 },
+    ]);
+    expect(plane.requests).toEqual([]);
+  });
+
+  it('tells what to do beside what happened', async () => {
+    const error = new SlipwayError('SLIPWAY_CONFLICT', 'it clashes', { hint: 'let it be' });
+    const failure = await new MockActivityEnvironment().run(() => Promise.resolve(toActivityFailure(error)));
+    expect(failure.message).toBe('it clashes (let it be)');
+  });
+
+  it('is SLIPWAY_INTERNAL, final, and without a cause for an error that nobody foresaw', async () => {
+    const failure = await failureOf(
+      new MockActivityEnvironment({ attempt: 2 }).run(() =>
+        Promise.reject(toActivityFailure(new TypeError('no such thing'))),
+      ),
+    );
+    expect(failure).toMatchObject({
+      type: 'SLIPWAY_INTERNAL',
+      message: 'no such thing',
+      nonRetryable: true,
+      details: [{ code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt: 2 }],
+    });
+    expect(failure.cause).toBeUndefined();
+  });
+
+  it('is a CancelledFailure for a call that the activity’s cancellation ended', async () => {
+    const plane = await startService(() => undefined);
+    const activities = activitiesUnderTest();
+    const target = targetOn(plane.url);
+    const attempt = activities.readDeployment({ target, deploymentId: DEPLOYMENT_ID });
+    const canceled = expect(attempt).rejects.toBeInstanceOf(CancelledFailure);
+    await until(() => plane.requests.length === 1);
+    activities.environment.cancel();
+    await canceled;
+  });
+});
+
+describe('an activity’s result', () => {
+  it('carries the attempt that gave it', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const input = { target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID };
+    expect(await activitiesUnderTest({ attempt: 4 }).readDeployment(input)).toMatchObject({ attempt: 4 });
+  });
+});
