@@ -8,7 +8,7 @@ import { type CommandContext } from '../context.ts';
 import { GAVE_UP } from '../follow/followToEnd.ts';
 import { MARKS } from '../style.ts';
 import { withControlPlane } from '../targetAccess.ts';
-import { writeLocalHold } from './localHold.ts';
+import { readLocalHold, removeLocalHold, writeLocalHold } from './localHold.ts';
 
 /** What is put back without Temporal. */
 export interface BreakGlassOrder {
@@ -45,6 +45,7 @@ export async function breakGlass(
     const before = await findDeployment(client, target);
     const to = order.to ?? (await previousGood(client, before, order.verified));
     const since = new Date().toISOString();
+    const heldBefore = await readLocalHold(home, target.name);
     await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
     const command = equivalentCurl(target, before.id, to);
     output.event({
@@ -58,7 +59,12 @@ export async function breakGlass(
     output.say(`  ${command}`);
     output.say(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
 
-    const followed = await redeploy(client, before, to);
+    const followed = await redeploy(client, before, to, async () => {
+      // Nothing was put back, so the hold that says so goes too.
+      if (heldBefore === undefined) await removeLocalHold(home, target.name);
+      else await writeLocalHold(home, heldBefore);
+      output.note(output.style.warn('refused: nothing was changed, and the hold is as it was before'));
+    });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
   });
 }
@@ -100,7 +106,12 @@ async function previousGood(
 }
 
 /** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */
-async function redeploy(client: ControlPlaneClient, before: Deployment, to: string): Promise<string> {
+async function redeploy(
+  client: ControlPlaneClient,
+  before: Deployment,
+  to: string,
+  onRefused: () => Promise<void>,
+): Promise<string> {
   const madeBy = (after: Deployment): string | undefined =>
     after.latest_revision_id !== null && after.latest_revision_id !== before.latest_revision_id
       ? after.latest_revision_id
@@ -108,7 +119,11 @@ async function redeploy(client: ControlPlaneClient, before: Deployment, to: stri
   try {
     return madeBy(await client.redeployRevision(before.id, to)) ?? to;
   } catch (error) {
-    if (!(error instanceof ServiceError) || !error.mayHaveBeenTaken) throw error;
+    if (!(error instanceof ServiceError)) throw error;
+    if (!error.mayHaveBeenTaken) {
+      await onRefused();
+      throw error;
+    }
     // Nobody knows whether it was taken: what the deployment says now decides.
     const after = await client.getDeployment(before.id);
     const made = madeBy(after);

@@ -23,8 +23,8 @@ class ControlPlane {
   statuses = ['DEPLOYED', 'DEPLOYED', 'DEPLOYED'];
   active = 0;
   redeployed: string[] = [];
-  /** How a redeploy is answered: as it should, not at all after it was taken, or not at all without taking it. */
-  redeploy: 'answers' | 'silent_after' | 'silent_before' = 'answers';
+  /** How a redeploy is answered: as it should, with 404, not at all after it was taken, or not at all without taking it. */
+  redeploy: 'answers' | 'refuses' | 'silent_after' | 'silent_before' = 'answers';
   endsAs = 'DEPLOYED';
   #looks = 0;
   readonly #server: Server;
@@ -42,7 +42,10 @@ class ControlPlane {
       } else if (path === '/v2/deployments') answer({ resources: [this.#deployment()], offset: 1 });
       else if (path === `/v2/deployments/${this.id}`) answer(this.#deployment());
       else if (path.endsWith('/revisions')) answer({ resources: this.#listed(), offset: 3 });
-      else if (path.endsWith('/redeploy')) {
+      else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
+        response.statusCode = 404;
+        answer({ detail: 'no such revision' });
+      } else if (path.endsWith('/redeploy')) {
         if (this.redeploy !== 'silent_before') this.redeployed.push(path.split('/').at(-2)!);
         if (this.redeploy === 'silent_after') this.#settle();
         if (this.redeploy === 'answers') answer(this.#deployment());
@@ -182,6 +185,18 @@ describe('rolling back without Temporal', () => {
     plane.redeploy = 'silent_before';
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
     expect(await readLocalHold(home, 'production')).toBeDefined();
+  });
+
+  it('leaves the hold as it was where the redeploy is refused', async () => {
+    plane.redeploy = 'refuses';
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
+    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    plane.redeploy = 'answers';
+    await breaking({ to: plane.revisions[2]! });
+    const held = await readLocalHold(home, 'production');
+    plane.redeploy = 'refuses';
+    await expect(breaking({ to: plane.revisions[1]! })).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
+    expect(await readLocalHold(home, 'production')).toEqual(held);
   });
 
   it('ends with 3 where the revision fails', async () => {
