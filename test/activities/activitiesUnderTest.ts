@@ -100,8 +100,8 @@ export function activitiesUnderTest(
   );
   const heartbeats: unknown[] = [];
   environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
-  const { activities, close } = createActivities(shuttingDown);
-  onTestFinished(close);
+  const { activities, ...connections } = createActivities(shuttingDown);
+  onTestFinished(() => connections.close());
   const attempts = Object.entries(activities).map(([name, activity]) => [
     name,
     async (input: unknown) => {

@@ -1,4 +1,4 @@
-import { CancelledFailure } from '@temporalio/activity';
+import { type ApplicationFailure, CancelledFailure } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, it } from 'vitest';
 
@@ -25,6 +25,11 @@ const RETRYABLE = [
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
 ];
+
+function failureFor(error: unknown, attempt = 1): Promise<ApplicationFailure> {
+  const environment = new MockActivityEnvironment({ attempt });
+  return environment.run(() => Promise.resolve(toActivityFailure(error) as ApplicationFailure));
+}
 
 describe('a service that fails', () => {
   it.each([
@@ -84,10 +89,8 @@ describe('a service that fails', () => {
 describe('an activity’s failure', () => {
   it('is final for every code that another attempt cannot mend, and only for those', async () => {
     const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
-    const failures = await new MockActivityEnvironment().run(() =>
-      Promise.resolve(codes.map((code) => toActivityFailure(new SlipwayError(code, 'it failed')))),
-    );
-    const again = codes.filter((_, index) => !(failures[index] as { nonRetryable?: boolean }).nonRetryable);
+    const failures = await Promise.all(codes.map((code) => failureFor(new SlipwayError(code, 'it failed'))));
+    const again = codes.filter((_, index) => failures[index]?.nonRetryable === false);
     expect(again.toSorted()).toEqual(RETRYABLE.toSorted());
   });
 
@@ -107,16 +110,12 @@ describe('an activity’s failure', () => {
 
   it('tells what to do beside what happened', async () => {
     const error = new SlipwayError('SLIPWAY_CONFLICT', 'it clashes', { hint: 'let it be' });
-    const failure = await new MockActivityEnvironment().run(() => Promise.resolve(toActivityFailure(error)));
+    const failure = await failureFor(error);
     expect(failure.message).toBe('it clashes (let it be)');
   });
 
   it('is SLIPWAY_INTERNAL, final, and without a cause for an error that nobody foresaw', async () => {
-    const failure = await failureOf(
-      new MockActivityEnvironment({ attempt: 2 }).run(() =>
-        Promise.reject(toActivityFailure(new TypeError('no such thing'))),
-      ),
-    );
+    const failure = await failureFor(new TypeError('no such thing'), 2);
     expect(failure).toMatchObject({
       type: 'SLIPWAY_INTERNAL',
       message: 'no such thing',
