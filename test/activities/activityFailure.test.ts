@@ -28,7 +28,8 @@ const RETRYABLE = [
 
 function failureFor(error: unknown, attempt = 1): Promise<ApplicationFailure> {
   const environment = new MockActivityEnvironment({ attempt });
-  return environment.run(() => Promise.resolve(toActivityFailure(error) as ApplicationFailure));
+  const failure = environment.run(() => Promise.resolve(toActivityFailure(error)));
+  return failureOf(failure.then((reason) => Promise.reject(reason as Error)));
 }
 
 describe('a service that fails', () => {
