@@ -75,12 +75,24 @@ export async function replayFailures(
 ): Promise<string[]> {
   installRuntime();
   const failures: string[] = [];
-  const results = Worker.runReplayHistories({ workflowBundle: { codePath: workflowBundle } }, histories);
+  // A run that has only just begun has decided nothing yet, and would be waited for without end.
+  const begun = histories.filter(({ history }) =>
+    history.events?.some((event) => isTaskCompleted(event.eventType)),
+  );
+  const results = Worker.runReplayHistories({ workflowBundle: { codePath: workflowBundle } }, begun);
   for await (const { workflowId, error } of results) {
     if (error !== undefined) failures.push(`${workflowId}: ${error.message}`);
   }
   return failures;
 }
+
+/** As the server sends it, and as JSON has it. */
+function isTaskCompleted(eventType: unknown): boolean {
+  return eventType === 'EVENT_TYPE_WORKFLOW_TASK_COMPLETED' || eventType === WORKFLOW_TASK_COMPLETED;
+}
+
+/** `temporal.api.enums.v1.EventType` */
+const WORKFLOW_TASK_COMPLETED = 7;
 
 /** The native library's only setting here; whoever starts it first has set it already. */
 function installRuntime(): void {

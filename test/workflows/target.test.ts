@@ -66,16 +66,6 @@ describeWorkflows('a target', (harness) => {
     expect(result.revisionId).not.toBe(first.revisionId);
   });
 
-  it('joins a release as released only when a look shows that it still serves', async () => {
-    const target = harness.newTarget();
-    const first = await target.release('a');
-    target.world.bringUp(target.world.patchElsewhere());
-    const again = await target.submit('a');
-    expect(again).toMatchObject({ disposition: 'queued' });
-    expect((await target.result(again.releaseId)).outcome).toBe('released');
-    expect(target.world.active).not.toBe(first.revisionId);
-  });
-
   it('ships A again after A and B', async () => {
     const target = harness.newTarget();
     await target.release('a');
