@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const needsTemporal = ['test/workflows/**/*.test.ts', 'test/worker.test.ts'];
+const needsTemporal = ['test/workflows/**/*.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
 
 export default defineConfig({
