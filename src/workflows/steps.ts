@@ -168,7 +168,7 @@ function retryAttempts(
   return maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
-/** A summary past 400 bytes fails the workflow task: at most three bytes for each of these. */
+/** Temporal allows a summary 400 bytes (not every server holds to it); a character takes at most three. */
 const SUMMARY_MAX_CHARACTERS = 120;
 
 /** A summary that the server takes, whatever a check or a deployment is called. */
