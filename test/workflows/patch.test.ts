@@ -139,12 +139,15 @@ describeWorkflows('a PATCH', (harness) => {
 
   it('that lands only while the baseline is restored is reported, watched, and not taken for the redeploy', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = landsLate((world) => world.called('redeployRevision'));
     target.world.slow.add(identity('b'));
-    target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, late);
-    // The late PATCH lands before the redeploy's answer is made.
+    let land: () => Promise<unknown> = () => Promise.resolve();
+    target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, (perform, world) => {
+      land = perform;
+      return unansweredAndLost(perform, world);
+    });
+    // It lands before the redeploy's answer is made: there it is "the latest".
     target.world.next('redeployRevision', async (perform) => {
-      await Promise.resolve();
+      await land();
       return perform();
     });
     const result = await target.release('b');
