@@ -57,6 +57,10 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   }
   const { deploymentId, activeRevisionId } = deployment;
   journal.note({ deploymentId });
+  const serving = {
+    servingRevisionId: activeRevisionId,
+    servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
+  };
   const to = request.to ?? previousVerified(known, activeRevisionId);
   if (to === undefined) {
     return finish({
@@ -64,8 +68,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       code: 'SLIPWAY_NOTHING_TO_RESTORE',
       reason: 'no earlier verified revision is known; name one to go back to',
       deploymentId,
-      servingRevisionId: activeRevisionId,
+      ...serving,
     });
+  }
+  const unknown = await whyUnknown(journal, input, deploymentId, to);
+  if (unknown !== undefined) {
+    return finish({ outcome: 'failed', ...unknown, deploymentId, ...serving });
   }
   const restored = await restore(journal, {
     target,
@@ -90,6 +98,31 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     knownRevisions: [...quarantine(known, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
     agentUrl: restored.agentUrl,
   });
+}
+
+/**
+ * Why a revision that a person named, and that the target has never dealt with, is none of this deployment: then it
+ * is a slip of the pen, and nothing is changed. `undefined` where it is one, or where that cannot be told.
+ */
+async function whyUnknown(
+  journal: Journal,
+  { lastRequest: { target }, known }: RollbackInput,
+  deploymentId: string,
+  revisionId: string,
+): Promise<{ readonly code: ErrorCode; readonly reason: string } | undefined> {
+  if (known.some((revision) => revision.revisionId === revisionId)) return undefined;
+  try {
+    await journal.step('find', `revision ${revisionId}`, async (activities) => {
+      const { revision, attempt } = await activities.readRevision({ target, deploymentId, revisionId });
+      return { result: undefined, attempts: attempt, detail: revision.status };
+    });
+    return undefined;
+  } catch (error) {
+    const { code, message } = explain(error);
+    if (code !== 'SLIPWAY_NOT_FOUND' && code !== 'SLIPWAY_REFUSED') return undefined;
+    const reason = `there is no revision "${revisionId}" to go back to, and nothing was changed: ${message}`;
+    return { code, reason };
+  }
 }
 
 /** What a person rolled back from is not put back again by itself, however well it passed its checks. */

@@ -103,6 +103,22 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([second.revisionId, good]);
   });
 
+  it('to a revision that is none of the deployment ends failed, changes nothing, and walks nowhere', async () => {
+    const { target } = harness.newServingTarget();
+    const second = await target.release('b');
+    target.world.next('readRevision', refused('SLIPWAY_NOT_FOUND', 404));
+    const { requestId } = await target.rollback({ to: 'a-slip-of-the-pen' });
+    const row = await target.ended(requestId);
+    expect(await target.result(row.releaseId)).toMatchObject({
+      outcome: 'failed',
+      code: 'SLIPWAY_NOT_FOUND',
+      servingRevisionId: second.revisionId,
+      servingVerified: true,
+      instructions: null,
+    });
+    expect(target.world.redeployed).toEqual([]);
+  });
+
   it('that cannot put anything back ends rollback_failed with instructions, and claims nothing to serve', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');
