@@ -97,7 +97,7 @@ try {
   await server.close();
 }
 
-/** Leaves out what tells of the machine, and no replay looks at: stack traces, and the names of sticky queues. */
+/** Leaves out what tells of the machine, and no replay looks at: stack traces. */
 function withoutPlaces(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPlaces);
   if (typeof value !== 'object' || value === null) return value;
