@@ -86,8 +86,11 @@ export async function startEngine(say: (line: string) => void): Promise<Engine> 
 }
 
 async function bundle(folder: string): Promise<string> {
+  const workflows = (file: string): string =>
+    fileURLToPath(new URL(`../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../src/workflows/index.ts', import.meta.url)),
+    workflowsPath: workflows('index.ts'),
+    payloadConverterPath: workflows('payloadConverter.ts'),
     logger: new DefaultLogger('ERROR'),
   });
   const path = join(folder, 'workflow-bundle.js');
