@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Deployment, DeploymentsList } from '../../../src/contract/controlPlane/deployment.ts';
-import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endpoints.ts';
-import { Revision, RevisionsList } from '../../../src/contract/controlPlane/revision.ts';
-import { UploadUrl } from '../../../src/contract/controlPlane/uploadUrl.ts';
-import { type Endpoint } from '../../../src/contract/endpoint.ts';
-import { HttpValidationError } from '../../../src/contract/httpErrors.ts';
-import { type AnswerBody, TestPlatform } from './testPlatform.ts';
+import { Deployment, DeploymentsList } from '../../../../src/contract/controlPlane/deployment.ts';
+import { CONTROL_PLANE_ENDPOINTS } from '../../../../src/contract/controlPlane/endpoints.ts';
+import { Revision, RevisionsList } from '../../../../src/contract/controlPlane/revision.ts';
+import { UploadUrl } from '../../../../src/contract/controlPlane/uploadUrl.ts';
+import { type Endpoint } from '../../../../src/contract/endpoint.ts';
+import { HttpValidationError } from '../../../../src/contract/httpErrors.ts';
+import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
 
 let platform: TestPlatform;
 

@@ -1,0 +1,44 @@
+import { Hono } from 'hono';
+
+import {
+  DeploymentCreate,
+  DeploymentDeleteQuery,
+  DeploymentPatch,
+  DeploymentPath,
+  DeploymentsQuery,
+} from '../../../contract/controlPlane/deployment.ts';
+import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { type Deployments } from '../deployments.ts';
+import { type OriginOf } from './origin.ts';
+
+/** Deployments: create, list, get, patch, delete. */
+export function deploymentRoutes({
+  deployments,
+  origin,
+}: {
+  deployments: Deployments;
+  origin: OriginOf;
+}): Hono {
+  const app = new Hono();
+  app.post('/v2/deployments', async (c) =>
+    c.json(await deployments.create(await parseBody(DeploymentCreate, c), origin(c)), 201),
+  );
+  app.get('/v2/deployments', async (c) =>
+    c.json(await deployments.list(parseQuery(DeploymentsQuery, c), origin(c))),
+  );
+  app.get('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    return c.json(await deployments.get(id, origin(c)));
+  });
+  app.patch('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    return c.json(await deployments.patch(id, await parseBody(DeploymentPatch, c), origin(c)));
+  });
+  app.delete('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    const query = parseQuery(DeploymentDeleteQuery, c);
+    await deployments.delete(id, { deleteTracingProject: query.delete_tracing_project });
+    return c.body(null, 204);
+  });
+  return app;
+}

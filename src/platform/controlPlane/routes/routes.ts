@@ -1,0 +1,48 @@
+import { Hono } from 'hono';
+
+import { requireApiKey } from '../../http/apiKey.ts';
+import { limitBody } from '../../http/bodyLimit.ts';
+import { type Deployments } from '../deployments.ts';
+import { type RevisionLogs } from '../revisionLogs.ts';
+import { type Revisions } from '../revisions.ts';
+import { type Uploads } from '../uploads.ts';
+import { deploymentRoutes } from './deploymentRoutes.ts';
+import { integrationRoutes } from './integrationRoutes.ts';
+import { listenerRoutes } from './listenerRoutes.ts';
+import { logRoutes } from './logRoutes.ts';
+import { type OriginOf } from './origin.ts';
+import { revisionRoutes } from './revisionRoutes.ts';
+import { uploadUrlRoutes } from './uploadRoutes.ts';
+
+/** What the routes call. */
+export interface ControlPlaneRoutesOptions {
+  readonly apiKey: string;
+  readonly deployments: Deployments;
+  readonly revisions: Revisions;
+  readonly uploads: Uploads;
+  readonly logs: RevisionLogs;
+  /** Under which the platform is reached from outside. Default: as the request itself reached it. */
+  readonly publicUrl?: string;
+}
+
+/** The endpoints of contract 000 and of its public relative (`contract/controlPlane/endpoints.ts`), as a Hono app. */
+export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
+  const { deployments, revisions, uploads, logs } = options;
+  const origin: OriginOf = (c) => options.publicUrl ?? new URL(c.req.url).origin;
+  const app = new Hono();
+
+  for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
+    app.use(path, requireApiKey(options.apiKey), limitBody(), async (c, next) => {
+      await next();
+      // Answers hold secrets and what changes from one poll to the next.
+      c.header('cache-control', 'no-store');
+    });
+  }
+  app.route('/', deploymentRoutes({ deployments, origin }));
+  app.route('/', revisionRoutes({ deployments, revisions, origin }));
+  app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
+  app.route('/', logRoutes({ revisions, logs }));
+  app.route('/', listenerRoutes());
+  app.route('/', integrationRoutes());
+  return app;
+}

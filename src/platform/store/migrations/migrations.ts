@@ -1,0 +1,5 @@
+import { type Migration } from '../migrate.ts';
+import { DEPLOYMENTS } from './001_deployments.ts';
+
+/** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
+export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [DEPLOYMENTS];
