@@ -21,6 +21,7 @@ import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
 import { type BuildRevision, type StartAgent, type Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
+import { createSources } from './sources/sources.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
 import { createUploads } from './uploads.ts';
 import { createUploadTokens } from './uploadTokens.ts';
@@ -89,12 +90,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
+  const sources = createSources({ home });
   const work = createRevisionWork({
     kysely,
     home,
     logs,
     log,
     fleet,
+    sources,
     buildRevision: options.buildRevision,
     environmentOf: async (revision) => {
       const { name } = await kysely
@@ -115,6 +118,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     log,
     work,
     fleet,
+    sources,
     buildSlots: options.buildSlots ?? 2,
     afterWork: async (deploymentId) => {
       await removeOldBuilds(kysely, home, deploymentId);

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 
 /** Where things lie in a platform's home. */
@@ -47,6 +47,17 @@ export async function perDeployment(directory: string): Promise<string[]> {
       found.push(join(directory, deployment, name));
   }
   return found;
+}
+
+/** Whether there is anything at a path. */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 async function namesIn(directory: string): Promise<string[]> {

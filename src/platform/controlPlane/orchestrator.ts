@@ -9,7 +9,7 @@ import { type Action, planWork, type PlannedRevision, type RunningJob } from './
 import { recordChange } from './revisionLedger.ts';
 import { REVISION_STATUSES, isSettled } from './revisionStates.ts';
 import { type CallOff, type RevisionWork } from './revisionWork.ts';
-import { supportOf } from './sources.ts';
+import { type Sources } from './sources/sources.ts';
 
 /** How often a restart may find one revision half done before it is given up. */
 export const RESTARTS_MAX = 3;
@@ -20,6 +20,7 @@ export interface OrchestratorOptions {
   readonly log: Logger;
   readonly work: RevisionWork;
   readonly fleet: Fleet;
+  readonly sources: Sources;
   /** How many builds run at once over all deployments. */
   readonly buildSlots: number;
   /** Called after work on a revision, however it ended, to make room on the disk; failures are logged. */
@@ -81,7 +82,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
 
   const pass = async (): Promise<void> => {
     for (const deploymentId of await deletedDeployments(kysely)) remove(deploymentId);
-    const revisions = await unsettledRevisions(kysely);
+    const revisions = await unsettledRevisions(kysely, options.sources);
     for (const action of planWork(revisions, jobs, options.buildSlots)) {
       if (stopping.signal.aborted) return;
       await act(action, revisions);
@@ -245,7 +246,7 @@ async function deletedDeployments(kysely: Kysely<Schema>): Promise<string[]> {
 }
 
 /** The revisions that are not settled, of deployments that are not being deleted. */
-async function unsettledRevisions(kysely: Kysely<Schema>): Promise<PlannedRevision[]> {
+async function unsettledRevisions(kysely: Kysely<Schema>, sources: Sources): Promise<PlannedRevision[]> {
   const rows = await kysely
     .selectFrom('revisions')
     .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
@@ -268,6 +269,6 @@ async function unsettledRevisions(kysely: Kysely<Schema>): Promise<PlannedRevisi
     status: row.status,
     requested: Number(row.requested),
     requestedBy: row.requested_by,
-    hasSource: supportOf(row.source).hasSource(row),
+    hasSource: sources(row.source).hasSource(row),
   }));
 }

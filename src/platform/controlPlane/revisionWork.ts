@@ -1,4 +1,4 @@
-import { access, mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
 import { type Kysely, type Selectable } from 'kysely';
@@ -7,11 +7,12 @@ import { type Logger } from 'pino';
 import { isDiskFull } from '../http/problem.ts';
 import { type RevisionsTable, type Schema } from '../store/schema.ts';
 import { type AgentSpec, type Fleet } from './fleet.ts';
-import { type HomeLayout } from './homeLayout.ts';
+import { isThere, type HomeLayout } from './homeLayout.ts';
 import { recordChange, type RevisionChange } from './revisionLedger.ts';
 import { type RevisionLogs } from './revisionLogs.ts';
 import { type BuildResult, type BuildRevision } from './seams.ts';
-import { supportOf } from './sources.ts';
+import { type TreeSource } from './sources/source.ts';
+import { type Sources } from './sources/sources.ts';
 
 /** Why work on a revision was called off; the reason of its abort signal. */
 export interface CallOff {
@@ -29,6 +30,7 @@ export interface RevisionWorkOptions {
   readonly logs: RevisionLogs;
   readonly log: Logger;
   readonly fleet: Fleet;
+  readonly sources: Sources;
   readonly buildRevision: BuildRevision;
   /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
   readonly environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
@@ -46,7 +48,7 @@ export interface RevisionWork {
 
 /** Makes a {@link RevisionWork}. */
 export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
-  const { kysely, home, logs, fleet } = options;
+  const { kysely, home, logs, fleet, sources } = options;
 
   const load = (revisionId: string): Promise<Selectable<RevisionsTable>> =>
     kysely.selectFrom('revisions').selectAll().where('id', '=', revisionId).executeTakeFirstOrThrow();
@@ -73,22 +75,20 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   };
 
   const runBuild = async (
+    source: TreeSource,
     revision: Selectable<RevisionsTable>,
     signal: AbortSignal,
   ): Promise<BuildResult> => {
-    const { unsupported } = supportOf(revision.source);
-    if (unsupported?.stage === 'build') return { ok: false, reason: unsupported.reason };
-    const config = revision.source_revision_config;
-    const tarball = home.object(String(config['source_tarball_path']));
-    if (!(await exists(tarball))) return { ok: false, reason: 'The uploaded source is no longer there.' };
     const workspace = home.build(revision.deployment_id, revision.id);
     try {
+      const fetched = await source.fetch(revision);
+      if (!fetched.ok) return fetched;
       await rm(workspace, { recursive: true, force: true });
       await mkdir(workspace, { recursive: true });
       return await options.buildRevision({
-        tarball,
+        tarball: fetched.tarball,
         workspace,
-        graphConfigPath: textOr(config['graph_config_path'], 'graph.json'),
+        graphConfigPath: textOr(revision.source_revision_config['graph_config_path'], 'graph.json'),
         installCommand: textOrNull(revision.source_config['install_command']),
         buildCommand: textOrNull(revision.source_config['build_command']),
         cacheDir: home.cache,
@@ -106,10 +106,11 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   const build = async (revisionId: string, signal: AbortSignal): Promise<boolean> => {
     if (!(await record({ revisionId, event: 'buildStarted' }))) return false;
     const revision = await load(revisionId);
-    if (supportOf(revision.source).unsupported?.stage === 'deploy') {
+    const source = sources(revision.source);
+    if (source.kind === 'image') {
       return record({ revisionId, event: 'built', reason: 'An image needs no build.' });
     }
-    const result = signal.aborted ? CALLED_OFF : await runBuild(revision, signal);
+    const result = signal.aborted ? CALLED_OFF : await runBuild(source, revision, signal);
     if (signal.aborted) {
       await callOff(revisionId, signal.reason as CallOff);
       return false;
@@ -133,7 +134,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   const specOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
     if (revision.agent_dir === null) return undefined;
     const agentDir = join(home.root, revision.agent_dir);
-    if (!(await exists(agentDir))) return undefined;
+    if (!(await isThere(agentDir))) return undefined;
     return {
       deploymentId: revision.deployment_id,
       revisionId: revision.id,
@@ -150,10 +151,10 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       return;
     }
     const revision = await load(revisionId);
-    const { unsupported } = supportOf(revision.source);
-    if (unsupported !== null) {
+    const source = sources(revision.source);
+    if (source.kind === 'image') {
       await record({ revisionId, event: 'deployStarted' });
-      await record({ revisionId, event: 'deployFailed', reason: unsupported.reason });
+      await record({ revisionId, event: 'deployFailed', reason: source.undeployable });
       return;
     }
     const spec = await specOf(revision);
@@ -240,16 +241,6 @@ function guarded<T>(
 /** Asked anew each time: what the type system remembers of a signal may be over. */
 function isCalledOff(signal: AbortSignal): boolean {
   return signal.aborted;
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,34 @@
+import { type Selectable } from 'kysely';
+
+import { type RevisionsTable } from '../../store/schema.ts';
+
+/** What of a revision says what it is made from. */
+export type SourceConfiguration = Pick<
+  Selectable<RevisionsTable>,
+  'source_config' | 'source_revision_config'
+>;
+
+/** One of the sources of contract 000: what a revision is made from, and how that is had. */
+export type Source = TreeSource | ImageSource;
+
+/** A source whose tree is built: unpacked, installed, checked. */
+export interface TreeSource {
+  readonly kind: 'tree';
+  /** Whether there is anything to build it from yet. */
+  hasSource(configuration: SourceConfiguration): boolean;
+  /** Gets the tree. Never throws for what the source did; a full disk, and faults of the platform, are thrown. */
+  fetch(revision: Selectable<RevisionsTable>): Promise<FetchedTree>;
+}
+
+/** A source that is run as it is: its revisions are never built. */
+export interface ImageSource {
+  readonly kind: 'image';
+  /** Whether there is anything to run yet. */
+  hasSource(configuration: SourceConfiguration): boolean;
+  /** Why a revision of it ends `DEPLOY_FAILED`. */
+  readonly undeployable: string;
+}
+
+/** Where a tree lies, as a gzipped tarball; or why it could not be had, for the person whose source it is. */
+export type FetchedTree =
+  { readonly ok: true; readonly tarball: string } | { readonly ok: false; readonly reason: string };

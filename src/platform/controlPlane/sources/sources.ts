@@ -1,0 +1,23 @@
+import { type HomeLayout } from '../homeLayout.ts';
+import { image } from './image.ts';
+import { internalSource } from './internalSource.ts';
+import { repoHost } from './repoHost.ts';
+import { type Source } from './source.ts';
+
+/** The sources by their names on the wire. Requests with any other name were refused, so asking for one throws. */
+export type Sources = (name: string) => Source;
+
+/** Makes {@link Sources}: those of contract 000, "Deployment". */
+export function createSources({ home }: { home: HomeLayout }): Sources {
+  const sources: Readonly<Record<string, Source>> = {
+    internal_source: internalSource(home),
+    repo_host: repoHost(),
+    external_image: image(),
+    internal_image: image(),
+  };
+  return (name) => {
+    const source = sources[name];
+    if (source === undefined) throw new Error(`No such source: ${name}`);
+    return source;
+  };
+}
