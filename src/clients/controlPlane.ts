@@ -13,7 +13,12 @@ import {
 } from '../contract/controlPlane/deployment.ts';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
 import { type IntegrationInstall } from '../contract/controlPlane/integration.ts';
-import { type ListenersList } from '../contract/controlPlane/listener.ts';
+import {
+  type Listener,
+  type ListenerCreate,
+  type ListenerPatch,
+  type ListenersList,
+} from '../contract/controlPlane/listener.ts';
 import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
 import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
 import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
@@ -66,6 +71,12 @@ export interface ControlPlaneClient {
   redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
   listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
   listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
+  /** Every listener, newest first, page by page. */
+  eachListener(options?: CallOptions): AsyncGenerator<Listener, void>;
+  createListener(body: ListenerCreate, options?: CallOptions): Promise<Listener>;
+  getListener(listenerId: string, options?: CallOptions): Promise<Listener>;
+  patchListener(listenerId: string, body: ListenerPatch, options?: CallOptions): Promise<Listener>;
+  deleteListener(listenerId: string, options?: CallOptions): Promise<void>;
   /**
    * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
    * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
@@ -97,6 +108,7 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
   const service = createService(options);
   const requestUploadUrl = uploadUrlRequester(service);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
+  const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
   const revisionOf = (deploymentId: string, revisionId: string) => ({
     deployment_id: deploymentId,
     revision_id: revisionId,
@@ -128,6 +140,16 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
     listListeners: async (query = {}, call) =>
       (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
+    eachListener: (call) => eachOfPages((page) => client.listListeners(page, call)),
+    createListener: async (body, call) =>
+      (await service.call(ENDPOINTS.createListener, { body }, call)).value,
+    getListener: async (id, call) =>
+      (await service.call(ENDPOINTS.getListener, { params: listenerOf(id) }, call)).value,
+    patchListener: async (id, body, call) =>
+      (await service.call(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call)).value,
+    deleteListener: async (id, call) => {
+      await service.call(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call);
+    },
     createUploadUrl: requestUploadUrl,
     uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
     getBuildLogs: async (id, revisionId, body = {}, call) => {

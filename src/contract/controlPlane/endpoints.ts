@@ -11,7 +11,7 @@ import {
   DeploymentsQuery,
 } from './deployment.ts';
 import { IntegrationInstalls } from './integration.ts';
-import { ListenersList } from './listener.ts';
+import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
 import { UploadUrl } from './uploadUrl.ts';
 
@@ -92,6 +92,47 @@ export const CONTROL_PLANE_ENDPOINTS = {
     success: 200,
     errors: [422],
     section: CONTRACT,
+  },
+  createListener: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v2/listeners',
+    request: ListenerCreate,
+    response: Listener,
+    success: 201,
+    errors: [409, 422],
+    section: RELATIVE,
+  },
+  getListener: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    response: Listener,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  patchListener: {
+    service: 'controlPlane',
+    method: 'PATCH',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    request: ListenerPatch,
+    response: Listener,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  deleteListener: {
+    service: 'controlPlane',
+    method: 'DELETE',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    response: null,
+    success: 204,
+    errors: [404, 409, 422],
+    section: RELATIVE,
   },
   createUploadUrl: {
     service: 'controlPlane',

@@ -12,6 +12,7 @@ import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
+import { createListeners } from './listeners.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
 import { askAgain, createRevisions } from './revisions.ts';
@@ -152,6 +153,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       revisions,
       uploads,
       logs,
+      listeners: createListeners(kysely),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
     }),
   );

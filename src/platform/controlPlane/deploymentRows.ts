@@ -14,7 +14,7 @@ import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
 /** The owner of everything on a platform: it has one tenant. */
-const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
+export const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
 
 /**
  * The row of a deployment; `forChange` locks it until the transaction ends.

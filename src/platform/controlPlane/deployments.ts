@@ -18,6 +18,7 @@ import {
   updateDeployment,
 } from './deploymentRows.ts';
 import { deploymentView } from './deploymentView.ts';
+import { checkListener } from './listenerCheck.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
 /** Deployments: what their endpoints do. Every problem is an `HttpProblem`. `origin`: see `deploymentView`. */
@@ -73,7 +74,11 @@ export function createDeployments(options: {
     create: async (request, origin) => {
       const created = await kysely
         .transaction()
-        .execute(async (trx) => view(trx, await insertDeployment(trx, request, secrets), origin))
+        .execute(async (trx) => {
+          const issues = await checkListener(trx, request.source_config);
+          if (issues.length > 0) throw invalid(issues);
+          return view(trx, await insertDeployment(trx, request, secrets), origin);
+        })
         .catch((error: unknown) => {
           // Two requests at once: the unique index knows it even where the look before did not.
           throw isNameTaken(error) ? nameTaken(request.name) : error;
@@ -104,7 +109,9 @@ export function createDeployments(options: {
     patch: async (id, patch, origin) => {
       const patched = await kysely.transaction().execute(async (trx) => {
         const row = await findDeployment(trx, id, { forChange: true });
-        const issues = validatePatch(await view(trx, row, origin), patch);
+        const current = await view(trx, row, origin);
+        const issues = validatePatch(current, patch);
+        issues.push(...(await checkListener(trx, patch.source_config, current)));
         if (issues.length > 0) throw invalid(issues);
         await checkTarball(trx, id, patch.source_revision_config?.source_tarball_path);
         return view(trx, await updateDeployment(trx, row, patch, secrets), origin);

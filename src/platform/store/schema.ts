@@ -105,6 +105,20 @@ export interface TracingProjectsTable {
   created_at: Time;
 }
 
+/** What deploys to somebody's own compute. */
+export interface ListenersTable {
+  id: string;
+  tenant_id: string;
+  version: string | null;
+  /** `cluster` or `docker`. */
+  compute_type: string;
+  /** The operator's name of the compute; a tenant has it once. */
+  compute_id: string;
+  compute_config: Json;
+  created_at: Time;
+  updated_at: Time;
+}
+
 /** The control plane's tables. */
 export interface Schema {
   deployments: DeploymentsTable;
@@ -113,4 +127,5 @@ export interface Schema {
   revision_logs: RevisionLogsTable;
   uploads: UploadsTable;
   tracing_projects: TracingProjectsTable;
+  listeners: ListenersTable;
 }

@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { requireApiKey } from '../../http/apiKey.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
+import { type Listeners } from '../listeners.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
 import { type Uploads } from '../uploads.ts';
@@ -21,6 +22,7 @@ export interface ControlPlaneRoutesOptions {
   readonly revisions: Revisions;
   readonly uploads: Uploads;
   readonly logs: RevisionLogs;
+  readonly listeners: Listeners;
   /** Under which the platform is reached from outside. Default: as the request itself reached it. */
   readonly publicUrl?: string;
 }
@@ -42,7 +44,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', revisionRoutes({ deployments, revisions, origin }));
   app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
   app.route('/', logRoutes({ revisions, logs }));
-  app.route('/', listenerRoutes());
+  app.route('/', listenerRoutes(options.listeners));
   app.route('/', integrationRoutes());
   return app;
 }
