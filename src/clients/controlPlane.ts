@@ -35,6 +35,15 @@ export type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
 };
 type JsonBody = Readonly<Record<string, unknown>>;
 
+/** The options of a request to create. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
+   * second time. 1 to 255 characters of printable ASCII.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
 /** The filter of a list of revisions. */
 export interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
@@ -46,7 +55,7 @@ export interface RevisionsFilter extends Partial<PageQuery> {
  * repeat where `mayHaveBeenTaken` is true.
  */
 export interface ControlPlaneClient {
-  createDeployment(body: DeploymentCreateBody, options?: CallOptions): Promise<Deployment>;
+  createDeployment(body: DeploymentCreateBody, options?: CreateOptions): Promise<Deployment>;
   getDeployment(deploymentId: string, options?: CallOptions): Promise<Deployment>;
   patchDeployment(
     deploymentId: string,
@@ -69,6 +78,8 @@ export interface ControlPlaneClient {
   /** Every revision of a deployment, newest first, page by page. */
   eachRevision(deploymentId: string, options?: CallOptions): AsyncGenerator<Revision, void>;
   redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
+  /** Stops a revision that waits, is built or is deployed; one that is interrupted already is answered as it is. */
+  interruptRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
   listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
   listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
   /** Every listener, newest first, page by page. */
@@ -115,8 +126,12 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
   });
 
   const client: ControlPlaneClient = {
-    createDeployment: async (body, call) =>
-      (await service.call(ENDPOINTS.createDeployment, { body }, call)).value,
+    createDeployment: async (body, { idempotencyKey, ...call } = {}) => {
+      // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
+      const headers =
+        idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
+      return (await service.call(ENDPOINTS.createDeployment, { body, headers }, call)).value;
+    },
     getDeployment: async (id, call) =>
       (await service.call(ENDPOINTS.getDeployment, { params: of(id) }, call)).value,
     patchDeployment: async (id, body, call) =>
@@ -137,6 +152,8 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     eachRevision: (id, call) => eachOfPages((page) => client.listRevisions(id, page, call)),
     redeployRevision: async (id, revisionId, call) =>
       (await service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    interruptRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call)).value,
     listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
     listListeners: async (query = {}, call) =>
       (await service.call(ENDPOINTS.listListeners, { query }, call)).value,

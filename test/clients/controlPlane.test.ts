@@ -99,6 +99,11 @@ const CALLS: [
     { url: `/v2/deployments/${ID}/revisions/${REVISION}/redeploy`, answer: DEPLOYMENT },
   ],
   [
+    'interruptRevision',
+    (plane) => plane.interruptRevision(ID, REVISION),
+    { url: `/v2/deployments/${ID}/revisions/${REVISION}/interrupt`, answer: REVISION_BODY },
+  ],
+  [
     'listIntegrations',
     (plane) => plane.listIntegrations(),
     { url: '/v1/integrations/github/install', answer: [{ id: ID }] },

@@ -141,7 +141,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       orchestrator.wake();
     },
   });
-  const revisions = createRevisions({ kysely, changed: () => orchestrator.wake() });
+  const revisions = createRevisions({
+    kysely,
+    changed: () => orchestrator.wake(),
+    interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
+  });
 
   const app = new Hono();
   app.route('/', uploadRoutes(uploads));

@@ -5,6 +5,7 @@ import { HttpProblem } from '../http/problem.ts';
 import { type RevisionsTable, type Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { revisionView } from './deploymentView.ts';
+import { recordInterruption } from './interruption.ts';
 import { recordChange } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
@@ -27,10 +28,20 @@ export interface Revisions {
    * or while the deployment is being deleted.
    */
   redeploy(deploymentId: string, revisionId: string): Promise<void>;
+  /**
+   * Stops a revision that waits, is built or is deployed, see `recordInterruption`; the work on it ends right after.
+   * @throws HttpProblem 404; 409 for a revision that has ended; 400 while the deployment is being deleted.
+   */
+  interrupt(deploymentId: string, revisionId: string): Promise<Revision>;
 }
 
 /** Makes {@link Revisions}; `changed` is called after each change that may need work. */
-export function createRevisions(options: { kysely: Kysely<Schema>; changed: () => void }): Revisions {
+export function createRevisions(options: {
+  kysely: Kysely<Schema>;
+  changed: () => void;
+  /** Ends the work on a revision. */
+  interruptWork: (revisionId: string) => void;
+}): Revisions {
   const { kysely } = options;
   return {
     get: async (deploymentId, revisionId) => {
@@ -76,6 +87,17 @@ export function createRevisions(options: { kysely: Kysely<Schema>; changed: () =
         if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
       });
       options.changed();
+    },
+
+    interrupt: async (deploymentId, revisionId) => {
+      const interrupted = await kysely.transaction().execute(async (trx) => {
+        const deployment = await findDeployment(trx, deploymentId, { forChange: true });
+        await recordInterruption(trx, deployment, await findRevision(trx, deploymentId, revisionId));
+        return revisionView(await findRevision(trx, deploymentId, revisionId));
+      });
+      options.interruptWork(revisionId);
+      options.changed();
+      return interrupted;
     },
   };
 }

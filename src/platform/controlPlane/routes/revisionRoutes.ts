@@ -7,7 +7,7 @@ import { type Deployments } from '../deployments.ts';
 import { type Revisions } from '../revisions.ts';
 import { type OriginOf } from './origin.ts';
 
-/** Revisions: list, get, redeploy. */
+/** Revisions: list, get, redeploy, interrupt. */
 export function revisionRoutes({
   deployments,
   revisions,
@@ -30,6 +30,10 @@ export function revisionRoutes({
     const path = parsePath(RevisionPath, c);
     await revisions.redeploy(path.deployment_id, path.revision_id);
     return c.json(await deployments.get(path.deployment_id, origin(c)));
+  });
+  app.post('/v2/deployments/:deployment_id/revisions/:revision_id/interrupt', async (c) => {
+    const path = parsePath(RevisionPath, c);
+    return c.json(await revisions.interrupt(path.deployment_id, path.revision_id));
   });
   return app;
 }
