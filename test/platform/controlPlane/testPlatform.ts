@@ -20,8 +20,9 @@ import {
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { problemHandler } from '../../../src/platform/http/problem.ts';
 import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
-import { openDatabase, type Database } from '../../../src/platform/store/database.ts';
+import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 
 const API_KEY = 'test-key';
 
@@ -91,10 +92,7 @@ export class TestPlatform {
 
   static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
     const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
-    // Any empty Postgres does as well as the embedded one: the same tests run on both.
-    const databaseUrl = process.env['SLIPWAY_TEST_DATABASE_URL'];
-    const database = await openDatabase({ home, ...(databaseUrl !== undefined && { databaseUrl }) });
-    const platform = new TestPlatform(home, database);
+    const platform = new TestPlatform(home, await openTestDatabase(home));
     await platform.start(options);
     return platform;
   }

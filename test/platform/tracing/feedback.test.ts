@@ -8,11 +8,12 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { respondWithProblem } from '../../../src/platform/http/problem.ts';
-import { type Database, openDatabase } from '../../../src/platform/store/database.ts';
+import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
 import { feedbackRoutes } from '../../../src/platform/tracing/feedbackRoutes.ts';
 import { createTracingProject, TracingProjectExists } from '../../../src/platform/tracing/tracingProject.ts';
 import { openTracing, type TracingStore } from '../../../src/platform/tracing/tracingStore.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';
 const KEY = 'the key';
@@ -24,7 +25,7 @@ let app: Hono;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-tracing-'));
-  database = await openDatabase({ home });
+  database = await openTestDatabase(home);
   [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
   app = new Hono();
   app.onError((error, c) => respondWithProblem(error, c));
