@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { type Logger } from 'pino';
 
+import { type Access } from '../access/access.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
@@ -32,7 +33,7 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
-  readonly apiKey: string;
+  readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
@@ -152,7 +153,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   app.route(
     '/',
     controlPlaneRoutes({
-      apiKey: options.apiKey,
+      access: options.access,
       deployments,
       revisions,
       uploads,

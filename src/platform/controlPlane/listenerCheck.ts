@@ -4,8 +4,8 @@ import { type Deployment } from '../../contract/controlPlane/deployment.ts';
 import { validateListenerConfig } from '../../contract/controlPlane/listener.ts';
 import { type SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
 import { type ValidationIssue } from '../../contract/httpErrors.ts';
+import { type Caller } from '../access/caller.ts';
 import { type Schema } from '../store/schema.ts';
-import { TENANT_ID } from './deploymentRows.ts';
 import { listenerView } from './listeners.ts';
 
 /**
@@ -16,6 +16,7 @@ import { listenerView } from './listeners.ts';
  */
 export async function checkListener(
   trx: Transaction<Schema>,
+  caller: Caller,
   requested: SourceConfig | null | undefined,
   current?: Deployment,
 ): Promise<ValidationIssue[]> {
@@ -29,7 +30,7 @@ export async function checkListener(
     .selectFrom('listeners')
     .selectAll()
     .where('id', '=', id)
-    .where('tenant_id', '=', TENANT_ID)
+    .where('tenant_id', '=', caller.tenantId)
     .forShare()
     .executeTakeFirst();
   if (row === undefined) {

@@ -9,37 +9,37 @@ import {
   validateListenerPatch,
 } from '../../contract/controlPlane/listener.ts';
 import { type PageQuery } from '../../contract/pageQuery.ts';
+import { type Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import { type ListenersTable, type Schema } from '../store/schema.ts';
-import { TENANT_ID } from './deploymentRows.ts';
 
-/** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. */
+/** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
 export interface Listeners {
   /** @throws HttpProblem 409 where the compute id is registered already. */
-  create(request: ListenerCreate): Promise<Listener>;
+  create(caller: Caller, request: ListenerCreate): Promise<Listener>;
   /** @throws HttpProblem 404. */
-  get(id: string): Promise<Listener>;
+  get(caller: Caller, id: string): Promise<Listener>;
   /** Newest first. */
-  list(query: PageQuery): Promise<{ resources: Listener[]; offset: number }>;
+  list(caller: Caller, query: PageQuery): Promise<{ resources: Listener[]; offset: number }>;
   /** @throws HttpProblem 404, 422. */
-  patch(id: string, patch: ListenerPatch): Promise<Listener>;
+  patch(caller: Caller, id: string, patch: ListenerPatch): Promise<Listener>;
   /**
    * Decision: a listener that a deployment names stays, because the deployment could not be deployed again.
    * @throws HttpProblem 404; 409 while a deployment names it.
    */
-  delete(id: string): Promise<void>;
+  delete(caller: Caller, id: string): Promise<void>;
 }
 
 /** Makes {@link Listeners}. */
 export function createListeners(kysely: Kysely<Schema>): Listeners {
   return {
-    create: async ({ version, compute_type: type, compute_id: compute, compute_config: config }) => {
+    create: async (caller, { version, compute_type: type, compute_id: compute, compute_config: config }) => {
       const at = new Date();
       const created = await kysely
         .insertInto('listeners')
         .values({
           id: randomUUID(),
-          tenant_id: TENANT_ID,
+          tenant_id: caller.tenantId,
           version: version ?? null,
           compute_type: type,
           compute_id: compute,
@@ -55,13 +55,13 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
       return listenerView(created);
     },
 
-    get: async (id) => listenerView(await findListener(kysely, id)),
+    get: async (caller, id) => listenerView(await findListener(kysely, caller, id)),
 
-    list: async ({ limit, offset }) => {
+    list: async (caller, { limit, offset }) => {
       const rows = await kysely
         .selectFrom('listeners')
         .selectAll()
-        .where('tenant_id', '=', TENANT_ID)
+        .where('tenant_id', '=', caller.tenantId)
         .orderBy('created_at', 'desc')
         .orderBy('id')
         .limit(limit)
@@ -70,9 +70,9 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
       return { resources: rows.map(listenerView), offset: offset + rows.length };
     },
 
-    patch: async (id, patch) =>
+    patch: async (caller, id, patch) =>
       kysely.transaction().execute(async (trx) => {
-        const current = listenerView(await findListener(trx, id, { forChange: true }));
+        const current = listenerView(await findListener(trx, caller, id, { forChange: true }));
         const issues = validateListenerPatch(current, patch);
         if (issues.length > 0) throw invalid(issues);
         const updated = await trx
@@ -88,9 +88,9 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
         return listenerView(updated);
       }),
 
-    delete: async (id) =>
+    delete: async (caller, id) =>
       kysely.transaction().execute(async (trx) => {
-        await findListener(trx, id, { forChange: true });
+        await findListener(trx, caller, id, { forChange: true });
         const user = await trx
           .selectFrom('deployments')
           .select('name')
@@ -104,15 +104,20 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
 }
 
 /**
- * The listener of that id; `forChange` locks it until the transaction ends.
+ * The listener of that id, of the caller's tenant; `forChange` locks it until the transaction ends.
  * @throws HttpProblem 404 where there is none.
  */
 async function findListener(
   db: Kysely<Schema>,
+  caller: Caller,
   id: string,
   options: { forChange?: boolean } = {},
 ): Promise<Selectable<ListenersTable>> {
-  let select = db.selectFrom('listeners').selectAll().where('id', '=', id).where('tenant_id', '=', TENANT_ID);
+  let select = db
+    .selectFrom('listeners')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId);
   if (options.forChange === true) select = select.forUpdate();
   const row = await select.executeTakeFirst();
   if (row === undefined) throw new HttpProblem(404, `Listener ID ${id} not found.`);

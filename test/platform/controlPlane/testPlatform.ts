@@ -6,6 +6,7 @@ import { type Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { expect, vi } from 'vitest';
 
+import { createAccess } from '../../../src/platform/access/access.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -121,7 +122,7 @@ export class TestPlatform {
       home: this.home,
       kysely: this.kysely,
       masterKey: Buffer.alloc(32, 7),
-      apiKey: API_KEY,
+      access: createAccess({ operatorKey: API_KEY }),
       log,
       gateway: {
         register: () => undefined,
@@ -189,11 +190,16 @@ export class TestPlatform {
     return agent;
   }
 
-  /** A request with the API key; a body that is no string is sent as JSON. */
-  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+  /** A request with the platform's own key; a body that is no string is sent as JSON. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     const response = await this.app.request(path, {
       method,
-      headers: { 'x-api-key': API_KEY },
+      headers: { 'x-api-key': API_KEY, ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 
-import { requireApiKey } from '../../http/apiKey.ts';
+import { type Access } from '../../access/access.ts';
+import { requireCaller } from '../../access/requireCaller.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
 import { type Listeners } from '../listeners.ts';
@@ -17,7 +18,7 @@ import { uploadUrlRoutes } from './uploadRoutes.ts';
 
 /** What the routes call. */
 export interface ControlPlaneRoutesOptions {
-  readonly apiKey: string;
+  readonly access: Access;
   readonly deployments: Deployments;
   readonly revisions: Revisions;
   readonly uploads: Uploads;
@@ -34,7 +35,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const app = new Hono();
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireApiKey(options.apiKey), limitBody(), async (c, next) => {
+    app.use(path, requireCaller(options.access), limitBody(), async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');

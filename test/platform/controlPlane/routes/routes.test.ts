@@ -8,6 +8,7 @@ import { Revision, RevisionsList } from '../../../../src/contract/controlPlane/r
 import { UploadUrl } from '../../../../src/contract/controlPlane/uploadUrl.ts';
 import { type Endpoint } from '../../../../src/contract/endpoint.ts';
 import { HttpValidationError } from '../../../../src/contract/httpErrors.ts';
+import { DEFAULT_TENANT_ID } from '../../../../src/platform/access/caller.ts';
 import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
 
 let platform: TestPlatform;
@@ -98,7 +99,12 @@ describe('creating a deployment', () => {
     expect(again.json).toEqual({ detail: expect.stringContaining("'taken'") });
     await platform.kysely
       .insertInto('tracing_projects')
-      .values({ id: randomUUID(), name: 'traced already', created_at: new Date() })
+      .values({
+        id: randomUUID(),
+        tenant_id: DEFAULT_TENANT_ID,
+        name: 'traced already',
+        created_at: new Date(),
+      })
       .execute();
     expect((await platform.call('POST', '/v2/deployments', body({ name: 'traced already' }))).status).toBe(
       409,
