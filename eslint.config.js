@@ -75,7 +75,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['vitest.config.ts', 'examples/**', 'test/support/postgresRunner.ts'],
+    files: ['vitest.config.ts', 'examples/**'],
     rules: { 'import-x/no-default-export': 'off' },
   },
   {

@@ -1,3 +1,4 @@
+import { type SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
 import { startPlatform } from '../platform/platform.ts';
 
 /** How `slipway platform` was called. */
@@ -11,6 +12,8 @@ export interface PlatformCommandOptions {
   json: boolean;
   /** Any Postgres; default: the embedded one. */
   databaseUrl?: string;
+  /** Whose names the control plane speaks. Default: `both`. */
+  vocabulary?: SpokenVocabulary;
 }
 
 /**
@@ -29,6 +32,7 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
     port: options.port,
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+    ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
     ...(apiKey === undefined || apiKey === '' ? {} : { apiKey }),
     ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
     ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),

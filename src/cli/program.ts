@@ -7,6 +7,7 @@ import { type DoctorCommandOptions } from './doctor.ts';
 import { exitWithParent } from './exitWithParent.ts';
 import { type HoldOptions } from './hold.ts';
 import { durationOption, numberOption, portOption } from './options.ts';
+import { type PlatformCommandOptions } from './platform.ts';
 import { type ReleaseOptions } from './release.ts';
 import { type RollbackOptions } from './rollback.ts';
 import { type StatusOptions } from './status.ts';
@@ -164,15 +165,21 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
     .addOption(
       new Option('--database-url <url>', 'any Postgres (default: an embedded one)').env('DATABASE_URL'),
     )
-    .action((options: CommonOptions & { port: number; host?: string; databaseUrl?: string }) =>
+    .addOption(
+      new Option('--vocabulary <whose>', 'the names on the wire: of the contract, of its public relative')
+        .choices(['contract', 'public', 'both'])
+        .default('both'),
+    )
+    .action((options: CommonOptions & Omit<PlatformCommandOptions, 'home' | 'json'>) =>
       run(options, async ({ home, environment }) => {
         exitWithParent(environment);
-        const { port, host, databaseUrl } = options;
+        const { port, host, databaseUrl, vocabulary } = options;
         const { runPlatformCommand } = await import('./platform.ts');
         await runPlatformCommand({
           port,
           home,
           json: options.json ?? false,
+          ...(vocabulary === undefined ? {} : { vocabulary }),
           ...(host === undefined ? {} : { host }),
           ...(databaseUrl === undefined ? {} : { databaseUrl }),
         });

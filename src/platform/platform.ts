@@ -6,11 +6,9 @@ import { sql } from 'kysely';
 import { type Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { createAccess } from './access/access.ts';
-import { callerOf } from './access/caller.ts';
-import { requireCaller } from './access/requireCaller.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
+import { type SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import { type BuildRevision, type StartAgent } from './controlPlane/seams.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { listen, type Listening } from './http/listen.ts';
@@ -38,6 +36,8 @@ export interface PlatformOptions {
   apiKey?: string;
   /** Under which it is reached from outside, where that is not how requests reach it (behind a proxy). */
   publicUrl?: string;
+  /** Whose names the control plane speaks: the contract's, its public relative's, or (default) both. */
+  vocabulary?: SpokenVocabulary;
   /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
   readyTimeoutMs?: number;
   /** How many builds run at once. Default: 2. */
@@ -97,12 +97,11 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
-    const access = createAccess({ operatorKey: apiKey });
     const controlPlane = createControlPlane({
       home: options.home,
       kysely: database.kysely,
       masterKey,
-      access,
+      apiKey,
       log,
       gateway,
       buildRevision: options.buildRevision ?? buildRevision,
@@ -116,6 +115,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
       ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
       ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),
     });
@@ -127,13 +127,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       const ok = await answers(database);
       return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
     });
-    app.route(
-      '/',
-      feedbackRoutes({
-        tracing,
-        readers: { guard: requireCaller(access), tenantOf: (c) => callerOf(c).tenantId },
-      }),
-    );
+    app.route('/', feedbackRoutes({ tracing, apiKey }));
     app.route('/', controlPlane.app);
 
     const listening = await listenOn(listenerOf(app, gateway, log), options);

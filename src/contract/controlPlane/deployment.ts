@@ -42,6 +42,17 @@ export type Deployment = z.infer<typeof Deployment>;
  */
 export const DeploymentName = line(DEPLOYMENT_NAME_MAX);
 
+/** The fields of a request that creates a deployment, without the rules between them. */
+export const DeploymentFields = z.object({
+  name: DeploymentName,
+  source: Source,
+  source_config: SourceConfig,
+  source_revision_config: SourceRevisionConfig,
+  secrets: Secrets,
+  secret_references: SecretReferences.nullish(),
+  image_version: nonEmptyText(NAME_MAX).nullish(),
+});
+
 /**
  * `POST /v2/deployments` (contract 000, "Deployment", "Endpoints"). Required: `name`, `source`, `source_config`,
  * `source_revision_config`, `secrets`. Decisions: read-only fields (`id`, `tenant_id`, `created_at`, `updated_at`,
@@ -50,21 +61,11 @@ export const DeploymentName = line(DEPLOYMENT_NAME_MAX);
  * field is nullable and optional"; only `graph_config_path` is "required on create"): a deployment may be made
  * first and be given its image later. `cluster_namespace` needs the `listener_id` by which it is validated.
  */
-export const DeploymentCreate = z
-  .object({
-    name: DeploymentName,
-    source: Source,
-    source_config: SourceConfig,
-    source_revision_config: SourceRevisionConfig,
-    secrets: Secrets,
-    secret_references: SecretReferences.nullish(),
-    image_version: nonEmptyText(NAME_MAX).nullish(),
-  })
-  .superRefine((request, context) => {
-    for (const { path, message, type } of createBreaches(request)) {
-      context.addIssue({ code: 'custom', path, message, params: { type } });
-    }
-  });
+export const DeploymentCreate = DeploymentFields.superRefine((request, context) => {
+  for (const { path, message, type } of createBreaches(request)) {
+    context.addIssue({ code: 'custom', path, message, params: { type } });
+  }
+});
 export type DeploymentCreate = z.infer<typeof DeploymentCreate>;
 
 /**
@@ -158,9 +159,13 @@ const IMMUTABLE: readonly (readonly string[])[] = [
   ['source_config', 'listener_config', 'cluster_namespace'],
 ];
 
-function createBreaches(request: DeploymentCreate): Breach[] {
+/** The rules between the fields of a request that creates a deployment; `isExcused` lets a field be of any source. */
+export function createBreaches(
+  request: z.infer<typeof DeploymentFields>,
+  isExcused?: (path: readonly string[]) => boolean,
+): Breach[] {
   const { source, source_config: config, source_revision_config: revisionConfig } = request;
-  const breaches = inapplicableFields(source, request);
+  const breaches = inapplicableFields(source, request, isExcused);
   if (BUILDABLE_SOURCES.includes(source) && revisionConfig.graph_config_path == null) {
     breaches.push({
       path: ['source_revision_config', 'graph_config_path'],

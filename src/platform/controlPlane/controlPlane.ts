@@ -4,7 +4,6 @@ import { Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { type Logger } from 'pino';
 
-import { type Access } from '../access/access.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
@@ -13,7 +12,7 @@ import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
-import { createListeners } from './listeners.ts';
+import { createMadeInPublic } from './madeInPublic.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
 import { askAgain, createRevisions } from './revisions.ts';
@@ -21,6 +20,7 @@ import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
+import { type SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import { type BuildRevision, type StartAgent, type Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
@@ -33,7 +33,7 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
-  readonly access: Access;
+  readonly apiKey: string;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
@@ -46,6 +46,8 @@ export interface ControlPlaneOptions {
   }) => Record<string, string>;
   /** See `controlPlaneRoutes`. */
   readonly publicUrl?: string;
+  /** Whose names it speaks on the wire, see `vocabularyEdge`. Default: `both`. */
+  readonly vocabulary?: SpokenVocabulary;
   /** How many builds run at once. Default: 2. */
   readonly buildSlots?: number;
   /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
@@ -142,24 +144,21 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       orchestrator.wake();
     },
   });
-  const revisions = createRevisions({
-    kysely,
-    changed: () => orchestrator.wake(),
-    interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
-  });
+  const revisions = createRevisions({ kysely, changed: () => orchestrator.wake() });
 
   const app = new Hono();
   app.route('/', uploadRoutes(uploads));
   app.route(
     '/',
     controlPlaneRoutes({
-      access: options.access,
+      apiKey: options.apiKey,
       deployments,
       revisions,
       uploads,
       logs,
-      listeners: createListeners(kysely),
+      madeInPublic: createMadeInPublic(kysely),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
     }),
   );
 

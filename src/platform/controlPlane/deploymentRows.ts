@@ -7,28 +7,26 @@ import {
   type DeploymentCreate,
   type DeploymentPatch,
 } from '../../contract/controlPlane/deployment.ts';
-import { type Caller } from '../access/caller.ts';
+import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type DeploymentsTable, type Schema } from '../store/schema.ts';
 import { createTracingProject } from '../tracing/tracingProject.ts';
 import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
+/** The owner of everything on a platform: it has one tenant. */
+const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
+
 /**
- * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none, or where it is another tenant's; with `forChange`, 400 while it is being deleted.
+ * The row of a deployment; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 where there is none; with `forChange`, 400 while it is being deleted.
  */
 export async function findDeployment(
   db: Kysely<Schema>,
-  caller: Caller,
   id: string,
   options: { forChange?: boolean } = {},
 ): Promise<Selectable<DeploymentsTable>> {
-  let select = db
-    .selectFrom('deployments')
-    .selectAll()
-    .where('id', '=', id)
-    .where('tenant_id', '=', caller.tenantId);
+  let select = db.selectFrom('deployments').selectAll().where('id', '=', id);
   if (options.forChange === true) select = select.forUpdate();
   const row = await select.executeTakeFirst();
   if (row === undefined) throw new HttpProblem(404, `Deployment ID ${id} not found.`);
@@ -52,26 +50,19 @@ export async function latestRevision(
 
 /**
  * Inserts a deployment, its first revision and its tracing project.
- * @throws HttpProblem 409 where the caller's tenant has a deployment or a tracing project of that name.
+ * @throws HttpProblem 409 where a deployment or a tracing project of that name exists.
  */
 export async function insertDeployment(
   trx: Transaction<Schema>,
-  caller: Caller,
   request: DeploymentCreate,
   secrets: StoredSecrets,
+  vocabulary: Vocabulary,
 ): Promise<Selectable<DeploymentsTable>> {
   const taken = await trx
     .selectFrom('tracing_projects')
     .select('name')
-    .where('tenant_id', '=', caller.tenantId)
     .where('name', '=', request.name)
-    .union(
-      trx
-        .selectFrom('deployments')
-        .select('name')
-        .where('tenant_id', '=', caller.tenantId)
-        .where('name', '=', request.name),
-    )
+    .union(trx.selectFrom('deployments').select('name').where('name', '=', request.name))
     .executeTakeFirst();
   if (taken !== undefined) throw nameTaken(request.name);
   const id = randomUUID();
@@ -82,22 +73,19 @@ export async function insertDeployment(
       id,
       name: request.name,
       source: request.source,
-      tenant_id: caller.tenantId,
+      tenant_id: TENANT_ID,
       status: 'READY',
       source_config: JSON.stringify(mergeSourceConfig({}, request.source_config)),
       secret_references: request.secret_references == null ? null : JSON.stringify(request.secret_references),
       sealed_secrets: secrets.seal(request.secrets, id),
       image_version: request.image_version ?? null,
+      vocabulary,
       created_at: at,
       updated_at: at,
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await createTracingProject<Schema>(trx, {
-    tenantId: caller.tenantId,
-    name: request.name,
-    deploymentId: id,
-  });
+  await createTracingProject<Schema>(trx, { name: request.name, deploymentId: id });
   return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
 }
 

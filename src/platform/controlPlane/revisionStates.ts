@@ -42,12 +42,7 @@ export type RevisionEvent =
  * built once: that is asked before.
  */
 export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<RevisionEvent, RevisionStatus>>>> = {
-  CREATING: {
-    created: 'QUEUED',
-    createFailed: 'CREATE_FAILED',
-    superseded: 'SKIPPED',
-    interrupted: 'INTERRUPTED',
-  },
+  CREATING: { created: 'QUEUED', createFailed: 'CREATE_FAILED', superseded: 'SKIPPED' },
   QUEUED: { admitted: 'AWAITING_BUILD', superseded: 'SKIPPED', interrupted: 'INTERRUPTED' },
   AWAITING_BUILD: {
     buildStarted: 'BUILDING',

@@ -1,5 +1,6 @@
 import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
 
+import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { type RevisionStatus } from '../controlPlane/revisionStates.ts';
 
 /** A point in time: a `Date` when read; a `Date` when written. */
@@ -10,7 +11,7 @@ type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null
 type Json = JSONColumnType<Record<string, unknown>>;
 
 /**
- * One deployment; names are unique per tenant. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
+ * One deployment. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
  * the `source_revision_config` of a deployment is that of its latest revision.
  */
 export interface DeploymentsTable {
@@ -25,6 +26,8 @@ export interface DeploymentsTable {
   /** The list of secrets, sealed with the deployment's id as context. */
   sealed_secrets: string;
   image_version: string | null;
+  /** Whose names it was made in; what a request that names nothing is answered by. */
+  vocabulary: Generated<Vocabulary>;
   latest_revision_id: string | null;
   active_revision_id: string | null;
   /** Whether the tracing project goes with the deployment when it is deleted. */
@@ -96,28 +99,13 @@ export interface UploadsTable {
   sha256: string | null;
 }
 
-/** A tracing project. One is created with each deployment, under the same name; names are unique per tenant. */
+/** A tracing project. One is created with each deployment, under the same name. */
 export interface TracingProjectsTable {
   id: string;
-  tenant_id: string;
   name: string;
-  /** The deployment it was created with, which may be deleted by now. */
+  /** The deployment it was created with; null after that was deleted. */
   deployment_id: string | null;
   created_at: Time;
-}
-
-/** What deploys to somebody's own compute. */
-export interface ListenersTable {
-  id: string;
-  tenant_id: string;
-  version: string | null;
-  /** `cluster` or `docker`. */
-  compute_type: string;
-  /** The operator's name of the compute; a tenant has it once. */
-  compute_id: string;
-  compute_config: Json;
-  created_at: Time;
-  updated_at: Time;
 }
 
 /** The control plane's tables. */
@@ -128,5 +116,4 @@ export interface Schema {
   revision_logs: RevisionLogsTable;
   uploads: UploadsTable;
   tracing_projects: TracingProjectsTable;
-  listeners: ListenersTable;
 }

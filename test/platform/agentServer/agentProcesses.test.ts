@@ -7,8 +7,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Database } from '../../../src/platform/store/database.ts';
-import { openTestDatabase } from '../testDatabase.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
 import {
   type AgentUnderTest,
   apiOf,
@@ -20,12 +19,12 @@ import {
 } from './agentUnderTest.ts';
 
 let home: string;
-let database: Database;
+let database: EmbeddedPostgres;
 const started: AgentUnderTest[] = [];
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
-  database = await openTestDatabase(home);
+  database = await openEmbeddedPostgres(home);
 });
 
 afterAll(async () => {

@@ -1,10 +1,9 @@
 import { Hono } from 'hono';
 
-import { type Access } from '../../access/access.ts';
-import { requireCaller } from '../../access/requireCaller.ts';
+import { requireApiKey } from '../../http/apiKey.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
-import { type Listeners } from '../listeners.ts';
+import { type MadeInPublic } from '../madeInPublic.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
 import { type Uploads } from '../uploads.ts';
@@ -15,17 +14,20 @@ import { logRoutes } from './logRoutes.ts';
 import { type OriginOf } from './origin.ts';
 import { revisionRoutes } from './revisionRoutes.ts';
 import { uploadUrlRoutes } from './uploadRoutes.ts';
+import { type SpokenVocabulary, vocabularyEdge } from './vocabularyEdge.ts';
 
 /** What the routes call. */
 export interface ControlPlaneRoutesOptions {
-  readonly access: Access;
+  readonly apiKey: string;
   readonly deployments: Deployments;
   readonly revisions: Revisions;
   readonly uploads: Uploads;
   readonly logs: RevisionLogs;
-  readonly listeners: Listeners;
   /** Under which the platform is reached from outside. Default: as the request itself reached it. */
   readonly publicUrl?: string;
+  /** Default: `both`. */
+  readonly vocabulary?: SpokenVocabulary;
+  readonly madeInPublic: MadeInPublic;
 }
 
 /** The endpoints of contract 000 and of its public relative (`contract/controlPlane/endpoints.ts`), as a Hono app. */
@@ -35,17 +37,22 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const app = new Hono();
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireCaller(options.access), limitBody(), async (c, next) => {
+    app.use(path, requireApiKey(options.apiKey), limitBody(), async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');
     });
   }
+  const { vocabulary: spoken = 'both', madeInPublic: made } = options;
+  if (spoken !== 'contract') {
+    for (const path of ['/v2/deployments/*', '/v2/listeners/*'])
+      app.use(path, vocabularyEdge({ spoken, made }));
+  }
   app.route('/', deploymentRoutes({ deployments, origin }));
   app.route('/', revisionRoutes({ deployments, revisions, origin }));
   app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
   app.route('/', logRoutes({ revisions, logs }));
-  app.route('/', listenerRoutes(options.listeners));
+  app.route('/', listenerRoutes());
   app.route('/', integrationRoutes());
   return app;
 }

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+import { type ValidationIssue } from '../httpErrors.ts';
+import { createBreaches, DeploymentFields } from './deployment.ts';
+import { BUILDABLE_SOURCES } from './sourceRules.ts';
+import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
+
+/**
+ * `POST /v2/deployments` as clients of the public relative send it, in the contract's names
+ * ({@link fromPublicRequest}). Looser than `DeploymentCreate` where those clients leave out what the contract
+ * requires (measured: the public deploy command). Decisions:
+ * - `secrets` may be absent: none.
+ * - `source_revision_config` may be empty: the graph configuration of a buildable source is then `langgraph.json`.
+ * - `deployment_type` is taken for every source, kept and answered. It changes nothing on this platform.
+ */
+export const PublicDeploymentCreate = z.preprocess(
+  withPublicDefaults,
+  DeploymentFields.superRefine((request, context) => {
+    for (const { path, message, type } of createBreaches(request, isDeploymentType)) {
+      context.addIssue({ code: 'custom', path, message, params: { type } });
+    }
+  }),
+);
+
+/**
+ * A request of the public vocabulary in the contract's names. Its `revision_source` ("override the source for this
+ * revision") becomes `source`. Decision: a deployment has one source, so one that differs is refused like any other
+ * change of it.
+ */
+export function fromPublicRequest(request: unknown): unknown {
+  return translate(withSource(request), 'contract');
+}
+
+/** The issues of a request that {@link fromPublicRequest} translated, in the words that it was written in. */
+export function toPublicIssues(request: unknown, issues: readonly ValidationIssue[]): ValidationIssue[] {
+  const translated = translateIssues(issues, 'public');
+  if (!hasRevisionSource(request)) return translated;
+  return translated.map((issue) =>
+    issue.loc[1] === 'source' ? { ...issue, loc: issue.loc.with(1, 'revision_source') } : issue,
+  );
+}
+
+function withSource(request: unknown): unknown {
+  if (!hasRevisionSource(request)) return request;
+  const { revision_source: source, ...rest } = request;
+  return { ...rest, source };
+}
+
+function hasRevisionSource(request: unknown): request is { revision_source: unknown } {
+  return typeof request === 'object' && request !== null && Object.hasOwn(request, 'revision_source');
+}
+
+function isDeploymentType(path: readonly string[]): boolean {
+  return path.at(-1) === 'deployment_type';
+}
+
+function withPublicDefaults(request: unknown): unknown {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) return request;
+  const { secrets, source, source_revision_config: revision } = request as Record<string, unknown>;
+  const filled = { ...request, secrets: secrets ?? [] };
+  const named = (revision as { graph_config_path?: unknown } | null | undefined)?.graph_config_path;
+  if (typeof revision !== 'object' || revision === null || named != null) return filled;
+  if (typeof source !== 'string' || !BUILDABLE_SOURCES.includes(source)) return filled;
+  return {
+    ...filled,
+    source_revision_config: { ...revision, graph_config_path: VOCABULARY.graphConfigFile.public },
+  };
+}

@@ -1,0 +1,169 @@
+import { type ValidationIssue } from '../httpErrors.ts';
+import { valueAt } from './sourceRules.ts';
+
+/** Whose names are on the wire: those of contract 000, or those of its public relative (facts, "in the wild"). */
+export type Vocabulary = 'contract' | 'public';
+
+/**
+ * The two vocabularies, in one table. A place is a path in a deployment, a revision or a listener; what is not in the
+ * table has the same name in both, and nothing but these places is ever looked at: secrets, annotations, volumes and
+ * a graph's own values may hold any of these words.
+ */
+export const VOCABULARY = {
+  /** Fields: their place in the contract, and their last name in the public relative. */
+  fields: [
+    { place: ['source_revision_config', 'graph_config_path'], public: 'langgraph_config_path' },
+    { place: ['source_config', 'listener_config', 'cluster_namespace'], public: 'k8s_namespace' },
+    { place: ['source_config', 'resource_spec', 'cache_cpu'], public: 'redis_cpu' },
+    { place: ['source_config', 'resource_spec', 'cache_cpu_limit'], public: 'redis_cpu_limit' },
+    { place: ['source_config', 'resource_spec', 'cache_memory_mb'], public: 'redis_memory_mb' },
+    { place: ['source_config', 'resource_spec', 'cache_memory_limit_mb'], public: 'redis_memory_limit_mb' },
+    { place: ['compute_config', 'cluster_namespaces'], public: 'k8s_namespaces' },
+  ],
+  /** Words that a field may have as its value. */
+  values: [
+    { place: ['source'], contract: 'repo_host', public: 'github' },
+    { place: ['source'], contract: 'external_image', public: 'external_docker' },
+    { place: ['source'], contract: 'internal_image', public: 'internal_docker' },
+    { place: ['compute_type'], contract: 'cluster', public: 'k8s' },
+  ],
+  /** What the graph configuration file is called where nobody says. It is a file of the source: never translated. */
+  graphConfigFile: { contract: 'graph.json', public: 'langgraph.json' },
+  /** The node's name in the metadata of a streamed message (contract 001); our Run API answers with both. */
+  messageNode: { contract: 'graph_node', public: 'langgraph_node' },
+} as const satisfies {
+  fields: readonly { place: readonly string[]; public: string }[];
+  values: readonly { place: readonly string[]; contract: string; public: string }[];
+  graphConfigFile: Record<Vocabulary, string>;
+  messageNode: Record<Vocabulary, string>;
+};
+
+/** A deployment, a revision, a listener, a list of them, or a request about one, in the other vocabulary's names. */
+export function translate(resource: unknown, to: Vocabulary): unknown {
+  if (isRecord(resource) && Array.isArray(resource['resources'])) {
+    return { ...resource, resources: resource['resources'].map((each) => translate(each, to)) };
+  }
+  let translated = resource;
+  for (const row of VOCABULARY.fields) {
+    const { parents, from, into } = fieldNames(row, to);
+    translated = changedAt(translated, parents, (holder) => renamed(holder, from, into));
+  }
+  for (const row of VOCABULARY.values) {
+    const { parents, name } = split(row.place);
+    const from = row[other(to)];
+    translated = changedAt(translated, parents, (holder) =>
+      holder[name] === from ? { ...holder, [name]: row[to] } : holder,
+    );
+  }
+  return translated;
+}
+
+/** A name of one vocabulary that stands in a request: where, and as it was written. */
+export interface ToldName {
+  readonly place: readonly string[];
+  readonly name: string;
+}
+
+/**
+ * The names in a request that only one of the vocabularies has, by vocabulary. Most requests have none of either:
+ * they say the same in both.
+ */
+export function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly ToldName[]>> {
+  const told: Record<Vocabulary, ToldName[]> = { contract: [], public: [] };
+  for (const vocabulary of ['contract', 'public'] as const) {
+    for (const row of VOCABULARY.fields) {
+      const { parents, into: name } = fieldNames(row, vocabulary);
+      const place = [...parents, name];
+      if (valueAt(request, place) !== undefined) told[vocabulary].push({ place, name });
+    }
+    for (const row of VOCABULARY.values) {
+      const name = row[vocabulary];
+      if (valueAt(request, row.place) === name) told[vocabulary].push({ place: row.place, name });
+    }
+  }
+  return told;
+}
+
+/** Validation issues of a request, in the words that it was written in. Messages never repeat a value that was sent. */
+export function translateIssues(issues: readonly ValidationIssue[], to: Vocabulary): ValidationIssue[] {
+  return issues.map((issue) => ({
+    ...issue,
+    loc: translatedPlace(issue.loc, to),
+    msg: issue.msg.replaceAll(WORD, (word) => WORDS[to].get(word) ?? word),
+  }));
+}
+
+const WORD = /\w+/gu;
+
+/** Every name of the table, from one vocabulary to the other. `cluster` is left out: it is a word of sentences too. */
+const WORDS: Readonly<Record<Vocabulary, ReadonlyMap<string, string>>> = {
+  contract: wordsTo('contract'),
+  public: wordsTo('public'),
+};
+
+function wordsTo(to: Vocabulary): ReadonlyMap<string, string> {
+  const fields = VOCABULARY.fields.map((row): [string, string] => {
+    const { from, into } = fieldNames(row, to);
+    return [from, into];
+  });
+  const sources = VOCABULARY.values.flatMap((row): [string, string][] =>
+    row.place[0] === 'source' ? [[row[other(to)], row[to]]] : [],
+  );
+  return new Map([...fields, ...sources]);
+}
+
+function translatedPlace(loc: ValidationIssue['loc'], to: Vocabulary): ValidationIssue['loc'] {
+  for (const row of VOCABULARY.fields) {
+    const { parents, from, into } = fieldNames(row, to);
+    const at = parents.length + 1;
+    if (loc[at] === from && parents.every((part, index) => loc[index + 1] === part)) {
+      return loc.with(at, into);
+    }
+  }
+  return loc;
+}
+
+/** A row's field on the way into a vocabulary. */
+function fieldNames(
+  row: (typeof VOCABULARY.fields)[number],
+  to: Vocabulary,
+): { parents: readonly string[]; from: string; into: string } {
+  const { parents, name } = split(row.place);
+  return to === 'public'
+    ? { parents, from: name, into: row.public }
+    : { parents, from: row.public, into: name };
+}
+
+function split(place: readonly string[]): { parents: readonly string[]; name: string } {
+  return { parents: place.slice(0, -1), name: place.at(-1) ?? '' };
+}
+
+function other(vocabulary: Vocabulary): Vocabulary {
+  return vocabulary === 'contract' ? 'public' : 'contract';
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The value with the object at a path changed; the value itself where the path leads to no object. */
+function changedAt(value: unknown, path: readonly string[], change: (holder: Fields) => Fields): unknown {
+  if (!isRecord(value)) return value;
+  const [name, ...rest] = path;
+  if (name === undefined) return change(value);
+  const inner = value[name];
+  const changed = changedAt(inner, rest, change);
+  return changed === inner ? value : { ...value, [name]: changed };
+}
+
+/** The object with one field under another name, at the same place in its order. */
+function renamed(holder: Fields, from: string, into: string): Fields {
+  if (!Object.hasOwn(holder, from)) return holder;
+  return Object.fromEntries(
+    Object.entries(holder)
+      .filter(([name]) => name !== into)
+      .map(([name, value]) => [name === from ? into : name, value]),
+  );
+}
+
+function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
