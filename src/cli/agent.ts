@@ -18,7 +18,7 @@ export interface AgentCommandOptions {
   host?: string;
   /** Print `{"event":"ready","url":…}` to stdout, and nothing else: what the agent itself prints goes to stderr. */
   json: boolean;
-  /** The graph configuration, relative to `dir`. Default `graph.json`. */
+  /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
   config?: string;
 }
 

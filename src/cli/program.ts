@@ -190,7 +190,7 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
-    .option('--config <file>', 'the graph configuration (default: graph.json)')
+    .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
     .action((dir: string, options: CommonOptions & { port: number; host?: string; config?: string }) =>
       run(options, async () => {
         const { port, host, config } = options;

@@ -21,15 +21,17 @@ export type GraphEntry = z.infer<typeof GraphEntry>;
 
 /**
  * The graph configuration file, `graph.json` (contract 000: `graph_config_path`; the contract shows no fields, these
- * are those of the public relative's file). `env` is a path to a file of `NAME=value` lines, or the variables
- * themselves. Unknown fields are kept.
+ * are those of the public relative's file, `langgraph.json`, which is read as well). `env` is a path to a file of
+ * `NAME=value` lines, the variables themselves, or a list of names that the deployment's secrets are to bring.
+ * Decision: the fields that only the public file has (`http`, `store`, `auth`, `ui`, `dockerfile_lines`,
+ * `image_distro`, `api_version`, `python_version`, …) are kept and change nothing.
  */
 export const GraphConfig = z.looseObject({
   graphs: z.record(line(NAME_MAX), GraphEntry).refine((graphs) => Object.keys(graphs).length > 0, {
     error: 'At least one graph must be named',
     params: { type: 'too_short' },
   }),
-  env: z.union([nonEmptyText(), z.record(EnvironmentName, z.string())]).optional(),
+  env: z.union([nonEmptyText(), z.array(EnvironmentName), z.record(EnvironmentName, z.string())]).optional(),
   node_version: z
     .string()
     .regex(/^\d{1,3}(?:\.\d{1,5}){0,2}$/u, { error: 'Input should be a version of Node, such as "20"' })

@@ -48,7 +48,7 @@ describe('graph.json', () => {
   });
 
   it.each([
-    ['env', ['.env', { A: 'b' }], [{ 'A=B': 'c' }, { A: 1 }, '', 7]],
+    ['env', ['.env', { A: 'b' }, ['A']], [{ 'A=B': 'c' }, { A: 1 }, '', 7, ['A=B']]],
     ['node_version', ['20', '22.1', '20.19.2'], [20, 'lts', '']],
     ['dependencies', [[], ['.']], ['.', ['']]],
   ])('may have %s', (field, right, wrong) => {

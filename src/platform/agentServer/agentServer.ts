@@ -37,7 +37,7 @@ const CLOSE_DRAIN_MS = 0;
 export interface AgentServerOptions {
   /** The agent's folder. */
   agentDir: string;
-  /** Relative to `agentDir`. Default `graph.json`. */
+  /** Relative to `agentDir`. Default `graph.json`, or `langgraph.json`. */
   graphConfigPath?: string;
   /** 0 takes a free one. */
   port: number;

@@ -4,7 +4,7 @@ import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { boundedLog } from './buildLog.ts';
-import { checkGraphs, locateGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
+import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
 import { type CommandEnd, runShellCommand } from './shellCommand.ts';
@@ -84,10 +84,13 @@ async function build(options: Build): Promise<string> {
 
   log('Unpacking the source.');
   await unpackSource(options.tarball, root, limits, signal);
-  const file = locateGraphConfig(root, options.graphConfigPath);
+  const named = locateGraphConfig(root, options.graphConfigPath);
+  const isBuilt = (options.buildCommand ?? '').trim() !== '';
+  const file = isBuilt ? named : await presentGraphConfig(root, named);
+  if (file !== named)
+    log(`The source has no ${relative(root, named)}: its ${relative(root, file)} is taken instead.`);
   // What is wrong already need not wait for the installation to be found. The file itself may be yet to be built.
   const config = await readGraphConfig(root, file);
-  const isBuilt = (options.buildCommand ?? '').trim() !== '';
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
 
   const env = buildEnvironment();

@@ -1,5 +1,6 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { dirname, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { VOCABULARY } from '../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../contract/graphConfig.ts';
 import { type ValidationIssue, toValidationIssues } from '../../contract/httpErrors.ts';
 import { BuildFailure, shown } from './buildFailure.ts';
@@ -18,6 +19,19 @@ export function locateGraphConfig(root: string, graphConfigPath: string): string
     throw new BuildFailure(`graph_config_path ${shown(graphConfigPath)} is no file inside the source.`);
   }
   return file;
+}
+
+/**
+ * The graph configuration file that a source has: the one that was named, or where only the other vocabulary's file is
+ * there (`langgraph.json` for `graph.json`, and the other way round), that one.
+ */
+export async function presentGraphConfig(root: string, file: string): Promise<string> {
+  const { contract, public: relativeName } = VOCABULARY.graphConfigFile;
+  const others: Readonly<Record<string, string>> = { [contract]: relativeName, [relativeName]: contract };
+  const name = others[basename(file)];
+  if (name === undefined || (await isFileInside(root, file))) return file;
+  const other = join(dirname(file), name);
+  return (await isFileInside(root, other)) ? other : file;
 }
 
 /** The graph configuration, or undefined where there is no such file. @throws BuildFailure when it is not right. */

@@ -79,6 +79,22 @@ describe('loading graphs', () => {
     expect(process.env['SLIPWAY_TEST_SET']).toBe('by the deployment');
   });
 
+  it('takes langgraph.json where there is no graph.json, and of both the latter', async () => {
+    const files = {
+      'langgraph.json': graphJson('./public.mjs:graph', { env: ['A_NAME'], http: { cors: {} } }),
+      'public.mjs': `export const graph = { ...${COMPILED}, mark: 'public' };`,
+    };
+    const graphs = await loadGraphs(await agentWith(files), undefined, log);
+    expect(await graphs.get('bot')!.resolve({})).toMatchObject({ mark: 'public' });
+    const both = await agentWith({
+      ...files,
+      'graph.json': graphJson('./own.mjs:graph'),
+      'own.mjs': `export const graph = { ...${COMPILED}, mark: 'own' };`,
+    });
+    const chosen = await loadGraphs(both, undefined, log);
+    expect(await chosen.get('bot')!.resolve({})).toMatchObject({ mark: 'own' });
+  });
+
   it.each<[string, Record<string, string>, RegExp]>([
     ['there is no graph.json', {}, /graph\.json could not be read/],
     ['graph.json is no JSON', { 'graph.json': '{' }, /not valid JSON/],

@@ -221,6 +221,20 @@ describe('a source that does not build', () => {
     );
   });
 
+  it.each([
+    ['langgraph.json', 'graph.json'],
+    ['graph.json', 'langgraph.json'],
+  ])('has its %s taken where %s was named and is not there', async (has, graphConfigPath) => {
+    const result = await build({ [has]: GRAPH_JSON, 'agent.js': '' }, { graphConfigPath });
+    expect(result).toMatchObject({ ok: true, graphConfigPath: has });
+    expect(log).toContain(`The source has no ${graphConfigPath}: its ${has} is taken instead.`);
+  });
+
+  it('is built by the graph configuration that was named where it has both', async () => {
+    const tree = { ...AGENT, 'langgraph.json': '{}' };
+    expect(await build(tree)).toMatchObject({ ok: true, graphConfigPath: 'graph.json' });
+  });
+
   it.each<[string, Record<string, string>, string, string]>([
     ['is missing', { 'agent.js': '' }, 'graph.json', 'The source has no graph.json'],
     ['is a directory', { 'graph.json/x': '' }, 'graph.json', 'The source has no graph.json'],

@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util';
 
 import { type Logger } from 'pino';
 
+import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../../contract/graphConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
@@ -21,7 +22,8 @@ export interface LoadedGraph {
 export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
 
 /**
- * Reads `graph.json` (`graphConfigPath`, relative to `agentDir`), applies its `env` to this process without
+ * Reads the graph configuration (`graphConfigPath`, relative to `agentDir`; default: `graph.json`, or `langgraph.json`
+ * where there is only that), applies its `env` to this process without
  * overriding what is set already, and imports every graph: a compiled graph, a `StateGraph` (compiled here), or a
  * function of the configuration that returns one of them. TypeScript sources are compiled as they are imported.
  *
@@ -35,7 +37,7 @@ export async function loadGraphs(
   graphConfigPath: string | undefined,
   log: Logger,
 ): Promise<LoadedGraphs> {
-  const file = resolve(agentDir, graphConfigPath ?? 'graph.json');
+  const file = resolve(agentDir, graphConfigPath ?? (await presentGraphConfig(agentDir)));
   const config = await readGraphConfig(file);
   const root = dirname(file);
   await applyEnvironment(config.env, root, log);
@@ -45,6 +47,13 @@ export async function loadGraphs(
   // One after another: two graphs of one file must not see it half evaluated, and the first failure is the one told.
   for (const entry of entries) graphs.set(entry.name, await loadGraph(entry, root));
   return graphs;
+}
+
+/** The name of the file that a folder has: the contract's where it has both, or neither. */
+async function presentGraphConfig(agentDir: string): Promise<string> {
+  const { contract, public: relative } = VOCABULARY.graphConfigFile;
+  const isOther = !(await exists(join(agentDir, contract))) && (await exists(join(agentDir, relative)));
+  return isOther ? relative : contract;
 }
 
 interface GraphEntry {
@@ -88,7 +97,8 @@ function toEntry(name: string, entry: GraphConfig['graphs'][string]): GraphEntry
 }
 
 async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {
-  if (env === undefined) return;
+  // A list of names says what has to be there, and brings nothing.
+  if (env === undefined || Array.isArray(env)) return;
   const values = typeof env === 'string' ? await readEnvFile(env, root, log) : env;
   // What the deployment sets (its secrets) wins over what the source carries.
   for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
