@@ -75,7 +75,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['vitest.config.ts', 'examples/**'],
+    files: ['vitest.config.ts', 'examples/**', 'test/support/postgresRunner.ts'],
     rules: { 'import-x/no-default-export': 'off' },
   },
   {

@@ -2,6 +2,17 @@ import { defineConfig } from 'vitest/config';
 
 const needsTemporal = ['test/workflows/**/*.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
+/** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
+const onPostgresToo = [
+  'test/platform/store/database.test.ts',
+  'test/platform/controlPlane/{deletion,restart,revisionWork,sourceRetention,uploads}.test.ts',
+  'test/platform/controlPlane/routes/*.test.ts',
+  'test/platform/tracing/*.test.ts',
+  'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
+  'test/platform/platform.test.ts',
+];
+/** What only a real PostgreSQL has. */
+const onPostgresOnly = ['test/platform/store/databaseOwner.test.ts'];
 
 export default defineConfig({
   test: {
@@ -14,7 +25,18 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd],
+          exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd, ...onPostgresOnly],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: [...onPostgresToo, ...onPostgresOnly],
+          globalSetup: 'test/support/postgres.ts',
+          runner: 'test/support/postgresRunner.ts',
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

@@ -1,3 +1,7 @@
+import { createHash } from 'node:crypto';
+
+import { Context } from '@temporalio/activity';
+
 import { ServiceError } from '../clients/serviceError.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { type Artifact } from '../domain/artifact.ts';
@@ -55,7 +59,7 @@ export function deploymentActivities(
           source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
           secrets: resolveSecrets(target) ?? [],
         },
-        callOptions(),
+        { ...callOptions(), idempotencyKey: releaseKey() },
       );
       return { deployment: deploymentSnapshot(deployment) };
     },
@@ -125,6 +129,19 @@ function artifactFields(artifact: Artifact, objectPath: string | null): Record<s
     case 'git':
       return { repo_ref: artifact.ref };
   }
+}
+
+/**
+ * What stays the same however often a release asks for its deployment, and is another release's never: where the
+ * control plane knows `Idempotency-Key`, a request whose answer was lost is safe to send again.
+ */
+function releaseKey(): string | undefined {
+  const { workflowExecution: release } = Context.current().info;
+  if (release === undefined) return undefined;
+  // A digest, because workflow ids may be longer than a key, and hold what a header cannot.
+  return createHash('sha256')
+    .update(JSON.stringify([release.workflowId, release.runId]))
+    .digest('hex');
 }
 
 function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {

@@ -13,7 +13,12 @@ import {
 } from '../contract/controlPlane/deployment.ts';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
 import { type IntegrationInstall } from '../contract/controlPlane/integration.ts';
-import { type ListenersList } from '../contract/controlPlane/listener.ts';
+import {
+  type Listener,
+  type ListenerCreate,
+  type ListenerPatch,
+  type ListenersList,
+} from '../contract/controlPlane/listener.ts';
 import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
 import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
 import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
@@ -30,6 +35,15 @@ export type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
 };
 type JsonBody = Readonly<Record<string, unknown>>;
 
+/** The options of a request to create. */
+export interface CreateOptions extends CallOptions {
+  /**
+   * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
+   * second time. 1 to 255 characters of printable ASCII.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
 /** The filter of a list of revisions. */
 export interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
@@ -41,7 +55,7 @@ export interface RevisionsFilter extends Partial<PageQuery> {
  * repeat where `mayHaveBeenTaken` is true.
  */
 export interface ControlPlaneClient {
-  createDeployment(body: DeploymentCreateBody, options?: CallOptions): Promise<Deployment>;
+  createDeployment(body: DeploymentCreateBody, options?: CreateOptions): Promise<Deployment>;
   getDeployment(deploymentId: string, options?: CallOptions): Promise<Deployment>;
   patchDeployment(
     deploymentId: string,
@@ -64,8 +78,16 @@ export interface ControlPlaneClient {
   /** Every revision of a deployment, newest first, page by page. */
   eachRevision(deploymentId: string, options?: CallOptions): AsyncGenerator<Revision, void>;
   redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
+  /** Stops a revision that waits, is built or is deployed; one that is interrupted already is answered as it is. */
+  interruptRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
   listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
   listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
+  /** Every listener, newest first, page by page. */
+  eachListener(options?: CallOptions): AsyncGenerator<Listener, void>;
+  createListener(body: ListenerCreate, options?: CallOptions): Promise<Listener>;
+  getListener(listenerId: string, options?: CallOptions): Promise<Listener>;
+  patchListener(listenerId: string, body: ListenerPatch, options?: CallOptions): Promise<Listener>;
+  deleteListener(listenerId: string, options?: CallOptions): Promise<void>;
   /**
    * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
    * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
@@ -97,14 +119,19 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
   const service = createService(options);
   const requestUploadUrl = uploadUrlRequester(service);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
+  const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
   const revisionOf = (deploymentId: string, revisionId: string) => ({
     deployment_id: deploymentId,
     revision_id: revisionId,
   });
 
   const client: ControlPlaneClient = {
-    createDeployment: async (body, call) =>
-      (await service.call(ENDPOINTS.createDeployment, { body }, call)).value,
+    createDeployment: async (body, { idempotencyKey, ...call } = {}) => {
+      // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
+      const headers =
+        idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
+      return (await service.call(ENDPOINTS.createDeployment, { body, headers }, call)).value;
+    },
     getDeployment: async (id, call) =>
       (await service.call(ENDPOINTS.getDeployment, { params: of(id) }, call)).value,
     patchDeployment: async (id, body, call) =>
@@ -125,9 +152,21 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     eachRevision: (id, call) => eachOfPages((page) => client.listRevisions(id, page, call)),
     redeployRevision: async (id, revisionId, call) =>
       (await service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    interruptRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call)).value,
     listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
     listListeners: async (query = {}, call) =>
       (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
+    eachListener: (call) => eachOfPages((page) => client.listListeners(page, call)),
+    createListener: async (body, call) =>
+      (await service.call(ENDPOINTS.createListener, { body }, call)).value,
+    getListener: async (id, call) =>
+      (await service.call(ENDPOINTS.getListener, { params: listenerOf(id) }, call)).value,
+    patchListener: async (id, body, call) =>
+      (await service.call(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call)).value,
+    deleteListener: async (id, call) => {
+      await service.call(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call);
+    },
     createUploadUrl: requestUploadUrl,
     uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
     getBuildLogs: async (id, revisionId, body = {}, call) => {

@@ -53,6 +53,8 @@ export interface CallParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
+  /** Headers of this call alone. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
@@ -102,6 +104,7 @@ export function createService(options: ServiceOptions): Service {
       method: endpoint.method,
       url,
       headers: {
+        ...parts.headers,
         ...credentials,
         accept,
         'user-agent': 'slipway',

@@ -8,6 +8,8 @@ export interface Endpoint {
   readonly path: string;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
+  /** The headers that mean something to it, by their names in lower case, beside the key and the tenant. */
+  readonly headers?: z.ZodObject;
   /** The JSON body. */
   readonly request?: z.ZodType;
   /** The JSON answer; `stream` for server-sent events; `null` for an answer without content. */

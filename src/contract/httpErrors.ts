@@ -26,7 +26,7 @@ export interface HttpValidationError {
 }
 
 /** Where the value that was checked came from: the first part of every `loc`. */
-export type ValidationPrefix = 'body' | 'query' | 'path';
+export type ValidationPrefix = 'body' | 'query' | 'path' | 'header';
 
 /**
  * Translates zod's issues to the wire's. No message repeats a value that was sent: values may be secrets.

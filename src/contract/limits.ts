@@ -30,6 +30,9 @@ export const TEXT_MAX = 4096;
 /** The name of an environment variable or of a cluster object, in characters (as in Kubernetes: 253). Decision. */
 export const NAME_MAX = 253;
 
+/** The header `Idempotency-Key`, in characters. Decision: the IETF draft names no bound. */
+export const IDEMPOTENCY_KEY_MAX = 255;
+
 /** A DNS label, in characters (RFC 1123). */
 export const DNS_LABEL_MAX = 63;
 

@@ -6,6 +6,9 @@ import { sql } from 'kysely';
 import { type Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { createAccess } from './access/access.ts';
+import { callerOf } from './access/caller.ts';
+import { requireCaller } from './access/requireCaller.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
 import { type SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
@@ -97,11 +100,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
+    const access = createAccess({ operatorKey: apiKey });
     const controlPlane = createControlPlane({
       home: options.home,
       kysely: database.kysely,
       masterKey,
-      apiKey,
+      access,
       log,
       gateway,
       buildRevision: options.buildRevision ?? buildRevision,
@@ -127,7 +131,13 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       const ok = await answers(database);
       return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
     });
-    app.route('/', feedbackRoutes({ tracing, apiKey }));
+    app.route(
+      '/',
+      feedbackRoutes({
+        tracing,
+        readers: { guard: requireCaller(access), tenantOf: (c) => callerOf(c).tenantId },
+      }),
+    );
     app.route('/', controlPlane.app);
 
     const listening = await listenOn(listenerOf(app, gateway, log), options);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { artifactIdentity } from '../domain/artifact.ts';
+import { canonicalJson } from '../domain/canonicalJson.ts';
 import { type ReleaseRequest } from '../domain/release.ts';
 
 /** What a request key is made from. */
@@ -28,12 +29,4 @@ export function requestKey(request: RequestIdentity): string {
     commit: request.commit ?? null,
   };
   return `sha256:${createHash('sha256').update(canonicalJson(identity)).digest('hex')}`;
-}
-
-/** JSON with the fields of every object in one order, whatever order the file had them in. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) => {
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)));
-  });
 }

@@ -1,7 +1,7 @@
 import { type ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, type Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, onTestFinished, vi } from 'vitest';
@@ -91,7 +91,7 @@ export interface ActivitiesUnderTest extends Activities {
 
 /** Makes activities whose every call is one attempt. Their connections are closed with the test. */
 export function activitiesUnderTest(
-  info: { readonly attempt?: number } = {},
+  info: Partial<Pick<Info, 'attempt' | 'workflowExecution'>> = {},
   shuttingDown: AbortSignal = new AbortController().signal,
 ): ActivitiesUnderTest {
   const environment = new MockActivityEnvironment(

@@ -120,6 +120,26 @@ describe('createDeployment', () => {
   });
 });
 
+describe('the Idempotency-Key of createDeployment', () => {
+  const keysOf = async (releases: readonly { workflowId: string; runId: string }[]): Promise<unknown[]> => {
+    const plane = await startRoutes({
+      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
+    });
+    const input = { target: targetOn(plane.url), artifact: TARBALL, graphConfigPath: 'graph.json' };
+    for (const workflowExecution of releases)
+      await activitiesUnderTest({ workflowExecution }).createDeployment(input);
+    return plane.requests.map(({ headers }) => headers['idempotency-key']);
+  };
+
+  it('is the same for every attempt of one release, and another for another', async () => {
+    const release = { workflowId: 'release/é', runId: 'r1' };
+    const [first, again, other] = await keysOf([release, release, { ...release, runId: 'r2' }]);
+    expect(first).toMatch(/^"[0-9a-f]{64}"$/);
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+});
+
 describe('patchDeployment', () => {
   it.each([
     { artifact: TARBALL, objectPath: 'uploads/2.tar.gz', sent: { source_tarball_path: 'uploads/2.tar.gz' } },

@@ -25,6 +25,8 @@ const DEPLOYMENT = {
 const REVISION_BODY = { id: REVISION, status: 'DEPLOYED' };
 const UPLOAD = { upload_url: 'http://store.example/put?sig=1', object_path: 'uploads/1.tar.gz' };
 const LIST = { resources: [], offset: 0 };
+const LISTENER_BODY = { compute_type: 'cluster', compute_id: 'one', compute_config: {} } as const;
+const LISTENER = { ...LISTENER_BODY, id: ID };
 
 function client(service: FaultyService): ControlPlaneClient {
   const made = createControlPlaneClient({ baseUrl: `${service.url}/`, apiKey: 'the-key' });
@@ -97,6 +99,11 @@ const CALLS: [
     { url: `/v2/deployments/${ID}/revisions/${REVISION}/redeploy`, answer: DEPLOYMENT },
   ],
   [
+    'interruptRevision',
+    (plane) => plane.interruptRevision(ID, REVISION),
+    { url: `/v2/deployments/${ID}/revisions/${REVISION}/interrupt`, answer: REVISION_BODY },
+  ],
+  [
     'listIntegrations',
     (plane) => plane.listIntegrations(),
     { url: '/v1/integrations/github/install', answer: [{ id: ID }] },
@@ -106,6 +113,18 @@ const CALLS: [
     (plane) => plane.listListeners({ limit: 2 }),
     { url: '/v2/listeners?limit=2', answer: LIST },
   ],
+  [
+    'createListener',
+    (plane) => plane.createListener(LISTENER_BODY),
+    { url: '/v2/listeners', body: LISTENER_BODY, answer: LISTENER },
+  ],
+  ['getListener', (plane) => plane.getListener(ID), { url: `/v2/listeners/${ID}`, answer: LISTENER }],
+  [
+    'patchListener',
+    (plane) => plane.patchListener(ID, { version: '2' }),
+    { url: `/v2/listeners/${ID}`, body: { version: '2' }, answer: LISTENER },
+  ],
+  ['deleteListener', (plane) => plane.deleteListener(ID), { url: `/v2/listeners/${ID}`, answer: undefined }],
   [
     'createUploadUrl',
     (plane) => plane.createUploadUrl(ID),

@@ -10,16 +10,19 @@ import {
   DeploymentsList,
   DeploymentsQuery,
 } from './deployment.ts';
+import { DeploymentCreateHeaders } from './idempotencyKey.ts';
 import { IntegrationInstalls } from './integration.ts';
-import { ListenersList } from './listener.ts';
+import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
 import { UploadUrl } from './uploadUrl.ts';
 
 const CONTRACT = 'contract 000, Endpoints';
 const RELATIVE = 'facts, The control plane in the wild';
+const OURS = 'ours, beyond the contract';
 
 /**
- * The endpoints of the control plane (contract 000, "Endpoints") and those of its public relative that fill its gaps.
+ * The endpoints of the control plane (contract 000, "Endpoints"), those of its public relative that fill its gaps,
+ * and those that neither has and a team that hosts its own needs.
  * Where the contract shows no status, facts decide: create answers 201, delete 204.
  */
 export const CONTROL_PLANE_ENDPOINTS = {
@@ -27,6 +30,7 @@ export const CONTROL_PLANE_ENDPOINTS = {
     service: 'controlPlane',
     method: 'POST',
     path: '/v2/deployments',
+    headers: DeploymentCreateHeaders,
     request: DeploymentCreate,
     response: Deployment,
     success: 201,
@@ -93,6 +97,47 @@ export const CONTROL_PLANE_ENDPOINTS = {
     errors: [422],
     section: CONTRACT,
   },
+  createListener: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v2/listeners',
+    request: ListenerCreate,
+    response: Listener,
+    success: 201,
+    errors: [409, 422],
+    section: RELATIVE,
+  },
+  getListener: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    response: Listener,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  patchListener: {
+    service: 'controlPlane',
+    method: 'PATCH',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    request: ListenerPatch,
+    response: Listener,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  deleteListener: {
+    service: 'controlPlane',
+    method: 'DELETE',
+    path: '/v2/listeners/{listener_id}',
+    params: ListenerPath,
+    response: null,
+    success: 204,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
   createUploadUrl: {
     service: 'controlPlane',
     method: 'POST',
@@ -144,6 +189,16 @@ export const CONTROL_PLANE_ENDPOINTS = {
     success: 200,
     errors: [404, 422],
     section: RELATIVE,
+  },
+  interruptRevision: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/interrupt',
+    params: RevisionPath,
+    response: Revision,
+    success: 200,
+    errors: [400, 404, 409, 422],
+    section: OURS,
   },
   getBuildLogs: {
     service: 'controlPlane',

@@ -1,7 +1,15 @@
 import { z } from 'zod';
 
 import { type ValidationIssue } from '../httpErrors.ts';
-import { DnsLabel, Timestamp, Uuid } from '../scalars.ts';
+import { LIST_MAX, NAME_MAX } from '../limits.ts';
+import { DnsLabel, line, nonEmptyText, oneOf, Timestamp, Uuid } from '../scalars.ts';
+
+/**
+ * What a listener deploys to. The contract names `cluster` alone, and speaks of others. Decision: `docker` is the
+ * container engine of the platform's own machine, which also runs what names no listener.
+ */
+export const ComputeType = oneOf(['cluster', 'docker']);
+export type ComputeType = z.infer<typeof ComputeType>;
 
 /**
  * A listener: what deploys to somebody's own compute (contract 000, "Other resources": "fields not shown beyond an
@@ -17,6 +25,47 @@ export const Listener = z.looseObject({
   updated_at: Timestamp.nullish(),
 });
 export type Listener = z.infer<typeof Listener>;
+
+/** What of a listener depends on its compute type (public relative): the namespaces are only for `cluster`. */
+export const ListenerComputeConfig = z.object({
+  cluster_namespaces: z.array(DnsLabel).max(LIST_MAX).nullish(),
+});
+export type ListenerComputeConfig = z.infer<typeof ListenerComputeConfig>;
+
+/**
+ * `POST /v2/listeners` (public relative, with the contract's words). `compute_id` is the operator's own name of the
+ * compute (a cluster's name, say); each tenant has it once.
+ */
+export const ListenerCreate = z
+  .object({
+    version: nonEmptyText(NAME_MAX).nullish(),
+    compute_type: ComputeType,
+    compute_id: line(NAME_MAX),
+    compute_config: ListenerComputeConfig,
+  })
+  .superRefine((request, context) => {
+    for (const { loc, msg, type } of validateComputeConfig(request.compute_config, request.compute_type)) {
+      context.addIssue({ code: 'custom', path: loc.slice(1), message: msg, params: { type } });
+    }
+  });
+export type ListenerCreate = z.infer<typeof ListenerCreate>;
+
+/**
+ * `PATCH /v2/listeners/{listener_id}` (public relative): null and absent both leave a field as it is, `compute_config`
+ * is replaced whole. The immutable `compute_type` and `compute_id` are looked at, so that a change of them is refused
+ * rather than lost.
+ */
+export const ListenerPatch = z.object({
+  version: nonEmptyText(NAME_MAX).nullish(),
+  compute_type: z.string().nullish(),
+  compute_id: z.string().nullish(),
+  compute_config: ListenerComputeConfig.nullish(),
+});
+export type ListenerPatch = z.infer<typeof ListenerPatch>;
+
+/** The path of every request about one listener. */
+export const ListenerPath = z.object({ listener_id: Uuid });
+export type ListenerPath = z.infer<typeof ListenerPath>;
 
 /** `GET /v2/listeners`. The contract shows no shape; the public relative's: newest first, with the next offset. */
 export const ListenersList = z.looseObject({ resources: z.array(Listener), offset: z.int() });
@@ -40,4 +89,35 @@ export function validateListenerConfig(config: ListenerConfig, listener: Listene
   const known = listener.compute_config?.cluster_namespaces;
   if (known == null || known.length === 0 || known.includes(namespace)) return [];
   return [{ loc, msg: 'The listener is not configured for this namespace', type: 'namespace_unknown' }];
+}
+
+/** The rules of a PATCH that need the listener as it is: immutable fields, and namespaces by compute type. */
+export function validateListenerPatch(current: Listener, patch: ListenerPatch): ValidationIssue[] {
+  const immutable = (['compute_type', 'compute_id'] as const)
+    .filter((field) => patch[field] != null && patch[field] !== current[field])
+    .map((field) => ({
+      loc: ['body', field],
+      msg: 'Cannot be changed once the listener is created',
+      type: 'immutable',
+    }));
+  return [...immutable, ...validateComputeConfig(patch.compute_config ?? {}, current.compute_type)];
+}
+
+function validateComputeConfig(config: ListenerComputeConfig, computeType: string): ValidationIssue[] {
+  const namespaces = config.cluster_namespaces ?? [];
+  const loc = ['body', 'compute_config', 'cluster_namespaces'];
+  if (namespaces.length > 0 && computeType !== 'cluster') {
+    return [{ loc, msg: 'Only for compute type cluster', type: 'not_applicable' }];
+  }
+  return namespaces.flatMap((namespace, index) =>
+    namespaces.indexOf(namespace) === index
+      ? []
+      : [
+          {
+            loc: [...loc, index],
+            msg: 'The namespace is used by an earlier entry of the list',
+            type: 'duplicate',
+          },
+        ],
+  );
 }

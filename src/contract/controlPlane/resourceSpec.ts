@@ -1,16 +1,19 @@
 import { z } from 'zod';
 
-import { ANNOTATION_MAX, CPU_LIMIT, CPU_REQUEST, LIST_MAX, NAME_MAX } from '../limits.ts';
+import { ANNOTATION_MAX, CPU_LIMIT, CPU_REQUEST, INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import { integer, nonEmptyText, text } from '../scalars.ts';
 import { Container, LocalObjectReference, Volume, VolumeMount } from './pod.ts';
 
-/** Cores, rounded to one decimal place after the bounds were checked (contract 000, "Limits"). */
+/**
+ * Cores, rounded to one decimal place (contract 000, "Limits"). Decision: the bounds hold for what was sent, so 0.06 and
+ * 8.04 are refused although they round to what is allowed; what is within them is so after rounding, too.
+ */
 function cores({ min, max }: { min: number; max: number }) {
   return z.number().min(min).max(max).transform(roundToOneDecimal).nullish();
 }
 
-/** Cores without bounds in the contract. Decision: not negative. */
-const unboundedCores = () => z.number().min(0).transform(roundToOneDecimal).nullish();
+/** Cores without bounds in the contract. Decision: not negative, and no more than a count may be. */
+const unboundedCores = () => z.number().min(0).max(INTEGER_MAX).transform(roundToOneDecimal).nullish();
 const count = () => integer().nullish();
 const megabytes = () => integer().nullish();
 
@@ -68,13 +71,14 @@ export type ResourceSpec = z.infer<typeof ResourceSpec>;
 
 /**
  * The spec with every default that the table computes from other fields filled in (contract 000, "ResourceSpec",
- * column "Bounds / default"). A default whose source is not set either stays unset. The input is not changed.
+ * column "Bounds / default"). A default whose source is not set either stays unset, and none is more than a request may
+ * say: what was read can be sent back. The input is not changed.
  */
 export function withResourceDefaults(spec: ResourceSpec): ResourceSpec {
   const filled: ResourceSpec = { ...spec };
   for (const [field, from, factor] of DEFAULTS) {
     const source = filled[from];
-    if (filled[field] == null && source != null) filled[field] = source * factor;
+    if (filled[field] == null && source != null) filled[field] = Math.min(source * factor, INTEGER_MAX);
   }
   return filled;
 }

@@ -114,8 +114,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
     app.get('/ok', (c) => c.json({ ok: true }));
-    app.route('/', feedbackRoutes({ tracing, apiKey: options.apiKey }));
-    if (options.apiKey !== undefined) app.use(requireApiKey(options.apiKey));
+    const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
+    app.route('/', feedbackRoutes({ tracing, ...(guard !== undefined && { readers: { guard } }) }));
+    if (guard !== undefined) app.use(guard);
     app.use(limitBody(BODY_MAX_BYTES));
     app.get('/info', async (c) =>
       c.json({

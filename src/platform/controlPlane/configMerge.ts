@@ -1,4 +1,3 @@
-import { withResourceDefaults } from '../../contract/controlPlane/resourceSpec.ts';
 import { type SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
 import { type SourceRevisionConfig } from '../../contract/controlPlane/sourceRevisionConfig.ts';
 
@@ -6,11 +5,15 @@ type Stored = Record<string, unknown>;
 
 /**
  * A stored configuration with a request's fields laid over it. Absent and null both keep what is there; an object is
- * replaced whole (contract 000: `resource_spec` "overwrites the existing"), with the defaults of its table filled in.
+ * replaced whole (contract 000: `resource_spec` "overwrites the existing"), but for `listener_config`, whose fields are
+ * fields of the configuration themselves. What is stored is what was asked for: defaults are computed where a
+ * configuration is answered or applied.
  */
 export function mergeSourceConfig(stored: Stored, requested: SourceConfig | null | undefined): Stored {
-  const { resource_spec: spec, ...rest } = requested ?? {};
-  return overlay(stored, { ...rest, resource_spec: spec == null ? null : withResourceDefaults(spec) });
+  const { listener_config: listener, ...rest } = requested ?? {};
+  if (listener == null) return overlay(stored, rest);
+  const before = (stored['listener_config'] ?? {}) as Stored;
+  return overlay(stored, { ...rest, listener_config: overlay(before, listener) });
 }
 
 /** Like {@link mergeSourceConfig}: a new revision has what the latest one had, but for what the request sets. */

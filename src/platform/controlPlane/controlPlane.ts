@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { type Logger } from 'pino';
 
+import { type Access } from '../access/access.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
@@ -12,6 +13,7 @@ import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
+import { createListeners } from './listeners.ts';
 import { createMadeInPublic } from './madeInPublic.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
@@ -33,7 +35,7 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
-  readonly apiKey: string;
+  readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
@@ -144,18 +146,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       orchestrator.wake();
     },
   });
-  const revisions = createRevisions({ kysely, changed: () => orchestrator.wake() });
+  const revisions = createRevisions({
+    kysely,
+    changed: () => orchestrator.wake(),
+    interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
+  });
 
   const app = new Hono();
   app.route('/', uploadRoutes(uploads));
   app.route(
     '/',
     controlPlaneRoutes({
-      apiKey: options.apiKey,
+      access: options.access,
       deployments,
       revisions,
       uploads,
       logs,
+      listeners: createListeners(kysely),
       madeInPublic: createMadeInPublic(kysely),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),

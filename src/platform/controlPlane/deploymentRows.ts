@@ -7,6 +7,7 @@ import {
   type DeploymentCreate,
   type DeploymentPatch,
 } from '../../contract/controlPlane/deployment.ts';
+import { type Caller } from '../access/caller.ts';
 import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type DeploymentsTable, type Schema } from '../store/schema.ts';
@@ -14,19 +15,21 @@ import { createTracingProject } from '../tracing/tracingProject.ts';
 import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
-/** The owner of everything on a platform: it has one tenant. */
-const TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
-
 /**
- * The row of a deployment; `forChange` locks it until the transaction ends.
- * @throws HttpProblem 404 where there is none; with `forChange`, 400 while it is being deleted.
+ * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 where there is none, or where it is another tenant's; with `forChange`, 400 while it is being deleted.
  */
 export async function findDeployment(
   db: Kysely<Schema>,
+  caller: Caller,
   id: string,
   options: { forChange?: boolean } = {},
 ): Promise<Selectable<DeploymentsTable>> {
-  let select = db.selectFrom('deployments').selectAll().where('id', '=', id);
+  let select = db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId);
   if (options.forChange === true) select = select.forUpdate();
   const row = await select.executeTakeFirst();
   if (row === undefined) throw new HttpProblem(404, `Deployment ID ${id} not found.`);
@@ -50,10 +53,11 @@ export async function latestRevision(
 
 /**
  * Inserts a deployment, its first revision and its tracing project.
- * @throws HttpProblem 409 where a deployment or a tracing project of that name exists.
+ * @throws HttpProblem 409 where the caller's tenant has a deployment or a tracing project of that name.
  */
 export async function insertDeployment(
   trx: Transaction<Schema>,
+  caller: Caller,
   request: DeploymentCreate,
   secrets: StoredSecrets,
   vocabulary: Vocabulary,
@@ -61,8 +65,15 @@ export async function insertDeployment(
   const taken = await trx
     .selectFrom('tracing_projects')
     .select('name')
+    .where('tenant_id', '=', caller.tenantId)
     .where('name', '=', request.name)
-    .union(trx.selectFrom('deployments').select('name').where('name', '=', request.name))
+    .union(
+      trx
+        .selectFrom('deployments')
+        .select('name')
+        .where('tenant_id', '=', caller.tenantId)
+        .where('name', '=', request.name),
+    )
     .executeTakeFirst();
   if (taken !== undefined) throw nameTaken(request.name);
   const id = randomUUID();
@@ -73,7 +84,7 @@ export async function insertDeployment(
       id,
       name: request.name,
       source: request.source,
-      tenant_id: TENANT_ID,
+      tenant_id: caller.tenantId,
       status: 'READY',
       source_config: JSON.stringify(mergeSourceConfig({}, request.source_config)),
       secret_references: request.secret_references == null ? null : JSON.stringify(request.secret_references),
@@ -85,7 +96,11 @@ export async function insertDeployment(
     })
     .returningAll()
     .executeTakeFirstOrThrow();
-  await createTracingProject<Schema>(trx, { name: request.name, deploymentId: id });
+  await createTracingProject<Schema>(trx, {
+    tenantId: caller.tenantId,
+    name: request.name,
+    deploymentId: id,
+  });
   return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
 }
 

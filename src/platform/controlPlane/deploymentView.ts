@@ -1,6 +1,7 @@
 import { type Selectable } from 'kysely';
 
 import { type Deployment } from '../../contract/controlPlane/deployment.ts';
+import { withResourceDefaults } from '../../contract/controlPlane/resourceSpec.ts';
 import { type Revision } from '../../contract/controlPlane/revision.ts';
 import { type Secret } from '../../contract/controlPlane/secret.ts';
 import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
@@ -9,14 +10,14 @@ import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
  * A deployment as it is answered (contract 000, "Deployment"). `source_revision_config` is that of its latest revision
  * (rule 3). Secrets are answered with their values, as the contract's `Secret` has it: what was read can be sent back
  * in a PATCH. `source_config.custom_url` is the gateway's address of the deployment; for `external_image`, where it is
- * settable, what was set goes first.
+ * settable, what was set goes first. `resource_spec` has the defaults of its table, computed anew for each answer.
  * @param origin Under which the platform is reached: `http://host:port`.
  */
 export function deploymentView(
   row: Selectable<DeploymentsTable>,
   parts: { latestRevisionConfig: Record<string, unknown>; secrets: Secret[]; origin: string },
 ): Deployment {
-  const set = row.source_config['custom_url'];
+  const { custom_url: set, resource_spec: spec } = row.source_config;
   return {
     id: row.id,
     tenant_id: row.tenant_id,
@@ -24,6 +25,7 @@ export function deploymentView(
     source: row.source,
     source_config: {
       ...row.source_config,
+      ...(spec == null ? {} : { resource_spec: withResourceDefaults(spec) }),
       custom_url: typeof set === 'string' ? set : `${parts.origin}/agents/${row.id}`,
     },
     source_revision_config: parts.latestRevisionConfig,

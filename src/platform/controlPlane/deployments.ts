@@ -7,6 +7,7 @@ import {
   type DeploymentsQuery,
   validatePatch,
 } from '../../contract/controlPlane/deployment.ts';
+import { type Caller } from '../access/caller.ts';
 import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { invalid } from '../http/problem.ts';
 import { type DeploymentsTable, type Schema } from '../store/schema.ts';
@@ -19,34 +20,47 @@ import {
   updateDeployment,
 } from './deploymentRows.ts';
 import { deploymentView } from './deploymentView.ts';
+import { checkListener } from './listenerCheck.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
-/** Deployments: what their endpoints do. Every problem is an `HttpProblem`. `origin`: see `deploymentView`. */
+/**
+ * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's
+ * tenant and nothing else: to it, another tenant's deployment does not exist. `origin`: see `deploymentView`.
+ */
 export interface Deployments {
   /**
    * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
    * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
    * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
    * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see `vocabularyEdge`.
-   * @throws HttpProblem 409 where a deployment or a tracing project of that name exists.
+   * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
    */
-  create(request: DeploymentCreate, origin: string, vocabulary: Vocabulary): Promise<Deployment>;
+  create(
+    caller: Caller,
+    request: DeploymentCreate,
+    origin: string,
+    vocabulary: Vocabulary,
+  ): Promise<Deployment>;
   /** @throws HttpProblem 404. */
-  get(id: string, origin: string): Promise<Deployment>;
+  get(caller: Caller, id: string, origin: string): Promise<Deployment>;
   /** Newest first. */
-  list(query: DeploymentsQuery, origin: string): Promise<{ resources: Deployment[]; offset: number }>;
+  list(
+    caller: Caller,
+    query: DeploymentsQuery,
+    origin: string,
+  ): Promise<{ resources: Deployment[]; offset: number }>;
   /**
    * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
    * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
    * latest revision is the newest one, not the active one), secrets from the deployment.
    * @throws HttpProblem 404, 422, 400 while it is being deleted.
    */
-  patch(id: string, patch: DeploymentPatch, origin: string): Promise<Deployment>;
+  patch(caller: Caller, id: string, patch: DeploymentPatch, origin: string): Promise<Deployment>;
   /**
    * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
    * @throws HttpProblem 404.
    */
-  delete(id: string, options: { deleteTracingProject: boolean }): Promise<void>;
+  delete(caller: Caller, id: string, options: { deleteTracingProject: boolean }): Promise<void>;
   /** Deletes the rows of a deployment that is marked for deletion. */
   purge(id: string): Promise<void>;
 }
@@ -71,10 +85,14 @@ export function createDeployments(options: {
     });
 
   return {
-    create: async (request, origin, vocabulary) => {
+    create: async (caller, request, origin, vocabulary) => {
       const created = await kysely
         .transaction()
-        .execute(async (trx) => view(trx, await insertDeployment(trx, request, secrets, vocabulary), origin))
+        .execute(async (trx) => {
+          const issues = await checkListener(trx, caller, request.source_config);
+          if (issues.length > 0) throw invalid(issues);
+          return view(trx, await insertDeployment(trx, caller, request, secrets, vocabulary), origin);
+        })
         .catch((error: unknown) => {
           // Two requests at once: the unique index knows it even where the look before did not.
           throw isNameTaken(error) ? nameTaken(request.name) : error;
@@ -83,12 +101,13 @@ export function createDeployments(options: {
       return created;
     },
 
-    get: async (id, origin) => view(kysely, await findDeployment(kysely, id), origin),
+    get: async (caller, id, origin) => view(kysely, await findDeployment(kysely, caller, id), origin),
 
-    list: async (query, origin) => {
+    list: async (caller, query, origin) => {
       let select = kysely
         .selectFrom('deployments')
         .selectAll()
+        .where('tenant_id', '=', caller.tenantId)
         .orderBy('created_at', 'desc')
         .orderBy('id')
         .limit(query.limit)
@@ -102,10 +121,12 @@ export function createDeployments(options: {
       return { resources, offset: query.offset + resources.length };
     },
 
-    patch: async (id, patch, origin) => {
+    patch: async (caller, id, patch, origin) => {
       const patched = await kysely.transaction().execute(async (trx) => {
-        const row = await findDeployment(trx, id, { forChange: true });
-        const issues = validatePatch(await view(trx, row, origin), patch);
+        const row = await findDeployment(trx, caller, id, { forChange: true });
+        const current = await view(trx, row, origin);
+        const issues = validatePatch(current, patch);
+        issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
         if (issues.length > 0) throw invalid(issues);
         await checkTarball(trx, id, patch.source_revision_config?.source_tarball_path);
         return view(trx, await updateDeployment(trx, row, patch, secrets), origin);
@@ -114,8 +135,8 @@ export function createDeployments(options: {
       return patched;
     },
 
-    delete: async (id, { deleteTracingProject }) => {
-      await findDeployment(kysely, id);
+    delete: async (caller, id, { deleteTracingProject }) => {
+      await findDeployment(kysely, caller, id);
       await kysely
         .updateTable('deployments')
         .set({

@@ -35,6 +35,8 @@ export interface Orchestrator {
   start(): Promise<void>;
   /** Something was stored that may need work. */
   wake(): void;
+  /** Ends the work on a revision whose interruption is stored already; without effect where nothing runs for it. */
+  interrupt(revisionId: string): void;
   /** Stops what runs; it is taken up again at the next start. */
   close(): Promise<void>;
 }
@@ -197,6 +199,12 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
       wake();
     },
     wake,
+    interrupt: (revisionId) => {
+      const job = [...jobs.values()].find((each) => each.revisionId === revisionId);
+      if (job === undefined) return;
+      job.interrupted = true;
+      job.controller.abort({ kind: 'recorded', reason: 'It was asked for again.' } satisfies CallOff);
+    },
     close: async () => {
       stopping.abort();
       await passing;

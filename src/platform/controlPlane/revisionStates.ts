@@ -42,7 +42,12 @@ export type RevisionEvent =
  * built once: that is asked before.
  */
 export const TRANSITIONS: Readonly<Record<RevisionStatus, Partial<Record<RevisionEvent, RevisionStatus>>>> = {
-  CREATING: { created: 'QUEUED', createFailed: 'CREATE_FAILED', superseded: 'SKIPPED' },
+  CREATING: {
+    created: 'QUEUED',
+    createFailed: 'CREATE_FAILED',
+    superseded: 'SKIPPED',
+    interrupted: 'INTERRUPTED',
+  },
   QUEUED: { admitted: 'AWAITING_BUILD', superseded: 'SKIPPED', interrupted: 'INTERRUPTED' },
   AWAITING_BUILD: {
     buildStarted: 'BUILDING',

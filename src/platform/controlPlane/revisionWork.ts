@@ -16,11 +16,15 @@ import { type Sources } from './sources/sources.ts';
 
 /** Why work on a revision was called off; the reason of its abort signal. */
 export interface CallOff {
-  /** `interrupted`: another revision goes first. `stopping`: the platform stops and will take it up again. */
-  readonly kind: 'interrupted' | 'stopping';
+  /**
+   * `interrupted`: another revision goes first. `recorded`: somebody interrupted it, and its end is stored already.
+   * `stopping`: the platform stops and will take it up again.
+   */
+  readonly kind: 'interrupted' | 'recorded' | 'stopping';
   readonly reason: string;
 }
 
+const INTERRUPTED_MEANWHILE: CallOff = { kind: 'recorded', reason: 'It was asked for again.' };
 const CALLED_OFF: BuildResult = { ok: false, reason: 'The build was called off.' };
 
 /** What work on a revision runs on. */
@@ -62,7 +66,8 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
 
   /** The end of work that was called off: by the revision's place in the deployment, and by why. */
   const callOff = async (revisionId: string, { kind, reason }: CallOff): Promise<void> => {
-    if (kind === 'stopping') {
+    // One whose end is recorded is in progress again only where it was asked for again since: that request goes on.
+    if (kind !== 'interrupted') {
       await record({ revisionId, event: 'takenUpAgain', reason });
       return;
     }
@@ -177,11 +182,15 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       await callOff(revisionId, signal.reason as CallOff);
       return;
     }
-    // From here on there is no calling off: the switch is made, and made durable, or taken back.
+    // From here on the signal calls nothing off: the switch is made, and made durable, or taken back.
     const handover = fleet.handOver(spec, agent);
     try {
       await logs.flush();
-      await commit(kysely, revision);
+      if (!(await commit(kysely, revision))) {
+        handover.undo();
+        await callOff(revisionId, INTERRUPTED_MEANWHILE);
+        return;
+      }
     } catch (error) {
       handover.undo();
       throw error;
@@ -197,20 +206,32 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   };
 }
 
-/** The revision that the gateway has switched to becomes the active one, and is `DEPLOYED`, at once. */
-async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<void> {
+/**
+ * The revision that the gateway has switched to becomes the active one, and is `DEPLOYED`, at once; false, and nothing is
+ * changed, where it was interrupted before that.
+ */
+async function commit(kysely: Kysely<Schema>, revision: Selectable<RevisionsTable>): Promise<boolean> {
   const at = new Date();
-  await kysely.transaction().execute(async (trx) => {
+  return kysely.transaction().execute(async (trx) => {
+    // The deployment first, as every request locks it.
+    await trx
+      .selectFrom('deployments')
+      .select('id')
+      .where('id', '=', revision.deployment_id)
+      .forUpdate()
+      .execute();
+    const status = await recordChange(trx, {
+      revisionId: revision.id,
+      event: 'deployed',
+      set: { deployed_at: at, restarts: 0 },
+    });
+    if (status === undefined) return false;
     await trx
       .updateTable('deployments')
       .set({ active_revision_id: revision.id, updated_at: at })
       .where('id', '=', revision.deployment_id)
       .execute();
-    await recordChange(trx, {
-      revisionId: revision.id,
-      event: 'deployed',
-      set: { deployed_at: at, restarts: 0 },
-    });
+    return true;
   });
 }
 

@@ -1,19 +1,28 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { type Revision, type RevisionsQuery } from '../../contract/controlPlane/revision.ts';
+import { type Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type RevisionsTable, type Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { revisionView } from './deploymentView.ts';
+import { recordInterruption } from './interruption.ts';
 import { recordChange } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
-/** Revisions: what their endpoints do. Every problem is an {@link HttpProblem}. */
+/**
+ * Revisions: what their endpoints do. Every problem is an {@link HttpProblem}. As with deployments, another tenant's do
+ * not exist to a caller.
+ */
 export interface Revisions {
   /** @throws HttpProblem 404. */
-  get(deploymentId: string, revisionId: string): Promise<Revision>;
+  get(caller: Caller, deploymentId: string, revisionId: string): Promise<Revision>;
   /** Newest first. @throws HttpProblem 404. */
-  list(deploymentId: string, query: RevisionsQuery): Promise<{ resources: Revision[]; offset: number }>;
+  list(
+    caller: Caller,
+    deploymentId: string,
+    query: RevisionsQuery,
+  ): Promise<{ resources: Revision[]; offset: number }>;
   /**
    * Asks for an earlier revision again. Decisions, where the contract shows nothing:
    * - It is that same revision that is deployed again: its id stays, its status goes through `AWAITING_DEPLOY` and
@@ -26,20 +35,30 @@ export interface Revisions {
    * @throws HttpProblem 404; 400 for a revision that was never built, for one whose build and source have been removed,
    * or while the deployment is being deleted.
    */
-  redeploy(deploymentId: string, revisionId: string): Promise<void>;
+  redeploy(caller: Caller, deploymentId: string, revisionId: string): Promise<void>;
+  /**
+   * Stops a revision that waits, is built or is deployed, see `recordInterruption`; the work on it ends right after.
+   * @throws HttpProblem 404; 409 for a revision that has ended; 400 while the deployment is being deleted.
+   */
+  interrupt(caller: Caller, deploymentId: string, revisionId: string): Promise<Revision>;
 }
 
 /** Makes {@link Revisions}; `changed` is called after each change that may need work. */
-export function createRevisions(options: { kysely: Kysely<Schema>; changed: () => void }): Revisions {
+export function createRevisions(options: {
+  kysely: Kysely<Schema>;
+  changed: () => void;
+  /** Ends the work on a revision. */
+  interruptWork: (revisionId: string) => void;
+}): Revisions {
   const { kysely } = options;
   return {
-    get: async (deploymentId, revisionId) => {
-      await findDeployment(kysely, deploymentId);
+    get: async (caller, deploymentId, revisionId) => {
+      await findDeployment(kysely, caller, deploymentId);
       return revisionView(await findRevision(kysely, deploymentId, revisionId));
     },
 
-    list: async (deploymentId, query) => {
-      await findDeployment(kysely, deploymentId);
+    list: async (caller, deploymentId, query) => {
+      await findDeployment(kysely, caller, deploymentId);
       let select = kysely
         .selectFrom('revisions')
         .selectAll()
@@ -56,9 +75,9 @@ export function createRevisions(options: { kysely: Kysely<Schema>; changed: () =
       return { resources: rows.map(revisionView), offset: query.offset + rows.length };
     },
 
-    redeploy: async (deploymentId, revisionId) => {
+    redeploy: async (caller, deploymentId, revisionId) => {
       await kysely.transaction().execute(async (trx) => {
-        await findDeployment(trx, deploymentId, { forChange: true });
+        await findDeployment(trx, caller, deploymentId, { forChange: true });
         const revision = await findRevision(trx, deploymentId, revisionId);
         if (revision.built_at === null) {
           throw new HttpProblem(
@@ -76,6 +95,17 @@ export function createRevisions(options: { kysely: Kysely<Schema>; changed: () =
         if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
       });
       options.changed();
+    },
+
+    interrupt: async (caller, deploymentId, revisionId) => {
+      const interrupted = await kysely.transaction().execute(async (trx) => {
+        const deployment = await findDeployment(trx, caller, deploymentId, { forChange: true });
+        await recordInterruption(trx, deployment, await findRevision(trx, deploymentId, revisionId));
+        return revisionView(await findRevision(trx, deploymentId, revisionId));
+      });
+      options.interruptWork(revisionId);
+      options.changed();
+      return interrupted;
     },
   };
 }

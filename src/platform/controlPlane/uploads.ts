@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path';
 import { type Kysely, sql, type Transaction } from 'kysely';
 
 import { ARTIFACT_MAX_BYTES } from '../../contract/limits.ts';
+import { type Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type Schema } from '../store/schema.ts';
+import { findDeployment } from './deploymentRows.ts';
 import { type HomeLayout } from './homeLayout.ts';
 import { sourcePath } from './sourceRetention.ts';
 import { type UploadTokens } from './uploadTokens.ts';
@@ -24,8 +26,11 @@ export interface StoredObject {
 
 /** Object paths, and what is uploaded to them. */
 export interface Uploads {
-  /** A new object path of a deployment, and the token that lets its holder upload to it. */
-  offer(deploymentId: string): Promise<{ objectPath: string; token: string }>;
+  /**
+   * A new object path of a deployment, and the token that lets its holder upload to it.
+   * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
+   */
+  offer(caller: Caller, deploymentId: string): Promise<{ objectPath: string; token: string }>;
   /**
    * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
    * whole or not at all. The same content again changes nothing.
@@ -55,7 +60,8 @@ export function createUploads(options: {
   const underWay = new Set<string>();
 
   return {
-    offer: async (deploymentId) => {
+    offer: async (caller, deploymentId) => {
+      await findDeployment(kysely, caller, deploymentId);
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
       await kysely
         .insertInto('uploads')

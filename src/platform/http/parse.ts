@@ -1,7 +1,7 @@
 import { type Context } from 'hono';
 import { type z } from 'zod';
 
-import { toValidationIssues } from '../../contract/httpErrors.ts';
+import { toValidationIssues, type ValidationPrefix } from '../../contract/httpErrors.ts';
 import { invalid } from './problem.ts';
 
 /**
@@ -51,11 +51,16 @@ export function parsePath<S extends z.ZodType>(schema: S, c: Context): z.output<
   return check(schema, c.req.param(), 'path');
 }
 
-function check<S extends z.ZodType>(
-  schema: S,
-  value: unknown,
-  prefix: 'body' | 'query' | 'path',
-): z.output<S> {
+/**
+ * The headers that a schema names, checked.
+ * @throws HttpProblem 422 with `loc` starting at `header`.
+ */
+export function parseHeaders<S extends z.ZodObject>(schema: S, c: Context): z.output<S> {
+  const named = Object.keys(schema.shape).map((name) => [name, c.req.header(name)]);
+  return check(schema, Object.fromEntries(named), 'header');
+}
+
+function check<S extends z.ZodType>(schema: S, value: unknown, prefix: ValidationPrefix): z.output<S> {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw invalid(toValidationIssues(parsed.error, prefix));
   return parsed.data;

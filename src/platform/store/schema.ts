@@ -11,7 +11,7 @@ type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null
 type Json = JSONColumnType<Record<string, unknown>>;
 
 /**
- * One deployment. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
+ * One deployment; names are unique per tenant. `source_config` and the secrets are what was asked for last; revisions hold their own copies, and
  * the `source_revision_config` of a deployment is that of its latest revision.
  */
 export interface DeploymentsTable {
@@ -99,13 +99,28 @@ export interface UploadsTable {
   sha256: string | null;
 }
 
-/** A tracing project. One is created with each deployment, under the same name. */
+/** A tracing project. One is created with each deployment, under the same name; names are unique per tenant. */
 export interface TracingProjectsTable {
   id: string;
+  tenant_id: string;
   name: string;
-  /** The deployment it was created with; null after that was deleted. */
+  /** The deployment it was created with, which may be deleted by now. */
   deployment_id: string | null;
   created_at: Time;
+}
+
+/** What deploys to somebody's own compute. */
+export interface ListenersTable {
+  id: string;
+  tenant_id: string;
+  version: string | null;
+  /** `cluster` or `docker`. */
+  compute_type: string;
+  /** The operator's name of the compute; a tenant has it once. */
+  compute_id: string;
+  compute_config: Json;
+  created_at: Time;
+  updated_at: Time;
 }
 
 /** The control plane's tables. */
@@ -116,4 +131,5 @@ export interface Schema {
   revision_logs: RevisionLogsTable;
   uploads: UploadsTable;
   tracing_projects: TracingProjectsTable;
+  listeners: ListenersTable;
 }

@@ -1,27 +1,34 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 
 import { FeedbackPath, FeedbackQuery, FeedbackSubmission } from '../../contract/runApi/feedback.ts';
 import { Uuid } from '../../contract/scalars.ts';
-import { requireApiKey } from '../http/apiKey.ts';
 import { limitBody } from '../http/bodyLimit.ts';
 import { parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type FeedbackOutcome, type TracingStore } from './tracingStore.ts';
+
+/** What stands before reading feedback back. */
+export interface FeedbackReaders {
+  /** Lets only those through who may read. */
+  readonly guard: MiddlewareHandler;
+  /** Whose feedback a request may read. Default: all there is. */
+  readonly tenantOf?: (c: Context) => string;
+}
 
 const RunOfPath = z.object({ run_id: Uuid });
 
 /**
  * The tracing service's addresses: `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract 001,
  * "Endpoints"; the link is its own credential, and may be called from any web page), and
- * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded (with the API key, where there is one).
+ * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded, for `readers` where there are some.
  *
  * Answers `{"recorded": true, "key": …}`; 404 for an unknown link, 410 for an expired one, 422 `{detail: […]}`.
  * Errors are thrown as `HttpProblem`: the app that mounts these routes turns them into answers.
  */
-export function feedbackRoutes(options: { tracing: TracingStore; apiKey?: string | undefined }): Hono {
-  const { tracing, apiKey } = options;
+export function feedbackRoutes(options: { tracing: TracingStore; readers?: FeedbackReaders }): Hono {
+  const { tracing, readers } = options;
   const app = new Hono();
   const links = '/api/v1/feedback/tokens/:token_id';
   app.use(links, cors({ origin: '*', allowMethods: ['GET', 'POST'] }));
@@ -36,8 +43,10 @@ export function feedbackRoutes(options: { tracing: TracingStore; apiKey?: string
     return answer(c, await tracing.record(token, submission));
   });
   const readBack = '/api/v1/runs/:run_id/feedback';
-  if (apiKey !== undefined) app.use(readBack, requireApiKey(apiKey));
-  app.get(readBack, async (c) => c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id)));
+  if (readers !== undefined) app.use(readBack, readers.guard);
+  app.get(readBack, async (c) =>
+    c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readers?.tenantOf?.(c))),
+  );
   return app;
 }
 

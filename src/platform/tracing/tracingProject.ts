@@ -21,18 +21,24 @@ export class TracingProjectExists extends SlipwayError {
 
 /**
  * Creates the tracing project of a deployment, which takes the deployment's name (contract 000, "What the service
- * does"). `db` may be a transaction, so that both come into being together. Answers the project's id.
+ * does"). Decision: its name is unique within the tenant, as the deployment's is. `db` may be a transaction, so that both come into being together. Answers the project's id.
  * @throws TracingProjectExists
  */
 export async function createTracingProject<Schema extends { tracing_projects: TracingProjectsTable }>(
   db: Kysely<Schema>,
-  project: { name: string; deploymentId: string },
+  project: { tenantId: string; name: string; deploymentId: string },
 ): Promise<string> {
   const id = randomUUID();
   try {
     await (db as unknown as Kysely<{ tracing_projects: TracingProjectsTable }>)
       .insertInto('tracing_projects')
-      .values({ id, name: project.name, deployment_id: project.deploymentId, created_at: new Date() })
+      .values({
+        id,
+        tenant_id: project.tenantId,
+        name: project.name,
+        deployment_id: project.deploymentId,
+        created_at: new Date(),
+      })
       .execute();
   } catch (error) {
     if ((error as { code?: string }).code === '23505') throw new TracingProjectExists(project.name, error);

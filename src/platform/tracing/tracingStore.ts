@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 
-import { type ColumnType, type Generated, type Kysely, sql } from 'kysely';
+import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
 
 import { type FeedbackLinks, type FeedbackSubmission } from '../../contract/runApi/feedback.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
@@ -143,9 +143,12 @@ export class TracingStore {
     return { kind: 'recorded', key: link.key };
   }
 
-  /** What was recorded on a run, oldest first. */
-  async feedbackOf(runId: string): Promise<RecordedFeedback[]> {
-    const rows = await this.#db
+  /**
+   * What was recorded on a run, oldest first. With a tenant: only where the tracing project of the run's deployment is
+   * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
+   */
+  async feedbackOf(runId: string, tenantId?: string): Promise<RecordedFeedback[]> {
+    let select = this.#db
       .selectFrom('slipway_tracing.feedback')
       .select([
         'id',
@@ -161,14 +164,23 @@ export class TracingStore {
       ])
       .where('run_id', '=', runId)
       .orderBy('created_at')
-      .orderBy('key')
-      .execute();
+      .orderBy('key');
+    if (tenantId !== undefined) select = select.where(isOf(tenantId));
+    const rows = await select.execute();
     return rows.map((row) => ({
       ...row,
       created_at: row.created_at.toISOString(),
       updated_at: row.updated_at.toISOString(),
     }));
   }
+}
+
+/** Whether the tracing project of a piece of feedback is a tenant's, in SQL that has the feedback. */
+function isOf(tenantId: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from slipway_tracing.feedback_tokens as tokens
+    join tracing_projects as projects on projects.deployment_id::text = tokens.deployment_id
+    where tokens.token_hash = slipway_tracing.feedback.token_hash and projects.tenant_id = ${tenantId})`;
 }
 
 function hashOf(token: string): string {

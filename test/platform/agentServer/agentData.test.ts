@@ -12,7 +12,7 @@ import { openAgentDatabase } from '../../../src/platform/agentServer/store/agent
 import { CheckpointStore } from '../../../src/platform/agentServer/store/checkpointStore.ts';
 import { ProcessStore } from '../../../src/platform/agentServer/store/processStore.ts';
 import { ThreadStore } from '../../../src/platform/agentServer/store/threadStore.ts';
-import { openDatabase } from '../../../src/platform/store/database.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 
 const TABLES = [
   'slipway_agent.threads',
@@ -26,7 +26,7 @@ const TABLES = [
 
 it('what the agents of a deployment stored is removed from every table, and nothing of another', async () => {
   const home = await mkdtemp(join(tmpdir(), 'slipway-agent-data-'));
-  const database = await openDatabase({ home });
+  const database = await openTestDatabase(home);
   onTestFinished(async () => {
     await database.close();
     await rm(home, { recursive: true, force: true });

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
+import { type Database } from '../../../src/platform/store/database.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 import {
   type AgentUnderTest,
   apiOf,
@@ -19,12 +20,12 @@ import {
 } from './agentUnderTest.ts';
 
 let home: string;
-let database: EmbeddedPostgres;
+let database: Database;
 const started: AgentUnderTest[] = [];
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
-  database = await openEmbeddedPostgres(home);
+  database = await openTestDatabase(home);
 });
 
 afterAll(async () => {

@@ -6,6 +6,7 @@ import { type Hono } from 'hono';
 import { type Kysely } from 'kysely';
 import { expect, vi } from 'vitest';
 
+import { createAccess } from '../../../src/platform/access/access.ts';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -20,8 +21,9 @@ import {
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { problemHandler } from '../../../src/platform/http/problem.ts';
 import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
-import { openDatabase, type Database } from '../../../src/platform/store/database.ts';
+import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 
 const API_KEY = 'test-key';
 
@@ -91,10 +93,7 @@ export class TestPlatform {
 
   static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
     const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
-    // Any empty Postgres does as well as the embedded one: the same tests run on both.
-    const databaseUrl = process.env['SLIPWAY_TEST_DATABASE_URL'];
-    const database = await openDatabase({ home, ...(databaseUrl !== undefined && { databaseUrl }) });
-    const platform = new TestPlatform(home, database);
+    const platform = new TestPlatform(home, await openTestDatabase(home));
     await platform.start(options);
     return platform;
   }
@@ -123,7 +122,7 @@ export class TestPlatform {
       home: this.home,
       kysely: this.kysely,
       masterKey: Buffer.alloc(32, 7),
-      apiKey: API_KEY,
+      access: createAccess({ operatorKey: API_KEY }),
       log,
       gateway: {
         register: () => undefined,
@@ -191,11 +190,16 @@ export class TestPlatform {
     return agent;
   }
 
-  /** A request with the API key; a body that is no string is sent as JSON. */
-  async call(method: string, path: string, body?: unknown): Promise<Answer> {
+  /** A request with the platform's own key; a body that is no string is sent as JSON. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
     const response = await this.app.request(path, {
       method,
-      headers: { 'x-api-key': API_KEY },
+      headers: { 'x-api-key': API_KEY, ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();

@@ -7,16 +7,21 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Database, openDatabase } from '../../../src/platform/store/database.ts';
-import { ownDatabase } from '../../../src/platform/store/databaseOwner.ts';
 import { migrate } from '../../../src/platform/store/migrate.ts';
+import { emptyDatabaseUrl } from '../testDatabase.ts';
 
 let home: string;
+let databaseUrl: string | undefined;
 let database: Database;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-database-'));
-  database = await openDatabase({ home });
+  databaseUrl = await emptyDatabaseUrl();
+  database = await open();
 });
+
+const open = (): Promise<Database> =>
+  openDatabase({ home, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
 
 afterAll(async () => {
   await database.close();
@@ -38,13 +43,9 @@ describe('the database', () => {
     await client.query('insert into kept values (1)');
     await client.end();
     await database.close();
-    database = await openDatabase({ home });
+    database = await open();
     const { rows } = await sql`select n from kept`.execute(database.kysely);
     expect(rows).toEqual([{ n: 1 }]);
-  });
-
-  it('belongs to one process at a time', async () => {
-    await expect(openDatabase({ home })).rejects.toMatchObject({ code: 'SLIPWAY_HOME_IN_USE' });
   });
 
   it('that does not answer is an error with a code, and without the password', async () => {
@@ -53,15 +54,6 @@ describe('the database', () => {
     expect(error).toMatchObject({
       code: 'SLIPWAY_DATABASE_UNREACHABLE',
       place: 'postgres://127.0.0.1:1/none',
-    });
-  });
-
-  it('has one platform', async () => {
-    // The embedded database is one session, where every lock is its own: asked is only what the answer means.
-    const owner = await ownDatabase(database.connectionString, () => undefined);
-    await owner.release();
-    await expect(ownDatabase('postgres://127.0.0.1:1/none', () => undefined)).rejects.toMatchObject({
-      code: 'SLIPWAY_DATABASE_UNREACHABLE',
     });
   });
 });

@@ -7,12 +7,14 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { requireApiKey } from '../../../src/platform/http/apiKey.ts';
 import { respondWithProblem } from '../../../src/platform/http/problem.ts';
-import { type Database, openDatabase } from '../../../src/platform/store/database.ts';
+import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
 import { feedbackRoutes } from '../../../src/platform/tracing/feedbackRoutes.ts';
 import { createTracingProject, TracingProjectExists } from '../../../src/platform/tracing/tracingProject.ts';
 import { openTracing, type TracingStore } from '../../../src/platform/tracing/tracingStore.ts';
+import { openTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';
 const KEY = 'the key';
@@ -24,11 +26,11 @@ let app: Hono;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-tracing-'));
-  database = await openDatabase({ home });
+  database = await openTestDatabase(home);
   [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
   app = new Hono();
   app.onError((error, c) => respondWithProblem(error, c));
-  app.route('/', feedbackRoutes({ tracing, apiKey: KEY }));
+  app.route('/', feedbackRoutes({ tracing, readers: { guard: requireApiKey(KEY) } }));
 });
 
 afterAll(async () => {
@@ -150,6 +152,20 @@ describe('feedback links', () => {
 });
 
 describe('recorded feedback', () => {
+  it('is read back by the tenant that the tracing project belongs to, and by no other', async () => {
+    const [runId, tenantId, deploymentId] = [randomUUID(), randomUUID(), randomUUID()];
+    await createTracingProject<Schema>(database.kysely, { tenantId, name: 'whose', deploymentId });
+    const links = await tracing.createFeedbackLinks({
+      tracingUrl: '',
+      runId,
+      keys: ['helpful'],
+      deploymentId,
+    });
+    await post(links['helpful']!, { score: 1 });
+    expect(await tracing.feedbackOf(runId, tenantId)).toMatchObject([{ key: 'helpful', score: 1 }]);
+    expect(await tracing.feedbackOf(runId, randomUUID())).toEqual([]);
+  });
+
   it('is read back only with the API key', async () => {
     const path = `/api/v1/runs/${randomUUID()}/feedback`;
     expect((await app.request(path)).status).toBe(401);
@@ -161,18 +177,17 @@ describe('recorded feedback', () => {
 });
 
 describe('tracing projects', () => {
-  it('are created once per name', async () => {
-    // The deployments' own columns do not matter here.
-    await sql`alter table tracing_projects drop constraint tracing_projects_deployment_id_fkey`.execute(
-      database.kysely,
-    );
-    const deploymentId = randomUUID();
-    const create = (name: string) =>
+  it('are created once per tenant and name', async () => {
+    const [tenantId, another, deploymentId] = [randomUUID(), randomUUID(), randomUUID()];
+    const create = (name: string, of = tenantId) =>
       database.kysely
         .transaction()
-        .execute((transaction) => createTracingProject<Schema>(transaction, { name, deploymentId }));
+        .execute((transaction) =>
+          createTracingProject<Schema>(transaction, { tenantId: of, name, deploymentId }),
+        );
     expect(await create('staging')).toMatch(/^[0-9a-f-]{36}$/);
     await expect(create('staging')).rejects.toThrow(TracingProjectExists);
     expect(await create('production')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await create('staging', another)).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

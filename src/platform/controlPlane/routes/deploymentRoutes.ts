@@ -7,6 +7,7 @@ import {
   DeploymentPath,
   DeploymentsQuery,
 } from '../../../contract/controlPlane/deployment.ts';
+import { callerOf } from '../../access/caller.ts';
 import { PublicDeploymentCreate } from '../../../contract/controlPlane/publicRequest.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type Deployments } from '../deployments.ts';
@@ -24,24 +25,24 @@ export function deploymentRoutes({
   const app = new Hono();
   app.post('/v2/deployments', async (c) => {
     const vocabulary = vocabularyOf(c);
-    const schema = vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate;
-    return c.json(await deployments.create(await parseBody(schema, c), origin(c), vocabulary), 201);
+    const request = await parseBody(vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate, c);
+    return c.json(await deployments.create(callerOf(c), request, origin(c), vocabulary), 201);
   });
   app.get('/v2/deployments', async (c) =>
-    c.json(await deployments.list(parseQuery(DeploymentsQuery, c), origin(c))),
+    c.json(await deployments.list(callerOf(c), parseQuery(DeploymentsQuery, c), origin(c))),
   );
   app.get('/v2/deployments/:deployment_id', async (c) => {
     const { deployment_id: id } = parsePath(DeploymentPath, c);
-    return c.json(await deployments.get(id, origin(c)));
+    return c.json(await deployments.get(callerOf(c), id, origin(c)));
   });
   app.patch('/v2/deployments/:deployment_id', async (c) => {
     const { deployment_id: id } = parsePath(DeploymentPath, c);
-    return c.json(await deployments.patch(id, await parseBody(DeploymentPatch, c), origin(c)));
+    return c.json(await deployments.patch(callerOf(c), id, await parseBody(DeploymentPatch, c), origin(c)));
   });
   app.delete('/v2/deployments/:deployment_id', async (c) => {
     const { deployment_id: id } = parsePath(DeploymentPath, c);
     const query = parseQuery(DeploymentDeleteQuery, c);
-    await deployments.delete(id, { deleteTracingProject: query.delete_tracing_project });
+    await deployments.delete(callerOf(c), id, { deleteTracingProject: query.delete_tracing_project });
     return c.body(null, 204);
   });
   return app;

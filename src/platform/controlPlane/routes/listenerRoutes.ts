@@ -1,11 +1,28 @@
 import { Hono } from 'hono';
 
+import { ListenerCreate, ListenerPatch, ListenerPath } from '../../../contract/controlPlane/listener.ts';
 import { PageQuery } from '../../../contract/pageQuery.ts';
-import { parseQuery } from '../../http/parse.ts';
+import { callerOf } from '../../access/caller.ts';
+import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { type Listeners } from '../listeners.ts';
 
-/** Listeners. Decision: there are none on a platform of one machine; the list is empty. */
-export function listenerRoutes(): Hono {
+/** Listeners: create, list, get, patch, delete. */
+export function listenerRoutes(listeners: Listeners): Hono {
   const app = new Hono();
-  app.get('/v2/listeners', (c) => c.json({ resources: [], offset: parseQuery(PageQuery, c).offset }));
+  app.post('/v2/listeners', async (c) =>
+    c.json(await listeners.create(callerOf(c), await parseBody(ListenerCreate, c)), 201),
+  );
+  app.get('/v2/listeners', async (c) => c.json(await listeners.list(callerOf(c), parseQuery(PageQuery, c))));
+  app.get('/v2/listeners/:listener_id', async (c) =>
+    c.json(await listeners.get(callerOf(c), parsePath(ListenerPath, c).listener_id)),
+  );
+  app.patch('/v2/listeners/:listener_id', async (c) => {
+    const { listener_id: id } = parsePath(ListenerPath, c);
+    return c.json(await listeners.patch(callerOf(c), id, await parseBody(ListenerPatch, c)));
+  });
+  app.delete('/v2/listeners/:listener_id', async (c) => {
+    await listeners.delete(callerOf(c), parsePath(ListenerPath, c).listener_id);
+    return c.body(null, 204);
+  });
   return app;
 }

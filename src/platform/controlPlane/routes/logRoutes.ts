@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 
 import { BuildLogsPath, BuildLogsRequest } from '../../../contract/controlPlane/buildLogs.ts';
+import { callerOf } from '../../access/caller.ts';
 import { parseOptionalBody, parsePath } from '../../http/parse.ts';
 import { type LogStage, type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
@@ -31,7 +32,7 @@ const LogsRequest = BuildLogsRequest.extend({
 async function logPage(c: Context, options: LogRoutesOptions, stage?: LogStage): Promise<Response> {
   const path = parsePath(BuildLogsPath, c);
   const { order, limit, offset } = await parseOptionalBody(LogsRequest, c);
-  await options.revisions.get(path.project_id, path.revision_id);
+  await options.revisions.get(callerOf(c), path.project_id, path.revision_id);
   await options.logs.flush();
   const lines = await options.logs.read(path.revision_id, {
     order,

@@ -1,8 +1,10 @@
 import { Hono } from 'hono';
 
-import { requireApiKey } from '../../http/apiKey.ts';
+import { type Access } from '../../access/access.ts';
+import { requireCaller } from '../../access/requireCaller.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
+import { type Listeners } from '../listeners.ts';
 import { type MadeInPublic } from '../madeInPublic.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
@@ -18,11 +20,12 @@ import { type SpokenVocabulary, vocabularyEdge } from './vocabularyEdge.ts';
 
 /** What the routes call. */
 export interface ControlPlaneRoutesOptions {
-  readonly apiKey: string;
+  readonly access: Access;
   readonly deployments: Deployments;
   readonly revisions: Revisions;
   readonly uploads: Uploads;
   readonly logs: RevisionLogs;
+  readonly listeners: Listeners;
   /** Under which the platform is reached from outside. Default: as the request itself reached it. */
   readonly publicUrl?: string;
   /** Default: `both`. */
@@ -37,7 +40,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const app = new Hono();
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireApiKey(options.apiKey), limitBody(), async (c, next) => {
+    app.use(path, requireCaller(options.access), limitBody(), async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');
@@ -52,7 +55,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', revisionRoutes({ deployments, revisions, origin }));
   app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
   app.route('/', logRoutes({ revisions, logs }));
-  app.route('/', listenerRoutes());
+  app.route('/', listenerRoutes(options.listeners));
   app.route('/', integrationRoutes());
   return app;
 }

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 
 import { DeploymentPath } from '../../../contract/controlPlane/deployment.ts';
+import { callerOf, type Caller } from '../../access/caller.ts';
 import { parsePath } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { type Deployments } from '../deployments.ts';
@@ -22,8 +23,8 @@ export function uploadUrlRoutes({
   for (const prefix of ['', '/v2']) {
     app.post(`${prefix}/deployments/:deployment_id/upload-url`, async (c) => {
       const { deployment_id: id } = parsePath(DeploymentPath, c);
-      await requireUploads(deployments, id, origin(c));
-      const { objectPath, token } = await uploads.offer(id);
+      await requireUploads(deployments, callerOf(c), id, origin(c));
+      const { objectPath, token } = await uploads.offer(callerOf(c), id);
       return c.json({
         upload_url: `${origin(c)}/uploads/${token}`,
         object_path: objectPath,
@@ -46,8 +47,13 @@ export function uploadRoutes(uploads: Uploads): Hono {
   return app;
 }
 
-async function requireUploads(deployments: Deployments, id: string, origin: string): Promise<void> {
-  const deployment = await deployments.get(id, origin);
+async function requireUploads(
+  deployments: Deployments,
+  caller: Caller,
+  id: string,
+  origin: string,
+): Promise<void> {
+  const deployment = await deployments.get(caller, id, origin);
   if (deployment.source !== 'internal_source') {
     throw new HttpProblem(
       400,

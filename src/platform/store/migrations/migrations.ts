@@ -1,6 +1,8 @@
 import { type Migration } from '../migrate.ts';
 import { DEPLOYMENTS } from './001_deployments.ts';
+import { LISTENERS } from './003_listeners.ts';
+import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
 
 /** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
-export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [DEPLOYMENTS, VOCABULARY];
+export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [DEPLOYMENTS, LISTENERS, TENANTS, VOCABULARY];

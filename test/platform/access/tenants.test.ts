@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endpoints.ts';
+import { type Endpoint } from '../../../src/contract/endpoint.ts';
+import { type Answer, TestPlatform } from '../controlPlane/testPlatform.ts';
+
+const ALICE = randomUUID();
+const BOB = randomUUID();
+const LISTENER = { compute_type: 'docker', compute_id: 'the machine', compute_config: {} };
+
+let platform: TestPlatform;
+let deploymentId: string;
+let revisionId: string;
+let listenerId: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  ({ deploymentId, revisionId } = await deploy(ALICE, 'agent'));
+  const listener = await as(ALICE, 'POST', '/v2/listeners', LISTENER);
+  listenerId = listener.json.id;
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+const as = (tenantId: string, method: string, path: string, body?: unknown): Promise<Answer> =>
+  platform.call(method, path, body, { 'x-tenant-id': tenantId });
+
+async function deploy(tenantId: string, name: string) {
+  const { status, json } = await as(tenantId, 'POST', '/v2/deployments', {
+    name,
+    source: 'internal_source',
+    source_config: {},
+    source_revision_config: { graph_config_path: 'graph.json' },
+    secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
+  });
+  expect(status).toBe(201);
+  return { deploymentId: json.id, revisionId: json.latest_revision_id };
+}
+
+describe('what belongs to a tenant', () => {
+  const endpoints: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
+  const withPath = endpoints.filter(([, { params }]) => params !== undefined);
+
+  it.each(withPath)('does not exist to another: %s', async (_, { method, path }) => {
+    const url = path
+      .replace('{deployment_id}', deploymentId)
+      .replace('{project_id}', deploymentId)
+      .replace('{revision_id}', revisionId)
+      .replace('{listener_id}', listenerId);
+    expect(url).not.toContain('{');
+    const { status, json } = await as(BOB, method, url, method === 'PATCH' ? {} : undefined);
+    expect(status).toBe(404);
+    const named = path.includes('listener_id')
+      ? `Listener ID ${listenerId}`
+      : `Deployment ID ${deploymentId}`;
+    expect(json).toEqual({ detail: `${named} not found.` });
+  });
+
+  it('is as it was after another tried to change it', async () => {
+    const before = await platform.kysely.selectFrom('deployments').selectAll().execute();
+    const { status } = await as(BOB, 'PATCH', `/v2/deployments/${deploymentId}`, { secrets: [] });
+    expect(status).toBe(404);
+    expect((await as(BOB, 'DELETE', `/v2/deployments/${deploymentId}`)).status).toBe(404);
+    expect(await platform.kysely.selectFrom('deployments').selectAll().execute()).toEqual(before);
+  });
+
+  it('is in no list of another', async () => {
+    expect((await as(BOB, 'GET', '/v2/listeners')).json.resources).toEqual([]);
+    expect((await as(BOB, 'GET', '/v2/deployments')).json.resources).toEqual([]);
+    const { json } = await as(ALICE, 'GET', '/v2/deployments');
+    expect(json.resources.map(({ id }) => id)).toEqual([deploymentId]);
+  });
+
+  it('takes no name from another: the same one is free there, and taken here', async () => {
+    const twin = await deploy(BOB, 'agent');
+    expect(twin.deploymentId).not.toBe(deploymentId);
+    const again = await as(ALICE, 'POST', '/v2/deployments', {
+      name: 'agent',
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    });
+    expect(again.status).toBe(409);
+  });
+
+  it('is no listener of another’s deployment', async () => {
+    const image = { source: 'external_image', source_revision_config: {}, secrets: [] };
+    const named = { ...image, name: 'listened', source_config: { listener_id: listenerId } };
+    expect((await as(BOB, 'POST', '/v2/deployments', named)).status).toBe(422);
+    expect((await as(ALICE, 'POST', '/v2/deployments', named)).status).toBe(201);
+    expect((await as(BOB, 'POST', '/v2/listeners', LISTENER)).status).toBe(201);
+  });
+
+  it('is not released from another’s upload', async () => {
+    const mine = await deploy(ALICE, 'mine');
+    const theirs = await deploy(BOB, 'theirs');
+    const { json: offer } = await as(BOB, 'POST', `/deployments/${theirs.deploymentId}/upload-url`);
+    await platform.app.request(new URL(offer.upload_url).pathname, { method: 'PUT', body: 'tarball' });
+    const { status } = await as(ALICE, 'PATCH', `/v2/deployments/${mine.deploymentId}`, {
+      source_revision_config: { source_tarball_path: offer.object_path },
+    });
+    expect(status).toBe(422);
+  });
+});

@@ -1,0 +1,175 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { aborted, type Answer, gate, TestPlatform } from './testPlatform.ts';
+
+let platform: TestPlatform;
+const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
+});
+
+afterEach(() => {
+  Object.assign(platform, defaults);
+});
+
+afterAll(() => platform.close());
+
+const interrupt = (id: string, revision: string): Promise<Answer> =>
+  platform.call('POST', `/v2/deployments/${id}/revisions/${revision}/interrupt`);
+
+/** Builds that end only when they are called off. */
+function buildUntilCalledOff(): { readonly calledOff: () => number } {
+  let count = 0;
+  platform.onBuild = async ({ signal }) => {
+    await aborted(signal);
+    count += 1;
+    return { ok: false, reason: 'The build was called off.' };
+  };
+  return { calledOff: () => count };
+}
+
+describe('a revision that is interrupted', () => {
+  it('while it is built is INTERRUPTED at once, and its build is called off', async () => {
+    const builds = buildUntilCalledOff();
+    const id = await platform.create('interrupted build');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'BUILDING');
+    const { status, json } = await interrupt(id, revision);
+    expect(status).toBe(200);
+    expect(json).toMatchObject({
+      id: revision,
+      status: 'INTERRUPTED',
+      status_message: 'It was interrupted on request.',
+    });
+    await vi.waitFor(() => expect(builds.calledOff()).toBe(1));
+    expect(await platform.history(revision)).toEqual([
+      'CREATING',
+      'QUEUED',
+      'AWAITING_BUILD',
+      'BUILDING',
+      'INTERRUPTED',
+    ]);
+  });
+
+  it('while it waits is not built afterwards, and the next one is', async () => {
+    buildUntilCalledOff();
+    const id = await platform.create('interrupted in the queue');
+    const first = await platform.release(id);
+    await platform.reaches(id, first, 'BUILDING');
+    const waiting = await platform.release(id);
+    await platform.reaches(id, waiting, 'QUEUED');
+    expect((await interrupt(id, waiting)).json.status).toBe('INTERRUPTED');
+    Object.assign(platform, defaults);
+    expect((await interrupt(id, first)).json.status).toBe('INTERRUPTED');
+    const next = await platform.release(id);
+    await platform.reaches(id, next, 'DEPLOYED');
+    expect(await platform.history(waiting)).toEqual(['CREATING', 'QUEUED', 'INTERRUPTED']);
+    expect((await platform.deployment(id)).active_revision_id).toBe(next);
+  });
+
+  it('while it rests without a source stays so over a restart', async () => {
+    const id = await platform.create('interrupted at rest');
+    const { latest_revision_id: revision } = await platform.deployment(id);
+    await platform.reaches(id, revision, 'AWAITING_BUILD');
+    expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
+    await platform.start();
+    expect(await platform.status(id, revision)).toBe('INTERRUPTED');
+  });
+
+  it('while its agent starts leaves the active one serving', async () => {
+    const id = await platform.create('interrupted start');
+    const good = await platform.release(id);
+    await platform.reaches(id, good, 'DEPLOYED');
+    platform.onStart = async ({ signal }) => {
+      await aborted(signal);
+      throw new Error('called off');
+    };
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYING');
+    expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
+    Object.assign(platform, defaults);
+    const next = await platform.release(id);
+    await platform.reaches(id, next, 'DEPLOYED');
+    expect(platform.agentOf(good).killed).toBe(false);
+    expect(await platform.status(id, revision)).toBe('INTERRUPTED');
+  });
+
+  it('when its agent is up already, but not switched to, is not switched to', async () => {
+    const id = await platform.create('interrupted late');
+    const up = gate();
+    platform.onStart = () => up.promise;
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYING');
+    expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
+    up.open();
+    await vi.waitFor(() => expect(platform.agentOf(revision).killed).toBe(true));
+    expect((await platform.deployment(id)).active_revision_id).toBeNull();
+    expect(await platform.status(id, revision)).toBe('INTERRUPTED');
+  });
+
+  it('for the second time is answered as it is, also for two at once', async () => {
+    buildUntilCalledOff();
+    const id = await platform.create('interrupted twice');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'BUILDING');
+    const both = await Promise.all([interrupt(id, revision), interrupt(id, revision)]);
+    const again = await interrupt(id, revision);
+    for (const { status, json } of [...both, again]) {
+      expect([status, json.status]).toEqual([200, 'INTERRUPTED']);
+    }
+    expect((await platform.history(revision)).filter((status) => status === 'INTERRUPTED')).toHaveLength(1);
+  });
+
+  it('after it was built can be redeployed, even before its work has ended', async () => {
+    const id = await platform.create('interrupted and wanted');
+    const up = gate();
+    platform.onStart = () => up.promise;
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYING');
+    await interrupt(id, revision);
+    expect((await platform.redeploy(id, revision)).status).toBe(200);
+    up.open();
+    await platform.reaches(id, revision, 'DEPLOYED');
+    expect((await platform.deployment(id)).active_revision_id).toBe(revision);
+  });
+
+  it('while the active one is on its way again goes on serving as DEPLOYED', async () => {
+    const id = await platform.create('interrupted redeploy');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    const up = gate();
+    platform.onStart = () => up.promise;
+    await platform.redeploy(id, revision);
+    await platform.reaches(id, revision, 'DEPLOYING');
+    const { status, json } = await interrupt(id, revision);
+    expect([status, json.status]).toEqual([200, 'DEPLOYED']);
+    up.open();
+    expect(platform.serving.get(id)).toBe(revision);
+    expect((await platform.deployment(id)).active_revision_id).toBe(revision);
+  });
+});
+
+describe('interrupting is refused', () => {
+  it('with 409 and the status, for a revision that has ended', async () => {
+    const id = await platform.create('ended');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    const { status, json } = await interrupt(id, revision);
+    expect(status).toBe(409);
+    expect(json).toEqual({ detail: `Revision ID ${revision} is DEPLOYED: there is nothing to interrupt.` });
+  });
+
+  it('with 400 while the deployment is being deleted', async () => {
+    const id = await platform.create('going');
+    const { latest_revision_id: revision } = await platform.deployment(id);
+    // Held as it is between the request to delete it and its end.
+    await platform.kysely
+      .updateTable('deployments')
+      .set({ status: 'AWAITING_DELETE' })
+      .where('id', '=', id)
+      .execute();
+    expect((await interrupt(id, revision)).status).toBe(400);
+  });
+});

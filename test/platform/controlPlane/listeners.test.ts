@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Answer, TestPlatform } from './testPlatform.ts';
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+let platform: TestPlatform;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+function register(computeId: string, more: Record<string, unknown> = {}): Promise<Answer> {
+  return platform.call('POST', '/v2/listeners', {
+    compute_type: 'cluster',
+    compute_id: computeId,
+    compute_config: { cluster_namespaces: ['agents'] },
+    ...more,
+  });
+}
+
+/** Creates a deployment of an image with this `source_config`. */
+function deploy(name: string, sourceConfig: Record<string, unknown>): Promise<Answer> {
+  return platform.call('POST', '/v2/deployments', {
+    name,
+    source: 'external_image',
+    source_config: sourceConfig,
+    source_revision_config: {},
+    secrets: [],
+  });
+}
+
+function problemsOf({ status, json }: Answer): [number, [string, string][]] {
+  const issues = json.detail as { loc: (string | number)[]; type: string }[];
+  return [status, issues.map(({ loc, type }) => [loc.join('.'), type])];
+}
+
+describe('a listener', () => {
+  it('is registered, read, changed and removed', async () => {
+    const created = await register('cluster one', { version: '1.2.0' });
+    expect(created.status).toBe(201);
+    expect(created.json).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+      version: '1.2.0',
+      compute_type: 'cluster',
+      compute_id: 'cluster one',
+      compute_config: { cluster_namespaces: ['agents'] },
+      created_at: expect.any(String) as string,
+      updated_at: expect.any(String) as string,
+    });
+    const path = `/v2/listeners/${created.json.id}`;
+    expect((await platform.call('GET', path)).json).toEqual(created.json);
+
+    const patch = { version: null, compute_config: { cluster_namespaces: ['agents', 'more'] } };
+    const patched = await platform.call('PATCH', path, patch);
+    expect(patched.status).toBe(200);
+    expect(patched.json).toMatchObject({ version: '1.2.0', compute_config: patch.compute_config });
+
+    expect((await platform.call('DELETE', path)).status).toBe(204);
+    for (const method of ['GET', 'DELETE'] as const) {
+      const { status, json } = await platform.call(method, path);
+      expect([status, json.detail]).toEqual([404, `Listener ID ${created.json.id} not found.`]);
+    }
+  });
+
+  it('has a compute id that no other listener has', async () => {
+    expect((await register('taken')).status).toBe(201);
+    const { status, json } = await register('taken', { compute_type: 'docker', compute_config: {} });
+    expect([status, json.detail]).toEqual([409, "A listener for compute ID 'taken' already exists."]);
+  });
+
+  it.each([
+    ['compute_type', { compute_type: 'vm' }, 'compute_type', 'enum'],
+    ['compute_id', { compute_id: '' }, 'compute_id', 'string_too_short'],
+    [
+      'namespaces',
+      { compute_config: { cluster_namespaces: ['No Label'] } },
+      'compute_config.cluster_namespaces.0',
+      'string_format',
+    ],
+    [
+      'the same namespace twice',
+      { compute_config: { cluster_namespaces: ['a', 'a'] } },
+      'compute_config.cluster_namespaces.1',
+      'duplicate',
+    ],
+    [
+      'namespaces of another compute type',
+      { compute_type: 'docker' },
+      'compute_config.cluster_namespaces',
+      'not_applicable',
+    ],
+  ])('is refused for its %s', async (_, wrong, place, type) => {
+    expect(problemsOf(await register('refused', wrong))).toEqual([422, [[`body.${place}`, type]]]);
+  });
+
+  it('keeps its compute type and its compute id', async () => {
+    const { json } = await register('kept');
+    const path = `/v2/listeners/${json.id}`;
+    expect((await platform.call('PATCH', path, json)).status).toBe(200);
+    expect(
+      problemsOf(await platform.call('PATCH', path, { compute_type: 'docker', compute_id: 'x' })),
+    ).toEqual([
+      422,
+      [
+        ['body.compute_type', 'immutable'],
+        ['body.compute_id', 'immutable'],
+      ],
+    ]);
+  });
+
+  it('is listed with the others, newest first, in pages', async () => {
+    const ids: string[] = [];
+    for (const name of ['page 1', 'page 2', 'page 3']) ids.unshift((await register(name)).json.id);
+    const first = (await platform.call('GET', '/v2/listeners?limit=2')).json;
+    expect(first.resources.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    expect(first.offset).toBe(2);
+    const next = (await platform.call('GET', '/v2/listeners?limit=1&offset=2')).json;
+    expect(next.resources.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect((await platform.call('GET', '/v2/listeners?limit=0')).status).toBe(422);
+  });
+});
+
+describe('a deployment with a listener', () => {
+  it('must name one that is registered', async () => {
+    expect(problemsOf(await deploy('of nobody', { listener_id: UNKNOWN }))).toEqual([
+      422,
+      [['body.source_config.listener_id', 'listener_unknown']],
+    ]);
+  });
+
+  it('must ask for what the listener’s compute type has', async () => {
+    const cluster = (await register('has namespaces')).json.id;
+    const engine = (await register('has none', { compute_type: 'docker', compute_config: {} })).json.id;
+    const place = 'body.source_config.listener_config.cluster_namespace';
+    const config = (id: string, namespace: string) => ({
+      listener_id: id,
+      listener_config: { cluster_namespace: namespace },
+    });
+    expect(problemsOf(await deploy('n1', config(cluster, 'others')))).toEqual([
+      422,
+      [[place, 'namespace_unknown']],
+    ]);
+    expect(problemsOf(await deploy('n2', config(engine, 'agents')))).toEqual([
+      422,
+      [[place, 'not_applicable']],
+    ]);
+    const { status, json } = await deploy('n3', config(cluster, 'agents'));
+    expect(status).toBe(201);
+    expect(json.source_config).toMatchObject(config(cluster, 'agents'));
+  });
+
+  it('keeps its namespace through a PATCH that says nothing of it, also when the listener gave it up', async () => {
+    const listener = (await register('gives up')).json.id;
+    const { json } = await deploy('keeps its namespace', {
+      listener_id: listener,
+      listener_config: { cluster_namespace: 'agents' },
+    });
+    await platform.call('PATCH', `/v2/listeners/${listener}`, {
+      compute_config: { cluster_namespaces: ['b'] },
+    });
+    for (const config of [{}, { cluster_namespace: null }, { cluster_namespace: 'agents' }]) {
+      const patched = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+        source_config: { listener_config: config },
+      });
+      expect(patched.status, JSON.stringify(patched.json)).toBe(200);
+      expect(patched.json.source_config['listener_config']).toEqual({ cluster_namespace: 'agents' });
+    }
+    const moved = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+      source_config: { listener_config: { cluster_namespace: 'elsewhere' } },
+    });
+    expect(problemsOf(moved)).toEqual([
+      422,
+      ['immutable', 'namespace_unknown'].map((type) => [
+        'body.source_config.listener_config.cluster_namespace',
+        type,
+      ]),
+    ]);
+  });
+
+  it('keeps that listener from being removed', async () => {
+    const listener = (await register('in use')).json.id;
+    await deploy('its user', { listener_id: listener });
+    const { status, json } = await platform.call('DELETE', `/v2/listeners/${listener}`);
+    expect([status, json.detail]).toEqual([409, `Listener ID ${listener} is used by deployment 'its user'.`]);
+  });
+});
+
+describe('a resource_spec', () => {
+  it('is stored as it was sent, and answered with the defaults of its table', async () => {
+    const { json } = await deploy('resources', { resource_spec: { cpu: 0.55, memory_mb: 512 } });
+    const answered = {
+      cpu: 0.6,
+      cpu_limit: 1.2,
+      memory_mb: 512,
+      memory_limit_mb: 1024,
+      queue_cpu: 0.6,
+      queue_cpu_limit: 1.2,
+      queue_memory_mb: 512,
+      queue_memory_limit_mb: 1024,
+    };
+    expect(json.source_config['resource_spec']).toEqual(answered);
+    const row = await platform.kysely
+      .selectFrom('deployments')
+      .select('source_config')
+      .where('id', '=', json.id)
+      .executeTakeFirstOrThrow();
+    expect(row.source_config['resource_spec']).toEqual({ cpu: 0.6, memory_mb: 512 });
+    // What was read can be sent back, and is then what was sent.
+    const again = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+      source_config: json.source_config,
+    });
+    expect(again.status, JSON.stringify(again.json)).toBe(200);
+    expect(again.json.source_config['resource_spec']).toEqual(answered);
+  });
+
+  it('of the largest numbers can be sent back as it was answered', async () => {
+    const { json } = await deploy('large', {
+      resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 },
+    });
+    const again = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+      source_config: json.source_config,
+    });
+    expect(again.status, JSON.stringify(again.json)).toBe(200);
+  });
+});
