@@ -1,3 +1,4 @@
+import { buildLimitsFrom } from '../platform/builder/buildLimits.ts';
 import { type SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
 import { startPlatform } from '../platform/platform.ts';
 
@@ -20,7 +21,8 @@ export interface PlatformCommandOptions {
  * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
  * second one ends it at once. Read from the environment: `SLIPWAY_PUBLIC_URL`, `SLIPWAY_READY_TIMEOUT_MS`,
- * and `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home).
+ * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), and the limits of builds
+ * (`BUILD_LIMIT_SETTINGS`).
  * @throws SlipwayError as `startPlatform` does.
  */
 export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
@@ -30,6 +32,7 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
   const platform = await startPlatform({
     home: options.home,
     port: options.port,
+    buildLimits: buildLimitsFrom(process.env),
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
     ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),

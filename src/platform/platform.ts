@@ -9,6 +9,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
 import { callerOf } from './access/caller.ts';
 import { requireCaller } from './access/requireCaller.ts';
+import { type BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
 import { type SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
@@ -45,6 +46,8 @@ export interface PlatformOptions {
   readyTimeoutMs?: number;
   /** How many builds run at once. Default: 2. */
   buildSlots?: number;
+  /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
+  buildLimits?: BuildLimits;
   /** Default: JSON lines on stderr. */
   log?: Logger;
   /** How revisions are built and their agents started. Default: for real. */
@@ -98,6 +101,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const gateway = createGateway();
     undo.push(() => gateway.close());
 
+    const limits = options.buildLimits === undefined ? {} : { limits: options.buildLimits };
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
     const access = createAccess({ operatorKey: apiKey });
@@ -108,7 +112,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       access,
       log,
       gateway,
-      buildRevision: options.buildRevision ?? buildRevision,
+      buildRevision: options.buildRevision ?? ((build) => buildRevision({ ...build, ...limits })),
       startAgent: options.startAgent ?? startAgent,
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: database.connectionString,

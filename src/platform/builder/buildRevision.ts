@@ -8,6 +8,8 @@ import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } f
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
 import { type CommandEnd, runShellCommand } from './shellCommand.ts';
+import { TELLS_MEMORY } from './processMemory.ts';
+import { limitOf, watchResources, workspaceBeyond } from './resourceWatch.ts';
 import { unpackSource } from './sourceArchive.ts';
 
 /** How many of a failed command's last lines the reason holds. */
@@ -57,16 +59,25 @@ export async function buildRevision(options: BuildOptions): Promise<BuildResult>
   const limits = options.limits ?? DEFAULT_BUILD_LIMITS;
   const workspace = resolve(options.workspace);
   const log = boundedLog(options.log, limits, workspace);
+  // One signal for both ends: being called off, and the time for the whole build being over.
+  const over = new AbortController();
+  const onAbort = () => over.abort();
+  if (options.signal.aborted) onAbort();
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(onAbort, limits.buildTimeoutMs);
   try {
-    const file = await build({ ...options, workspace, limits, log });
+    const file = await build({ ...options, workspace, limits, log, signal: over.signal });
     return { ok: true, agentDir: dirname(file), graphConfigPath: basename(file) };
   } catch (error) {
     await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
-    const reason = options.signal.aborted ? 'The build was called off.' : reasonOf(error);
+    const reason = over.signal.aborted ? reasonOfEnd(options.signal.aborted, limits) : reasonOf(error);
     if (reason === undefined) throw error;
     const told = reason.replaceAll(workspace, '.');
     for (const line of told.split('\n')) log(line);
     return { ok: false, reason: told };
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -94,7 +105,9 @@ async function build(options: Build): Promise<string> {
   if (config === undefined && !isBuilt) await checkGraphs(root, file);
 
   const env = buildEnvironment();
-  const plan = await planInstall(root, dirname(file), options.installCommand, env['PATH'] ?? '');
+  if (!TELLS_MEMORY)
+    log('This system does not tell what processes hold in memory: the limit of memory is not held.');
+  const plan = await planInstall(root, dirname(file), options.installCommand, { env, signal });
   if (plan === undefined) log('There is no package.json, so nothing is installed.');
   else await install(plan, env, options);
   signal.throwIfAborted();
@@ -111,7 +124,9 @@ async function build(options: Build): Promise<string> {
   const { env: variables } = await checkGraphs(root, file);
   if (typeof variables === 'string')
     await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
+  const beyond = await workspaceBeyond({ workspace, env, limits }, signal);
   signal.throwIfAborted();
+  if (beyond !== undefined) throw new BuildFailure(`The build ${beyond}.`);
   log('The source is built.');
   return join(workspace, relative(root, file));
 }
@@ -163,7 +178,7 @@ async function run(
   command: string,
   cwd: string,
   env: Record<string, string>,
-  { log, signal, limits }: Build,
+  { workspace, log, signal, limits }: Build,
 ): Promise<void> {
   log(`$ ${command}`);
   const last: string[] = [];
@@ -180,6 +195,7 @@ async function run(
       if (last.length > LINES_IN_REASON) last.splice(DISK_FULL_TEXT.test(last[0] ?? '') ? 1 : 0, 1);
     },
     lineChars: limits.logLineChars + 1,
+    watch: (pid, stop) => watchResources(pid, { workspace, env, limits }, stop),
   });
   signal.throwIfAborted();
   if (end.kind !== 'exited' || end.code !== 0) throw failureOf(what, command, end, last, limits);
@@ -204,10 +220,18 @@ function ending(end: CommandEnd, limits: BuildLimits): string {
     case 'killed':
       return `was ended by ${end.signal}`;
     case 'timed_out':
-      return `took longer than ${limits.commandTimeoutMs / 1000} s and was ended`;
+      return `took longer than ${limits.commandTimeoutMs / 1000} s and was ended: ${limitOf('commandTimeoutMs')}`;
+    case 'stopped':
+      return end.why;
     case 'aborted':
       return 'was called off';
   }
+}
+
+/** Why a build was stopped: from outside, or because its time was over. */
+function reasonOfEnd(isCalledOff: boolean, limits: BuildLimits): string {
+  if (isCalledOff) return 'The build was called off.';
+  return `The build took longer than ${limits.buildTimeoutMs / 1000} s in all and was ended: ${limitOf('buildTimeoutMs')}.`;
 }
 
 /** What a person is told of an error; undefined where it is a fault of the builder. */

@@ -31,6 +31,7 @@ const CONFIGURATION = [
   '.yarnrc',
   '.yarnrc.yml',
   'pnpm-workspace.yaml',
+  '.pnpmfile.cjs',
   'bunfig.toml',
 ];
 
@@ -57,7 +58,9 @@ export class NodeModulesCache {
   /**
    * What identifies an installation: command, lock file, `package.json`, the package managers' configuration,
    * Node's version and this machine's kind. Undefined where an installation cannot be told by these alone: no
-   * lock file, a command or scripts that may do more than install, workspaces, linked directories.
+   * lock file, a command or scripts that may do more than install, workspaces, linked directories. Yarn 2 and later are
+   * left out on purpose (their lock files name the source itself as a workspace): their commands do not run without the
+   * state that an installation leaves outside `node_modules`.
    */
   async keyOf(plan: InstallPlan): Promise<string | undefined> {
     const command = plan.command.trim();
@@ -67,6 +70,7 @@ export class NodeModulesCache {
     const manifest = await contentOf(join(plan.cwd, 'package.json'));
     if (LINKED.test(lock) || doesMoreOnInstall(manifest)) return undefined;
     if (await exists(join(plan.cwd, 'binding.gyp'))) return undefined;
+    if (/^packages:/m.test(await contentOf(join(plan.cwd, 'pnpm-workspace.yaml')))) return undefined;
     const configuration = await Promise.all(CONFIGURATION.map((name) => contentOf(join(plan.cwd, name))));
     const parts = [
       command,

@@ -22,6 +22,11 @@ export interface ShellCommand {
   readonly onLine: (line: string) => void;
   /** Characters of a line that are read; the rest of it is dropped. */
   readonly lineChars: number;
+  /**
+   * Watches the command while it runs, by the pid that leads its group and session, and calls `stop` with the reason
+   * to kill it. What it returns ends the watch. Default: nothing does.
+   */
+  readonly watch?: (pid: number, stop: (why: string) => void) => () => void;
 }
 
 /** How a command ended. */
@@ -29,6 +34,8 @@ export type CommandEnd =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'killed'; readonly signal: string }
   | { readonly kind: 'timed_out' }
+  /** Its watch stopped it. `why` completes "it …". */
+  | { readonly kind: 'stopped'; readonly why: string }
   | { readonly kind: 'aborted' };
 
 /**
@@ -55,6 +62,9 @@ export async function runShellCommand(options: ShellCommand): Promise<CommandEnd
   const onAbort = () => stop({ kind: 'aborted' });
   options.signal.addEventListener('abort', onAbort, { once: true });
   const timer = setTimeout(() => stop({ kind: 'timed_out' }), options.timeoutMs);
+  const { pid } = child;
+  const endWatch =
+    pid === undefined ? undefined : options.watch?.(pid, (why) => stop({ kind: 'stopped', why }));
   try {
     const end = await endOf(child);
     // The watcher is in the group still, so its id cannot belong to another by now.
@@ -63,6 +73,7 @@ export async function runShellCommand(options: ShellCommand): Promise<CommandEnd
     return stopped ?? end;
   } finally {
     clearTimeout(timer);
+    endWatch?.();
     options.signal.removeEventListener('abort', onAbort);
   }
 }

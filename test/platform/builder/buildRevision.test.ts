@@ -12,6 +12,7 @@ import {
   type BuildResult,
   buildRevision,
 } from '../../../src/platform/builder/buildRevision.ts';
+import { TELLS_MEMORY } from '../../../src/platform/builder/processMemory.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
 
@@ -209,8 +210,50 @@ describe('a source that does not build', () => {
       limits: { ...DEFAULT_BUILD_LIMITS, commandTimeoutMs: 300 },
     });
     expect(reason).toContain('took longer than 0.3 s and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_COMMAND_TIMEOUT_SECONDS');
     const pid = pidIn(log);
     await until('the end of the process', () => !isRunning(pid));
+  });
+
+  it('is told which limit its commands took longer than together', async () => {
+    const reason = await reasonFor(AGENT, {
+      installCommand: 'echo pid $$',
+      buildCommand: 'exec sleep 1000',
+      limits: { ...DEFAULT_BUILD_LIMITS, buildTimeoutMs: 700 },
+    });
+    expect(reason).toContain('The build took longer than 0.7 s in all and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_TIMEOUT_SECONDS');
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it.skipIf(!TELLS_MEMORY)('is told which limit its processes took more memory than together', async () => {
+    const eat = `node -e "globalThis.eaten = Buffer.alloc(80 << 20, 1); console.log('pid ' + process.pid); setInterval(String, 1e6)"`;
+    const reason = await reasonFor(AGENT, {
+      buildCommand: `${eat} & ${eat} & wait`,
+      limits: { ...DEFAULT_BUILD_LIMITS, memoryBytes: 150 * 1024 ** 2 },
+    });
+    expect(reason).toContain('took more than 150 MB of memory and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_MEMORY_MB');
+    const pid = pidIn(log);
+    await until('the end of the process', () => !isRunning(pid));
+  });
+
+  it('is told which limit its workspace is larger than, while the command still runs', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'head -c 20000000 /dev/urandom > large; exec sleep 1000',
+      limits: { ...DEFAULT_BUILD_LIMITS, workspaceBytes: 10 * 1024 ** 2 },
+    });
+    expect(reason).toContain('filled its workspace with more than 10 MB');
+    expect(reason).toContain('SLIPWAY_BUILD_DISK_MB');
+  });
+
+  it('is told which limit its workspace has more files than', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'touch $(seq 60)',
+      limits: { ...DEFAULT_BUILD_LIMITS, workspaceFiles: 50 },
+    });
+    expect(reason).toContain('filled its workspace with more than 50 files');
+    expect(reason).toContain('SLIPWAY_BUILD_FILES');
   });
 
   it('is told that its archive is a bad one', async () => {

@@ -15,7 +15,7 @@ beforeEach(async () => {
   await mkdir(root);
   await mkdir(path);
   for (const tool of ['npm', 'pnpm', 'yarn', 'bun']) {
-    await writeFile(join(path, tool), '#!/bin/sh');
+    await writeFile(join(path, tool), '#!/bin/sh\necho 4.1.0');
     await chmod(join(path, tool), 0o755);
   }
 });
@@ -26,18 +26,23 @@ async function plan(files: Record<string, string>, installCommand?: string | nul
     await mkdir(dirname(join(root, name)), { recursive: true });
     await writeFile(join(root, name), content);
   }
-  return planInstall(root, configDir, installCommand, path);
+  const env = { PATH: `${path}:/usr/bin:/bin` };
+  return planInstall(root, configDir, installCommand, { env, signal: new AbortController().signal });
 }
 
 describe('how a source is installed', () => {
   it.each([
     ['package-lock.json', '{}', 'npm ci --prefer-offline --no-audit --no-fund'],
     ['npm-shrinkwrap.json', '{}', 'npm ci --prefer-offline --no-audit --no-fund'],
-    ['pnpm-lock.yaml', '', 'pnpm install --frozen-lockfile --prefer-offline'],
+    [
+      'pnpm-lock.yaml',
+      '',
+      'pnpm install --frozen-lockfile --prefer-offline --package-import-method=clone-or-copy',
+    ],
     ['yarn.lock', '# yarn lockfile v1', 'yarn install --frozen-lockfile --prefer-offline --non-interactive'],
-    ['yarn.lock', '__metadata:\n  version: 8', 'yarn install --immutable'],
-    ['bun.lock', '', 'bun install --frozen-lockfile'],
-    ['bun.lockb', '', 'bun install --frozen-lockfile'],
+    ['yarn.lock', '__metadata:\n  version: 8', 'YARN_NODE_LINKER=node-modules yarn install --immutable'],
+    ['bun.lock', '', 'bun install --frozen-lockfile --backend=copyfile'],
+    ['bun.lockb', '', 'bun install --frozen-lockfile --backend=copyfile'],
     ['package.json', '{}', 'npm install --prefer-offline --no-audit --no-fund'],
   ])('follows from its %s (%j): %s', async (name, content, command) => {
     expect(await plan({ 'package.json': '{}', [name]: content })).toMatchObject({ command, cwd: root });
@@ -70,6 +75,22 @@ describe('how a source is installed', () => {
     expect(await plan({ 'apps/one/package-lock.json': '{}' }, null, configDir)).toMatchObject({
       cwd: configDir,
     });
+  });
+
+  it('follows a lock file beside the graph configuration before a package.json in the root', async () => {
+    const configDir = join(root, 'apps/one');
+    const files = { 'package.json': '{}', 'apps/one/package.json': '{}', 'apps/one/bun.lock': '' };
+    expect(await plan(files, null, configDir)).toMatchObject({ cwd: configDir, lockFile: 'bun.lock' });
+  });
+
+  it.each([
+    ['is Yarn 1', 'echo 1.22.22', 'is 1.22.22'],
+    ['does not run', 'echo no release >&2; exit 1', 'does not run: no release'],
+  ])('fails when a later Yarn is needed and the one of the machine %s', async (_, script, told) => {
+    await writeFile(join(path, 'yarn'), `#!/bin/sh\n${script}`);
+    await expect(plan({ 'package.json': '{}', 'yarn.lock': '__metadata:\n  version: 8' })).rejects.toThrow(
+      `The source needs Yarn 2 or later (its yarn.lock is of that form), and the yarn of this machine ${told}.`,
+    );
   });
 
   it('fails, naming the tool and the file that asks for it, when the tool is missing', async () => {

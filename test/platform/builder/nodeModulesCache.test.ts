@@ -47,11 +47,21 @@ describe('what identifies an installation', () => {
     ['the lock file', { 'package-lock.json': '{"a":1}' }, {}],
     ['package.json', { 'package.json': '{"a":1}' }, {}],
     ['.npmrc', { '.npmrc': 'legacy-peer-deps=true' }, {}],
+    ['.pnpmfile.cjs', { '.pnpmfile.cjs': 'module.exports = {}' }, {}],
     ['the command', {}, { command: 'npm ci --omit=dev' }],
   ])('changes with %s', async (_, files, plan) => {
     const key = await keyOf(files, plan);
     expect(key).toBeDefined();
     expect(key).not.toBe(await keyOf({}));
+  });
+
+  it.each([
+    'pnpm install --frozen-lockfile --prefer-offline --package-import-method=clone-or-copy',
+    'yarn install --frozen-lockfile --prefer-offline --non-interactive',
+    'bun install --frozen-lockfile --backend=copyfile',
+    'npm ci',
+  ])('is known of `%s`', async (command) => {
+    expect(await keyOf({}, { command })).toBeDefined();
   });
 
   it.each<[string, Record<string, string>, Partial<InstallPlan>]>([
@@ -62,6 +72,12 @@ describe('what identifies an installation', () => {
     ['with an install script of its own', { 'package.json': '{"scripts":{"postinstall":"x"}}' }, {}],
     ['with workspaces', { 'package.json': '{"workspaces":["a"]}' }, {}],
     ['with a linked directory', { 'package-lock.json': '{"node_modules/a":{"link": true}}' }, {}],
+    ['with workspaces of pnpm', { 'pnpm-workspace.yaml': 'packages:\n  - apps/*\n' }, {}],
+    [
+      'installed by Yarn 2 or later',
+      { 'yarn.lock': '__metadata:\n  version: 8\n\n"agent@workspace:.":\n  version: 0.0.0-use.local\n' },
+      { command: 'YARN_NODE_LINKER=node-modules yarn install --immutable', lockFile: 'yarn.lock' },
+    ],
     ['with a native module of its own', { 'binding.gyp': '' }, {}],
   ])('is nothing for a source %s: it is installed each time', async (_, files, plan) => {
     expect(await keyOf(files, plan)).toBeUndefined();
