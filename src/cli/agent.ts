@@ -1,4 +1,5 @@
 import { Console } from 'node:console';
+import { url as debuggerUrl } from 'node:inspector';
 import { isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -6,7 +7,9 @@ import { type Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { type AgentServer, startAgentServer } from '../platform/agentServer/agentServer.ts';
+import { keepProcessExit, watchEventLoop } from '../platform/agentServer/processGuard.ts';
 import { createLogger } from '../platform/http/logger.ts';
+import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
 
 /** The options of `slipway agent DIR`. */
 export interface AgentCommandOptions {
@@ -22,25 +25,23 @@ export interface AgentCommandOptions {
   config?: string;
 }
 
-/** How long running runs may go on after SIGTERM where `SLIPWAY_AGENT_DRAIN_MS` says nothing, in milliseconds. */
-const DRAIN_MS = 30_000;
-
 /** How long everything behind the drain may take, in milliseconds. */
 const CLOSE_MS = 8_000;
 
 /**
  * `slipway agent DIR`: serves one agent's Run API until SIGTERM or SIGINT, then drains and exits 0 (a second signal
  * exits at once). With `SLIPWAY_EXIT_WITH_PARENT=1` (the default where a deployment id is given) it also ends when its
- * stdin does: it dies with the platform, however that dies. A graph that cannot be loaded exits 1, with the reason as the last line on stderr.
+ * stdin does: it dies with the platform, however that dies. A graph that cannot be loaded exits 1, with the reason as
+ * the last line on stderr. What an agent's code does to the process ends only its own run: an unhandled rejection, an
+ * uncaught error, `process.exit`; where somebody starts it again, a standstill of the event loop ends it.
  *
- * Reads `SLIPWAY_AGENT_DATABASE_URL`, `SLIPWAY_AGENT_API_KEY`, `SLIPWAY_AGENT_TRACING_URL`,
- * `SLIPWAY_AGENT_DEPLOYMENT_ID`, `SLIPWAY_AGENT_REVISION_ID`, `SLIPWAY_AGENT_PROJECT_NAME`; without a database it
- * keeps an embedded one under `SLIPWAY_HOME` (default `.slipway` in `DIR`).
+ * Its settings come from the environment (`docs/run-api.md`); without a database it keeps an embedded one under
+ * `SLIPWAY_HOME` (default `.slipway` in `DIR`).
  */
 export async function runAgentCommand(options: AgentCommandOptions): Promise<void> {
   const dir = resolve(options.dir);
-  const { serverOptions, exitWithParent, drainMs } = readEnvironment(dir);
   const log = createLogger();
+  const exit = keepProcessExit();
   // What an agent's code leaves unhandled is told, and ends only its own run: others are being served.
   process.on('unhandledRejection', (reason) =>
     log.error({ err: reason }, 'a promise of the agent was rejected'),
@@ -49,11 +50,13 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
     log.error({ err: error }, 'an error of the agent was not caught'),
   );
   if (options.json) globalThis.console = new Console(process.stderr, process.stderr);
+  let environment: AgentEnvironment;
   let server: AgentServer;
   try {
+    environment = readAgentEnvironment(dir);
     process.chdir(dir);
     server = await startAgentServer({
-      ...serverOptions,
+      ...environment.serverOptions,
       agentDir: dir,
       port: options.port,
       log,
@@ -63,19 +66,20 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
       }),
     });
   } catch (error) {
-    process.stderr.write(`${tell(error)}\n`, () =>
-      process.exit(error instanceof SlipwayError ? error.exitCode : 1),
-    );
+    process.stderr.write(`${tell(error)}\n`, () => exit(error instanceof SlipwayError ? error.exitCode : 1));
     return;
   }
-  const ended = untilAskedToEnd(exitWithParent);
+  const { exitWithParent, drainMs, stallMs } = environment;
+  // At a breakpoint the loop stands still for as long as somebody thinks.
+  if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
+  const ended = untilAskedToEnd(exitWithParent, exit);
   const ready = options.json
     ? JSON.stringify({ event: 'ready', url: server.url })
     : `Serving ${dir} at ${server.url}`;
   process.stdout.write(`${ready}\n`);
   const reason = await ended;
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
-  process.exit((await shutDown(server, reason === 'signal' ? drainMs : 0, log)) ? 0 : 1);
+  exit((await shutDown(server, reason === 'signal' ? drainMs : 0, log)) ? 0 : 1);
 }
 
 /** Drains and closes. A database that died with the platform keeps nobody: there is a limit. */
@@ -91,43 +95,15 @@ async function shutDown(server: AgentServer, drainMs: number, log: Logger): Prom
   return Promise.race([closed, delay(drainMs + CLOSE_MS, false)]);
 }
 
-function readEnvironment(dir: string) {
-  // Taken out of the environment as they are read: they are ours, and agents' code sees the environment.
-  const take = (name: string): string | undefined => {
-    const value = process.env[name];
-    Reflect.deleteProperty(process.env, name);
-    return value === '' ? undefined : value;
-  };
-  const databaseUrl = take('SLIPWAY_AGENT_DATABASE_URL');
-  const apiKey = take('SLIPWAY_AGENT_API_KEY');
-  const tracingUrl = take('SLIPWAY_AGENT_TRACING_URL');
-  const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
-  const revisionId = take('SLIPWAY_AGENT_REVISION_ID');
-  const projectName = take('SLIPWAY_AGENT_PROJECT_NAME');
-  const drainMs = Number(take('SLIPWAY_AGENT_DRAIN_MS') ?? DRAIN_MS);
-  return {
-    serverOptions: {
-      home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
-      ...(databaseUrl !== undefined && { databaseUrl }),
-      ...(apiKey !== undefined && { apiKey }),
-      ...(tracingUrl !== undefined && { tracingUrl }),
-      ...(deploymentId !== undefined && { deploymentId }),
-      ...(revisionId !== undefined && { revisionId }),
-      ...(projectName !== undefined && { projectName }),
-    },
-    // Whoever gives it a deployment is the platform, which holds the other end of its stdin.
-    exitWithParent:
-      (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (deploymentId === undefined ? '0' : '1')) === '1',
-    drainMs: Number.isFinite(drainMs) ? drainMs : DRAIN_MS,
-  };
-}
-
 /** Resolves when the process is to end. A parent that is gone has nobody waiting for runs: no patience then. */
-function untilAskedToEnd(exitWithParent: boolean): Promise<'signal' | 'parent'> {
+function untilAskedToEnd(
+  exitWithParent: boolean,
+  exit: (code: number) => never,
+): Promise<'signal' | 'parent'> {
   return new Promise((resolve) => {
     const onSignal = () => {
-      process.once('SIGTERM', () => process.exit(1));
-      process.once('SIGINT', () => process.exit(1));
+      process.once('SIGTERM', () => exit(1));
+      process.once('SIGINT', () => exit(1));
       resolve('signal');
     };
     process.once('SIGTERM', onSignal);

@@ -1,7 +1,17 @@
 import { z } from 'zod';
 
 import { INTEGER_MAX, NAME_MAX } from '../limits.ts';
-import { integer, JsonObject, line, oneOf, text, Timestamp, Uuid } from '../scalars.ts';
+import {
+  integer,
+  JsonObject,
+  line,
+  oneOf,
+  QueryBoolean,
+  StorableObject,
+  text,
+  Timestamp,
+  Uuid,
+} from '../scalars.ts';
 
 /**
  * How a run, or an assistant lookup, names its assistant: the name the graph was deployed under, or an assistant's
@@ -33,15 +43,18 @@ export const Assistant = z.looseObject({
 });
 export type Assistant = z.infer<typeof Assistant>;
 
-/** `POST /assistants/search` answers a list of assistants. */
+/** `POST /assistants/search` answers a list of assistants, `POST …/versions` the versions of one. */
 export const Assistants = z.array(Assistant);
 export type Assistants = z.infer<typeof Assistants>;
 
-/** What the public client sends to `POST /assistants/search`. */
-export const AssistantSearch = z.object({
+const AssistantFilter = z.object({
   graph_id: text().nullish(),
   name: text().nullish(),
-  metadata: JsonObject.nullish(),
+  metadata: StorableObject.nullish(),
+});
+
+/** What the public client sends to `POST /assistants/search`. `name` matches a part of the name, in any case. */
+export const AssistantSearch = AssistantFilter.extend({
   limit: integer(1, 1000).default(10),
   offset: integer(0, INTEGER_MAX).default(0),
   sort_by: oneOf(['assistant_id', 'graph_id', 'name', 'created_at', 'updated_at']).nullish(),
@@ -49,6 +62,54 @@ export const AssistantSearch = z.object({
   select: z.array(text()).nullish(),
 });
 export type AssistantSearch = z.infer<typeof AssistantSearch>;
+
+/** What the public client sends to `POST /assistants/count`. */
+export const AssistantCount = AssistantFilter;
+export type AssistantCount = z.infer<typeof AssistantCount>;
+
+/** What makes an assistant of a graph: `POST /assistants` of the public client. Unknown fields are ignored. */
+export const AssistantCreate = z.object({
+  graph_id: line(NAME_MAX),
+  assistant_id: Uuid.nullish(),
+  name: text(NAME_MAX).nullish(),
+  description: text().nullish(),
+  config: StorableObject.nullish(),
+  context: StorableObject.nullish(),
+  metadata: StorableObject.nullish(),
+  if_exists: oneOf(['raise', 'do_nothing']).nullish(),
+});
+export type AssistantCreate = z.infer<typeof AssistantCreate>;
+
+/** `PATCH /assistants/{assistant_id}`: makes a new version. `metadata` is merged, what else is given replaces. */
+export const AssistantPatch = AssistantCreate.omit({ assistant_id: true, if_exists: true })
+  .partial()
+  .extend({ graph_id: line(NAME_MAX).nullish() });
+export type AssistantPatch = z.infer<typeof AssistantPatch>;
+
+/** The query of `DELETE /assistants/{assistant_id}`: whether the threads that it was used on go with it. */
+export const AssistantDeleteQuery = z.object({ delete_threads: QueryBoolean.default(false) });
+export type AssistantDeleteQuery = z.infer<typeof AssistantDeleteQuery>;
+
+/** `POST /assistants/{assistant_id}/versions` of the public client: newest first. */
+export const AssistantVersions = z.object({
+  metadata: StorableObject.nullish(),
+  limit: integer(1, 1000).default(10),
+  offset: integer(0, INTEGER_MAX).default(0),
+});
+export type AssistantVersions = z.infer<typeof AssistantVersions>;
+
+/** `POST /assistants/{assistant_id}/latest` of the public client: the version that counts from now on. */
+export const AssistantLatest = z.object({ version: integer(1) });
+export type AssistantLatest = z.infer<typeof AssistantLatest>;
+
+/** The query of `GET /assistants/{assistant_id}/graph`: whether, and how deep, subgraphs are drawn. */
+export const AssistantGraphQuery = z.object({
+  xray: z
+    .preprocess((value) => (/^\d{1,2}$/u.test(String(value)) ? Number(value) : value), z.int().min(0))
+    .or(QueryBoolean)
+    .optional(),
+});
+export type AssistantGraphQuery = z.infer<typeof AssistantGraphQuery>;
 
 /** `GET /ok` (public relative). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });

@@ -151,11 +151,16 @@ export type RunCreate = z.infer<typeof RunCreate>;
 /** A {@link RunCreate} as a caller writes it: defaults may be left out. */
 export type RunRequest = z.input<typeof RunCreate>;
 
+/** `POST /runs/batch` of the public client: runs without threads, all of them or, where one is not right, none. */
+export const RunBatch = z.array(RunCreate).min(1).max(LIST_MAX);
+export type RunBatch = z.infer<typeof RunBatch>;
+
 /** The query of `GET /threads/{thread_id}/runs` (public client). Decision: without `limit`, every run. */
 export const RunsQuery = z.object({
   limit: queryInteger(1, 1000).optional(),
   offset: queryInteger(0, INTEGER_MAX).default(0),
   status: RunStatus.optional(),
+  select: z.preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(text())).optional(),
 });
 export type RunsQuery = z.infer<typeof RunsQuery>;
 

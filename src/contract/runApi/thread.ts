@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { INTEGER_MAX, LIST_MAX } from '../limits.ts';
+import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, oneOf, openEnum, text, Timestamp, Uuid } from '../scalars.ts';
 
 /** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
@@ -78,13 +78,26 @@ export const ThreadStateMetadata = z.looseObject({
 export type ThreadStateMetadata = z.infer<typeof ThreadStateMetadata>;
 
 /**
+ * One step of a state that is written by hand: what each node would have written in it. Decision: of the public
+ * client's forms `values` with `as_node` is taken, and `command` is not: it would execute the graph.
+ */
+const Superstep = z.object({
+  updates: z
+    .array(z.object({ values: z.unknown().optional(), as_node: nonEmptyText() }))
+    .min(1)
+    .max(LIST_MAX),
+});
+
+/**
  * `POST /threads` (contract 001: "object (may be empty)"). The fields are those that the public client sends; the
- * client's `ttl` and `supersteps` are accepted and ignored, like every unknown field.
+ * client's `ttl` is accepted and ignored, like every unknown field. `supersteps` make the thread's first states, of the
+ * graph that `metadata.graph_id` names.
  */
 export const ThreadCreate = z.object({
   thread_id: Uuid.nullish(),
   metadata: JsonObject.nullish(),
   if_exists: oneOf(['raise', 'do_nothing']).nullish(),
+  supersteps: z.array(Superstep).max(LIST_MAX).nullish(),
 });
 export type ThreadCreate = z.infer<typeof ThreadCreate>;
 
@@ -92,7 +105,13 @@ export type ThreadCreate = z.infer<typeof ThreadCreate>;
 export const ThreadPatch = z.object({ metadata: JsonObject.nullish() });
 export type ThreadPatch = z.infer<typeof ThreadPatch>;
 
-/** `POST /threads/search` of the public client. */
+/** How many paths one search may extract. Decision: as many as the public client's documentation allows. */
+const EXTRACTED_MAX = 10;
+
+/**
+ * `POST /threads/search` of the public client. `extract` names paths (`values.messages[-1].content`), whose values each
+ * thread carries in `extracted`, by the same names.
+ */
 export const ThreadSearch = z.object({
   ids: z.array(Uuid).max(LIST_MAX).nullish(),
   metadata: JsonObject.nullish(),
@@ -103,8 +122,25 @@ export const ThreadSearch = z.object({
   sort_by: oneOf(['thread_id', 'status', 'created_at', 'updated_at', 'state_updated_at']).nullish(),
   sort_order: oneOf(['asc', 'desc']).nullish(),
   select: z.array(text()).nullish(),
+  extract: z
+    .record(text(NAME_MAX), text())
+    .refine((paths) => Object.keys(paths).length <= EXTRACTED_MAX, {
+      error: `At most ${EXTRACTED_MAX} paths can be extracted`,
+    })
+    .nullish(),
 });
 export type ThreadSearch = z.infer<typeof ThreadSearch>;
+
+/** `POST /threads/prune` of the public client: removes threads, or of each all but its newest state. */
+export const ThreadPrune = z.object({
+  thread_ids: z.array(Uuid).max(LIST_MAX),
+  strategy: oneOf(['delete', 'keep_latest']).default('delete'),
+});
+export type ThreadPrune = z.infer<typeof ThreadPrune>;
+
+/** What `POST /threads/prune` answers. */
+export const ThreadPruned = z.looseObject({ pruned_count: z.int().min(0) });
+export type ThreadPruned = z.infer<typeof ThreadPruned>;
 
 /** `POST /threads/{thread_id}/state` of the public client: writes values as if the node `as_node` had. */
 export const StateUpdate = z.object({

@@ -17,15 +17,21 @@ import { loadGraphs } from './graphs/graphLoader.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { runRoutes } from './http/runRoutes.ts';
+import { stateRoutes } from './http/stateRoutes.ts';
 import { threadRoutes } from './http/threadRoutes.ts';
+import { unservedRoutes } from './http/unservedRoutes.ts';
 import { RunExecution } from './runs/runExecution.ts';
+import { type RunLimits } from './runs/runLimits.ts';
 import { RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
+import { ThreadRemoval } from './runs/threadRemoval.ts';
 import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
+import { AssistantStore } from './store/assistantStore.ts';
 import { CheckpointStore } from './store/checkpointStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
+import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
 
 /** The most that a request's body may have, in bytes: inputs are conversations, not files. */
 const BODY_MAX_BYTES = 16 * 1_048_576;
@@ -55,6 +61,10 @@ export interface AgentServerOptions {
   deploymentId?: string;
   revisionId?: string;
   projectName?: string;
+  /** How many runs it takes on, and for how long. */
+  limits?: Partial<RunLimits>;
+  /** Where webhooks may go beside public addresses, and what signs them. */
+  webhooks?: Omit<WebhookOptions, 'log'>;
   /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
   keepAliveMs?: number;
   log?: Logger;
@@ -81,7 +91,8 @@ export interface AgentServer {
 export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
   const log = options.log ?? createLogger();
   const deploymentId = options.deploymentId ?? 'standalone';
-  const assistants = new Assistants(await loadGraphs(options.agentDir, options.graphConfigPath, log));
+  const webhooks = new Webhooks({ ...options.webhooks, log });
+  const graphs = await loadGraphs(options.agentDir, options.graphConfigPath, log);
   const {
     database,
     tracing,
@@ -92,6 +103,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const processes = new ProcessStore({ db: database.kysely, deploymentId });
     const runs = new RunStore({ db: database.kysely, deploymentId, processId: processes.processId });
     const threads = new ThreadStore({ db: database.kysely, deploymentId });
+    const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
     const states = new ThreadStates({ threads, assistants, checkpoints });
     let url = '';
     const service = new RunService({
@@ -106,6 +118,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
           deploymentId,
           projectName: options.projectName,
         }),
+      webhooks,
+      limits: options.limits,
       log,
     });
     const ownership = new RunOwnership({ runs, processes, checkpoints, service, log });
@@ -124,13 +138,17 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         deployment_id: deploymentId,
         revision_id: options.revisionId ?? null,
         project_name: options.projectName ?? null,
-        graphs: assistants.all().map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
+        graphs: assistants.ofGraphs.map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
         serving: await isServing(database),
       }),
     );
-    app.route('/', assistantRoutes(assistants));
-    app.route('/', threadRoutes({ threads, states, runs, service, checkpoints }));
-    app.route('/', runRoutes({ assistants, threads, runs, service, log, keepAliveMs: options.keepAliveMs }));
+    const removal = new ThreadRemoval({ threads, runs, service, checkpoints });
+    app.route('/', assistantRoutes(assistants, removal));
+    app.route('/', threadRoutes({ threads, states, removal, checkpoints }));
+    app.route('/', stateRoutes({ threads, states }));
+    const { keepAliveMs } = options;
+    app.route('/', runRoutes({ assistants, threads, runs, service, webhooks, log, keepAliveMs }));
+    app.route('/', unservedRoutes());
 
     const answer = getRequestListener(app.fetch);
     const listening = await listen((request, response) => void answer(request, response), {
@@ -146,6 +164,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         await service.drain(CLOSE_DRAIN_MS);
         await ownership.stop();
         await listening.close();
+        await webhooks.close();
         await closeDatabase();
       },
     };

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { VOCABULARY } from '../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../contract/graphConfig.ts';
 import { type ValidationIssue, toValidationIssues } from '../../contract/httpErrors.ts';
+import { doesForNodeVersion } from '../../domain/nodeVersion.ts';
 import { BuildFailure, shown } from './buildFailure.ts';
 
 /** How many of a file's mistakes a reason names. */
@@ -89,19 +90,11 @@ function sourcesOf(file: string): string[] {
   return /\.m?js$/.test(file) ? [`${file.slice(0, -2)}ts`] : [];
 }
 
-/** `20` asks for Node 20; `20.11` for Node 20 from 20.11 on. */
 function checkNodeVersion(name: string, asked: string | undefined): void {
-  if (asked === undefined) return;
-  const running = process.versions.node.split('.').map(Number);
-  const [major, ...rest] = asked.split('.').map(Number);
-  const minor = [0, 1]
-    .map((i) => (running[i + 1] ?? 0) - (rest[i] ?? 0))
-    .find((difference) => difference !== 0);
-  if (major !== running[0] || (minor ?? 0) < 0) {
-    throw new BuildFailure(
-      `${name} asks for Node ${asked} (node_version), and this platform runs agents on Node ${process.versions.node}.`,
-    );
-  }
+  if (asked === undefined || doesForNodeVersion(asked, process.versions.node)) return;
+  throw new BuildFailure(
+    `${name} asks for Node ${asked} (node_version), and this platform runs agents on Node ${process.versions.node}.`,
+  );
 }
 
 function told(issues: readonly ValidationIssue[]): string {

@@ -9,6 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 
 import { removeAgentData } from '../../../src/platform/agentServer/store/agentData.ts';
 import { openAgentDatabase } from '../../../src/platform/agentServer/store/agentDatabase.ts';
+import { AssistantStore } from '../../../src/platform/agentServer/store/assistantStore.ts';
 import { CheckpointStore } from '../../../src/platform/agentServer/store/checkpointStore.ts';
 import { ProcessStore } from '../../../src/platform/agentServer/store/processStore.ts';
 import { ThreadStore } from '../../../src/platform/agentServer/store/threadStore.ts';
@@ -18,6 +19,8 @@ const TABLES = [
   'slipway_agent.threads',
   'slipway_agent.runs',
   'slipway_agent.processes',
+  'slipway_agent.assistants',
+  'slipway_agent.assistant_versions',
   'slipway_checkpoints.checkpoints',
   'slipway_checkpoints.checkpoint_blobs',
   'slipway_checkpoints.checkpoint_writes',
@@ -39,6 +42,10 @@ it('what the agents of a deployment stored is removed from every table, and noth
     const threads = new ThreadStore({ db: agents.kysely, deploymentId });
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
     await new ProcessStore({ db: agents.kysely, deploymentId }).heartbeat();
+    await new AssistantStore({ db: agents.kysely, deploymentId }).create(
+      { graph_id: 'g', name: 'n', description: null, config: {}, context: {}, metadata: {} },
+      { ifExists: 'raise' },
+    );
     await agents.kysely
       .insertInto('slipway_agent.runs')
       .values({

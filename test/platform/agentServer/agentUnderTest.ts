@@ -76,7 +76,11 @@ export function useAgent() {
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
     started = await startAgentUnderTest({
-      env: { SLIPWAY_HOME: home, SLIPWAY_AGENT_REVISION_ID: 'revision-1' },
+      env: {
+        SLIPWAY_HOME: home,
+        SLIPWAY_AGENT_REVISION_ID: 'revision-1',
+        SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
+      },
     });
   }, START_TIMEOUT_MS);
   afterAll(async () => {

@@ -128,6 +128,11 @@ describe('loading graphs', () => {
       /Error: unreachable node/,
     ],
     [
+      'it is for another Node',
+      { 'graph.json': graphJson('./bot.mjs:graph', { node_version: '4' }) },
+      new RegExp(`asks for Node 4 \\(node_version\\), and this is Node ${process.versions.node}`),
+    ],
+    [
       'the env file is no file',
       { 'graph.json': graphJson('./bot.mjs:graph', { env: 'src' }), 'src/bot.mjs': '' },
       /The env file .* could not be read/,

@@ -1,21 +1,14 @@
 import { createHash } from 'node:crypto';
 
 import { HttpProblem } from '../../http/problem.ts';
+import {
+  type AssistantContent,
+  assistantNotFound,
+  type AssistantQuery,
+  type AssistantRecord,
+  type AssistantStore,
+} from '../store/assistantStore.ts';
 import { type LoadedGraph, type LoadedGraphs } from './graphLoader.ts';
-
-/** An assistant: here each graph has exactly one, made of its name (contract 001: fields "not shown"). */
-export interface AssistantRecord {
-  readonly assistant_id: string;
-  readonly graph_id: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly config: Record<string, unknown>;
-  readonly context: Record<string, unknown>;
-  readonly metadata: Record<string, unknown>;
-  readonly version: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-}
 
 /** The namespace that the public relatives of the Run API derive assistant ids in. */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
@@ -29,26 +22,35 @@ export function assistantIdOf(graphName: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** The assistants of an agent: addressed by graph name or by id (contract 001, "What the service does"). */
+/**
+ * The assistants of an agent: addressed by graph name or by id (contract 001, "What the service does").
+ *
+ * Each graph has one of its own, under its name. Decision: it is what the source says, so it can be neither changed nor
+ * deleted; whoever wants another configuration makes an assistant of the graph. Those are kept with the deployment, and
+ * one whose graph this revision does not serve is still there, and cannot be run.
+ */
 export class Assistants {
   readonly #graphs: LoadedGraphs;
-  readonly #namesById: ReadonlyMap<string, string>;
-  readonly #since = new Date().toISOString();
+  readonly #store: AssistantStore;
+  readonly #system: ReadonlyMap<string, AssistantRecord>;
 
-  constructor(graphs: LoadedGraphs) {
+  constructor(graphs: LoadedGraphs, store: AssistantStore) {
+    const since = new Date().toISOString();
     this.#graphs = graphs;
-    this.#namesById = new Map([...graphs.keys()].map((name) => [assistantIdOf(name), name]));
+    this.#store = store;
+    this.#system = new Map([...graphs.values()].map((graph) => [graph.name, systemAssistant(graph, since)]));
   }
 
-  /** The graph behind a name or an assistant id. @throws HttpProblem 404 */
-  graphOf(assistant: string): LoadedGraph {
-    const graph =
-      this.#graphs.get(assistant) ?? this.#graphs.get(this.#namesById.get(assistant.toLowerCase()) ?? '');
-    if (graph === undefined) throw new HttpProblem(404, `Assistant ${assistant} not found.`);
-    return graph;
+  /** The assistant behind a graph's name or an id. @throws HttpProblem 404 */
+  async get(assistant: string): Promise<AssistantRecord> {
+    const known = this.#systemOf(assistant);
+    if (known !== undefined) return known;
+    const made = UUID.test(assistant) ? await this.#store.find(assistant.toLowerCase()) : undefined;
+    if (made === undefined) throw assistantNotFound(assistant);
+    return made;
   }
 
-  /** Like {@link graphOf}, for a graph that a thread was used with. @throws HttpProblem 404 */
+  /** The graph of that name. @throws HttpProblem 404 */
   graphNamed(name: string): LoadedGraph {
     const graph = this.#graphs.get(name);
     if (graph === undefined) throw new HttpProblem(404, `This revision serves no graph named ${name}.`);
@@ -60,26 +62,94 @@ export class Assistants {
     return this.#graphs.size === 1 ? [...this.#graphs.values()][0] : undefined;
   }
 
-  get(assistant: string): AssistantRecord {
-    return this.#describe(this.graphOf(assistant));
+  /** Those that the graphs have by themselves. */
+  get ofGraphs(): AssistantRecord[] {
+    return [...this.#system.values()];
   }
 
-  all(): AssistantRecord[] {
-    return [...this.#graphs.values()].map((graph) => this.#describe(graph));
+  search(query: AssistantQuery): Promise<{ found: AssistantRecord[]; total: number }> {
+    return this.#store.search(query, this.ofGraphs);
   }
 
-  #describe(graph: LoadedGraph): AssistantRecord {
-    return {
-      assistant_id: assistantIdOf(graph.name),
-      graph_id: graph.name,
-      name: graph.name,
-      description: graph.description ?? null,
-      config: {},
-      context: {},
-      metadata: { created_by: 'system' },
-      version: 1,
-      created_at: this.#since,
-      updated_at: this.#since,
-    };
+  /** @throws HttpProblem 404 for an unknown graph, 409 where one of that id exists and `ifExists` is `raise`. */
+  async create(
+    content: AssistantContent,
+    options: { assistantId?: string | undefined; ifExists: 'raise' | 'do_nothing' },
+  ): Promise<AssistantRecord> {
+    this.graphNamed(content.graph_id);
+    const known = options.assistantId === undefined ? undefined : this.#systemOf(options.assistantId);
+    if (known === undefined) return this.#store.create(content, options);
+    if (options.ifExists === 'raise')
+      throw new HttpProblem(409, `Assistant ${known.assistant_id} exists already.`);
+    return known;
   }
+
+  /** A new version. @throws HttpProblem 404, 409 for a graph's own. */
+  async update(assistant: string, patch: Partial<AssistantContent>): Promise<AssistantRecord> {
+    if (patch.graph_id !== undefined) this.graphNamed(patch.graph_id);
+    return this.#store.revise(this.#madeId(assistant), (current) => ({
+      ...current,
+      ...patch,
+      metadata: { ...current.metadata, ...patch.metadata },
+    }));
+  }
+
+  /** @throws HttpProblem 404, 409 for a graph's own. */
+  async remove(assistant: string): Promise<string> {
+    const id = this.#madeId(assistant);
+    await this.#store.remove(id);
+    return id;
+  }
+
+  /** The versions, newest first: a graph's own has one. @throws HttpProblem 404 */
+  async versions(
+    assistant: string,
+    query: { metadata?: Record<string, unknown> | undefined; limit: number; offset: number },
+  ): Promise<AssistantRecord[]> {
+    const found = await this.get(assistant);
+    if (this.#systemOf(assistant) !== undefined) return query.offset === 0 ? [found] : [];
+    return this.#store.versions(found.assistant_id, query);
+  }
+
+  /** @throws HttpProblem 404 for an unknown assistant or version, 409 for a graph's own. */
+  async setVersion(assistant: string, version: number): Promise<AssistantRecord> {
+    return this.#store.setVersion(this.#madeId(assistant), version);
+  }
+
+  #systemOf(assistant: string): AssistantRecord | undefined {
+    const named = this.#system.get(assistant);
+    if (named !== undefined) return named;
+    const id = assistant.toLowerCase();
+    return this.ofGraphs.find((each) => each.assistant_id === id);
+  }
+
+  /** The id of an assistant that somebody made. @throws HttpProblem 404, 409 */
+  #madeId(assistant: string): string {
+    const known = this.#systemOf(assistant);
+    if (known !== undefined) {
+      throw new HttpProblem(
+        409,
+        `Assistant ${assistant} is the graph ${known.graph_id} as its source says, and cannot be changed: create an assistant of the graph.`,
+      );
+    }
+    if (!UUID.test(assistant)) throw assistantNotFound(assistant);
+    return assistant.toLowerCase();
+  }
+}
+
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu;
+
+function systemAssistant(graph: LoadedGraph, since: string): AssistantRecord {
+  return {
+    assistant_id: assistantIdOf(graph.name),
+    graph_id: graph.name,
+    name: graph.name,
+    description: graph.description ?? null,
+    config: {},
+    context: {},
+    metadata: { created_by: 'system' },
+    version: 1,
+    created_at: since,
+    updated_at: since,
+  };
 }

@@ -5,6 +5,8 @@
 export interface CompiledGraph {
   /** The saver, or `false` where the graph's author wants nothing stored. */
   checkpointer?: unknown;
+  /** The long-term store of its author, where there is one. */
+  store?: unknown;
   stream(input: unknown, options: GraphCallOptions): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, options: GraphCallOptions & { version: 'v2' }): AsyncIterable<GraphEvent>;
   getState(config: GraphConfigLike, options?: { subgraphs?: boolean }): Promise<StateSnapshot>;
@@ -13,6 +15,21 @@ export interface CompiledGraph {
     options?: { limit?: number; before?: GraphConfigLike; filter?: Record<string, unknown> },
   ): AsyncIterable<StateSnapshot>;
   updateState(config: GraphConfigLike, values: unknown, asNode?: string): Promise<GraphConfigLike>;
+  bulkUpdateState(
+    config: GraphConfigLike,
+    supersteps: { updates: { values?: unknown; asNode?: string }[] }[],
+  ): Promise<GraphConfigLike>;
+  getGraphAsync(options: { xray: boolean | number }): Promise<{ toJSON(): unknown }>;
+  getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<[string, CompiledGraph]>;
+  /** The names of what it gives, and of what its `values` stream shows. */
+  outputChannels?: unknown;
+  streamChannels?: unknown;
+  /** What it was compiled from, with the definitions of its state, as far as they are there at run time. */
+  builder?: {
+    _schemaRuntimeDefinition?: unknown;
+    _inputRuntimeDefinition?: unknown;
+    _outputRuntimeDefinition?: unknown;
+  };
 }
 
 /** A graph that still has to be compiled: what `new StateGraph(…)` builds. */

@@ -8,6 +8,7 @@ import { type Logger } from 'pino';
 import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../../contract/graphConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
+import { doesForNodeVersion } from '../../../domain/nodeVersion.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
 /** A graph as `graph.json` exports it: compiled once, or made anew for each configuration. */
@@ -40,6 +41,12 @@ export async function loadGraphs(
   const file = resolve(agentDir, graphConfigPath ?? (await presentGraphConfig(agentDir)));
   const config = await readGraphConfig(file);
   const root = dirname(file);
+  if (!doesForNodeVersion(config.node_version, process.versions.node)) {
+    throw notLoaded(
+      `${file} asks for Node ${String(config.node_version)} (node_version), and this is Node ${process.versions.node}.`,
+      file,
+    );
+  }
   await applyEnvironment(config.env, root, log);
   const entries = Object.entries(config.graphs).map(([name, entry]) => toEntry(name, entry));
   if (entries.some((entry) => /\.[cm]?tsx?$/.test(entry.file))) await registerTypeScript(root);

@@ -1,4 +1,4 @@
-import { HttpProblem } from '../../http/problem.ts';
+import { HttpProblem, invalid } from '../../http/problem.ts';
 import { interruptsByTask, withCheckpointer } from '../runs/runExecution.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import { type CheckpointStore } from '../store/checkpointStore.ts';
@@ -93,24 +93,42 @@ export class ThreadStates {
         `Thread ${threadId} is not tied to a graph yet: run one, or set metadata.graph_id.`,
       );
     }
-    let next: GraphConfigLike;
-    try {
-      const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
-      next = await graph.updateState(config, update.values, update.asNode);
-    } catch (error) {
-      if (!isInvalidUpdate(error)) throw error;
-      throw new HttpProblem(422, [{ loc: ['body'], msg: error.message, type: 'value_error' }], {
-        cause: error,
-      });
-    }
+    const config = { ...configOf(threadId, update), metadata: { graph_id: thread.metadata['graph_id'] } };
+    const next = await refusing(graph.updateState(config, update.values, update.asNode));
+    await this.#noteState(threadId, graph);
+    const checkpoint = addressOf(next);
+    return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
+  }
+
+  /**
+   * Makes the first states of a new thread, one per superstep.
+   * @throws HttpProblem 422 where the thread names no graph, or its graph does not take them.
+   */
+  async make(
+    threadId: string,
+    supersteps: readonly { updates: readonly { values?: unknown; as_node: string }[] }[],
+  ): Promise<void> {
+    const thread = await this.#threads.get(threadId);
+    const graph = await this.#graphOf(thread);
+    if (graph === undefined)
+      throw invalid([
+        { loc: ['body', 'metadata', 'graph_id'], msg: 'Required by supersteps', type: 'missing' },
+      ]);
+    const steps = supersteps.map(({ updates }) => ({
+      updates: updates.map(({ values, as_node: asNode }) => ({ values, asNode })),
+    }));
+    const config = { ...configOf(threadId, {}), metadata: { graph_id: thread.metadata['graph_id'] } };
+    await refusing(graph.bulkUpdateState(config, steps));
+    await this.#noteState(threadId, graph);
+  }
+
+  async #noteState(threadId: string, graph: CompiledGraph): Promise<void> {
     const snapshot = await graph.getState({ configurable: { thread_id: threadId } });
     await this.#threads.setState(threadId, {
       values: toWireJson(snapshot.values, { strict: false, root: 'values' }),
       interrupts: interruptsByTask(snapshot),
       status: snapshot.next.length > 0 ? 'interrupted' : 'idle',
     });
-    const checkpoint = addressOf(next);
-    return { checkpoint, configurable: checkpoint, checkpoint_id: checkpoint?.['checkpoint_id'] ?? null };
   }
 
   /** The graph that the thread was used with, or the only one there is. */
@@ -211,6 +229,18 @@ function addressOf(config: GraphConfigLike | undefined): Record<string, unknown>
   if (config?.configurable === undefined) return null;
   const { thread_id, checkpoint_ns = '', checkpoint_id = null, checkpoint_map } = config.configurable;
   return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
+}
+
+/** What a graph does not take is the caller's mistake. @throws HttpProblem 422 */
+async function refusing<T>(update: Promise<T>): Promise<T> {
+  try {
+    return await update;
+  } catch (error) {
+    if (!isInvalidUpdate(error)) throw error;
+    throw new HttpProblem(422, [{ loc: ['body'], msg: error.message, type: 'value_error' }], {
+      cause: error,
+    });
+  }
 }
 
 /** LangGraph's own refusals of an update; structural, for the agent's copy of it throws them. */

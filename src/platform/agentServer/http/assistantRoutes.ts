@@ -1,37 +1,141 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 
-import { AssistantId, AssistantSearch } from '../../../contract/runApi/assistant.ts';
-import { parseOptionalBody, parsePath } from '../../http/parse.ts';
-import { type AssistantRecord, type Assistants } from '../graphs/assistants.ts';
+import {
+  AssistantCount,
+  AssistantCreate,
+  AssistantDeleteQuery,
+  AssistantGraphQuery,
+  AssistantLatest,
+  AssistantPatch,
+  AssistantPath,
+  AssistantSearch,
+  AssistantVersions,
+} from '../../../contract/runApi/assistant.ts';
+import { nonEmptyText, QueryBoolean } from '../../../contract/scalars.ts';
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { type Assistants } from '../graphs/assistants.ts';
+import { type CompiledGraph } from '../graphs/compiledGraph.ts';
+import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
+import { type ThreadRemoval } from '../runs/threadRemoval.ts';
+import { type AssistantRecord } from '../store/assistantStore.ts';
+import { selected } from './wire.ts';
 
-const AssistantPath = z.object({ assistant_id: AssistantId });
+const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText().optional() });
+const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
-/** Assistants (contract 001: "not shown"): what the public client asks for. */
-export function assistantRoutes(assistants: Assistants): Hono {
+/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
   const app = new Hono();
-  app.post('/assistants/search', async (c) => {
-    const search = await parseOptionalBody(AssistantSearch, c);
-    const found = sorted(assistants.all().filter(matcherOf(search)), search);
-    return c.json(found.slice(search.offset, search.offset + search.limit));
+
+  app.post('/assistants', async (c) => {
+    const { assistant_id: id, if_exists: ifExists, ...body } = await parseBody(AssistantCreate, c);
+    const made = await assistants.create(
+      {
+        graph_id: body.graph_id,
+        name: body.name ?? 'Untitled',
+        description: body.description ?? null,
+        config: body.config ?? {},
+        context: body.context ?? {},
+        metadata: body.metadata ?? {},
+      },
+      { assistantId: id ?? undefined, ifExists: ifExists ?? 'raise' },
+    );
+    return c.json(made);
   });
-  app.get('/assistants/:assistant_id', (c) =>
-    c.json(assistants.get(parsePath(AssistantPath, c).assistant_id)),
+
+  app.post('/assistants/search', async (c) => {
+    const body = await parseOptionalBody(AssistantSearch, c);
+    const { found, total } = await assistants.search({
+      ...filterOf(body),
+      sortBy: body.sort_by ?? undefined,
+      sortOrder: body.sort_order ?? undefined,
+      limit: body.limit,
+      offset: body.offset,
+    });
+    const next = body.offset + found.length;
+    c.header('x-pagination-total', String(total));
+    if (found.length > 0 && next < total) c.header('x-pagination-next', String(next));
+    return c.json(found.map((assistant) => selected({ ...assistant }, body.select)));
+  });
+
+  app.post('/assistants/count', async (c) => {
+    const filter = filterOf(await parseOptionalBody(AssistantCount, c));
+    return c.json((await assistants.search({ ...filter, limit: 1, offset: 0 })).total);
+  });
+
+  app.get('/assistants/:assistant_id', async (c) =>
+    c.json(await assistants.get(parsePath(AssistantPath, c).assistant_id)),
   );
+
+  app.patch('/assistants/:assistant_id', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    // Null says the same as leaving a field out.
+    const given = Object.entries(await parseBody(AssistantPatch, c)).filter(([, value]) => value != null);
+    return c.json(await assistants.update(id, Object.fromEntries(given)));
+  });
+
+  app.delete('/assistants/:assistant_id', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { delete_threads: withThreads } = parseQuery(AssistantDeleteQuery, c);
+    const removed = await assistants.remove(id);
+    if (withThreads) await removal.removeThreadsOf(removed);
+    return c.body(null, 204);
+  });
+
+  app.post('/assistants/:assistant_id/versions', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { metadata, limit, offset } = await parseOptionalBody(AssistantVersions, c);
+    return c.json(await assistants.versions(id, { metadata: metadata ?? undefined, limit, offset }));
+  });
+
+  app.post('/assistants/:assistant_id/latest', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { version } = await parseBody(AssistantLatest, c);
+    return c.json(await assistants.setVersion(id, version));
+  });
+
+  app.get('/assistants/:assistant_id/graph', async (c) => {
+    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
+    const { xray } = parseQuery(AssistantGraphQuery, c);
+    return c.json((await drawGraph(await graphOf(assistant), xray ?? false)) as object);
+  });
+
+  app.get('/assistants/:assistant_id/schemas', async (c) => {
+    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
+    return c.json({ graph_id: assistant.graph_id, ...wireSchemas(schemasOf(await graphOf(assistant))) });
+  });
+
+  app.get('/assistants/:assistant_id/subgraphs/:namespace?', async (c) => {
+    const { assistant_id: id, namespace } = parsePath(SubgraphPath, c);
+    const { recurse } = parseQuery(SubgraphQuery, c);
+    const found = await subgraphsOf(await graphOf(await assistants.get(id)), { namespace, recurse });
+    return c.json(
+      Object.fromEntries(Object.entries(found).map(([name, schemas]) => [name, wireSchemas(schemas)])),
+    );
+  });
+
   return app;
+
+  async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
+    return assistants.graphNamed(assistant.graph_id).resolve(assistant.config);
+  }
 }
 
-function matcherOf(search: AssistantSearch): (assistant: AssistantRecord) => boolean {
-  const wanted = Object.entries(search.metadata ?? {});
-  return (assistant) =>
-    (search.graph_id == null || assistant.graph_id === search.graph_id) &&
-    (search.name == null || assistant.name.toLowerCase().includes(search.name.toLowerCase())) &&
-    wanted.every(([name, value]) => assistant.metadata[name] === value);
+function filterOf(body: AssistantCount) {
+  return {
+    graphId: body.graph_id ?? undefined,
+    name: body.name ?? undefined,
+    metadata: body.metadata ?? undefined,
+  };
 }
 
-function sorted(found: AssistantRecord[], search: AssistantSearch): AssistantRecord[] {
-  const { sort_by: by, sort_order: order } = search;
-  if (by == null) return found;
-  const ascending = found.sort((left, right) => left[by].localeCompare(right[by]));
-  return order === 'asc' ? ascending : ascending.reverse();
+function wireSchemas(schemas: GraphSchemas): Record<string, unknown> {
+  return {
+    input_schema: schemas.input,
+    output_schema: schemas.output,
+    state_schema: schemas.state,
+    config_schema: schemas.config,
+    context_schema: schemas.config,
+  };
 }

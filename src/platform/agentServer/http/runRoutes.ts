@@ -1,12 +1,14 @@
+import { randomUUID } from 'node:crypto';
+
 import { type Context, Hono } from 'hono';
 import { type Logger } from 'pino';
 
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../../../contract/runApi/cancel.ts';
 import { FollowQuery, JoinQuery, JoinStreamQuery } from '../../../contract/runApi/joinQuery.ts';
-import { RunCreate, RunPath, RunsQuery } from '../../../contract/runApi/run.ts';
+import { RunBatch, RunCreate, RunPath, RunsQuery } from '../../../contract/runApi/run.ts';
 import { ThreadPath } from '../../../contract/runApi/thread.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
-import { HttpProblem } from '../../http/problem.ts';
+import { HttpProblem, invalid } from '../../http/problem.ts';
 import { type Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
@@ -16,10 +18,12 @@ import { type ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { storable } from './storable.ts';
 import { eventStreamResponse, longJsonResponse } from './streamResponse.ts';
-import { wireRun } from './wire.ts';
+import { type Webhooks } from '../webhooks/webhooks.ts';
+import { selected, wireRun } from './wire.ts';
 
 /** What the run routes work with. */
 export interface RunRouteParts {
+  readonly webhooks: Webhooks;
   readonly assistants: Assistants;
   readonly threads: ThreadStore;
   readonly runs: RunStore;
@@ -73,11 +77,21 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
   }
 
+  app.post('/runs/batch', async (c) => {
+    const bodies = await parseBody(RunBatch, c);
+    // All of them are looked at before the first is started.
+    const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
+    const lives: LiveRun[] = [];
+    for (const each of plans) lives.push(await service.start(each));
+    return c.json(lives.map((live) => wireRun(live.record)));
+  });
+
   app.get('/threads/:thread_id/runs', async (c) => {
     const { thread_id: threadId } = parsePath(ThreadPath, c);
-    const { limit, offset, status } = parseQuery(RunsQuery, c);
+    const { limit, offset, status, select } = parseQuery(RunsQuery, c);
     await threads.get(threadId);
-    return c.json((await runs.list(threadId, { limit, offset, status })).map(wireRun));
+    const found = await runs.list(threadId, { limit, offset, status });
+    return c.json(found.map((run) => selected(wireRun(run), select)));
   });
 
   app.get('/threads/:thread_id/runs/:run_id', async (c) => c.json(wireRun(await runOf(c))));
@@ -117,9 +131,20 @@ export function runRoutes(parts: RunRouteParts): Hono {
     });
   });
 
-  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => {
+  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runOf(c)));
+
+  // A stateless run's id is enough for the public client.
+  app.get('/runs/:run_id/stream', async (c) => {
+    const { run_id: runId } = parsePath(RunPath.pick({ run_id: true }), c);
+    const run = await runs.byId(runId);
+    if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
+    return streamOf(c, run);
+  });
+
+  return app;
+
+  async function streamOf(c: Context, run: RunRecord): Promise<Response> {
     const query = parseQuery(JoinStreamQuery, c);
-    const run = await runOf(c);
     const gone = new AbortController();
     const subscriber = await joinStream(service, run, {
       lastEventId: c.req.header('last-event-id'),
@@ -133,19 +158,35 @@ export function runRoutes(parts: RunRouteParts): Hono {
         if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
       },
     });
-  });
-
-  return app;
+  }
 
   async function start(c: Context, prefix: string): Promise<{ live: LiveRun; plan: RunPlan }> {
     const threadId = prefix === '' ? undefined : parsePath(ThreadPath, c).thread_id;
     const query = parseQuery(FollowQuery, c);
-    const body = await parseBody(RunCreate, c);
+    const planned = await plan(await parseBody(RunCreate, c), query, threadId);
+    return { live: await service.start(planned), plan: planned };
+  }
+
+  /** Checks what the schema cannot, and makes the thread that the run is to have. */
+  async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
     storable(body.metadata ?? {}, 'metadata');
-    const plan = planRun({ body, query, graph: parts.assistants.graphOf(body.assistant_id), threadId });
-    if (threadId !== undefined && plan.createThread)
-      await threads.create({ threadId, ifExists: 'do_nothing' });
-    return { live: await service.start(plan), plan };
+    refuseWebhook(body.webhook);
+    const assistant = await parts.assistants.get(body.assistant_id);
+    parts.assistants.graphNamed(assistant.graph_id);
+    // A run without a thread may ask for its own to be kept.
+    const kept = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
+    const { runSeconds } = service.limits;
+    const planned = planRun({ body, query, assistant, threadId: kept, runSeconds });
+    if (kept !== undefined && (kept !== threadId || planned.createThread))
+      await threads.create({ threadId: kept, ifExists: 'do_nothing' });
+    return planned;
+  }
+
+  function refuseWebhook(url: string | null | undefined): void {
+    const refusal = url == null ? undefined : parts.webhooks.refusal(url);
+    if (refusal === undefined) return;
+    const msg = `No webhook is sent there: ${refusal}`;
+    throw invalid([{ loc: ['body', 'webhook'], msg, type: 'value_error' }]);
   }
 
   async function runOf(c: Context): Promise<RunRecord> {

@@ -32,3 +32,12 @@ export function wireThread(thread: ThreadRecord): Record<string, unknown> {
     ...(thread.error !== null && { error: thread.error }),
   };
 }
+
+/** The fields that somebody asked for (public client: `select`), or all. */
+export function selected(
+  whole: Record<string, unknown>,
+  select: readonly string[] | null | undefined,
+): Record<string, unknown> {
+  if (select == null) return whole;
+  return Object.fromEntries(Object.entries(whole).filter(([name]) => select.includes(name)));
+}

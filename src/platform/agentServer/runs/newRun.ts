@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { disconnectMode, type FollowQuery } from '../../../contract/runApi/joinQuery.ts';
 import { type RunCreate } from '../../../contract/runApi/run.ts';
-import { assistantIdOf } from '../graphs/assistants.ts';
-import { type LoadedGraph } from '../graphs/graphLoader.ts';
+import { type AssistantRecord } from '../store/assistantStore.ts';
 import { type NewRun } from '../store/runStore.ts';
 
 /** A run to be accepted, and what the request says of its surroundings. */
@@ -19,25 +18,29 @@ export interface RunPlan {
 /** How a run was asked for: contract 001, "Run": `kwargs`, with what the server needs beside it. */
 export type Kwargs = ReturnType<typeof kwargsOf>;
 
-/** Makes a run of a request. Without `threadId` it is stateless (contract 001, rule 5). */
+/**
+ * Makes a run of a request. Without `threadId` it is stateless (contract 001, rule 5). What the assistant is configured
+ * with holds where the request says nothing. `runSeconds` is the longest that it may execute.
+ */
 export function planRun(options: {
   body: RunCreate;
   query: FollowQuery;
-  graph: LoadedGraph;
+  assistant: AssistantRecord;
   threadId: string | undefined;
+  runSeconds: number;
 }): RunPlan {
-  const { body, graph } = options;
+  const { body, assistant } = options;
   const runId = randomUUID();
   const stateless = options.threadId === undefined;
   const threadId = options.threadId ?? randomUUID();
-  const assistantId = assistantIdOf(graph.name);
+  const { assistant_id: assistantId, graph_id: graphId } = assistant;
   const newRun: NewRun = {
     runId,
     threadId,
     assistantId,
-    graphId: graph.name,
+    graphId,
     metadata: { ...body.metadata },
-    kwargs: kwargsOf(body, { runId, threadId, assistantId, graphId: graph.name, stateless }),
+    kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
     multitaskStrategy: body.multitask_strategy,
     stateless,
   };
@@ -53,32 +56,35 @@ export function planRun(options: {
 
 function kwargsOf(
   body: RunCreate,
-  ids: { runId: string; threadId: string; assistantId: string; graphId: string; stateless: boolean },
+  assistant: AssistantRecord,
+  run: { runId: string; threadId: string; stateless: boolean; runSeconds: number },
 ) {
   const { checkpoint } = body;
-  const configurable = { ...body.config?.configurable };
+  const preset = assistant.config as NonNullable<RunCreate['config']>;
+  const configurable = { ...preset.configurable, ...body.config?.configurable };
   return {
     input: body.input ?? null,
     command: body.command ?? null,
     config: {
+      ...preset,
       ...body.config,
-      metadata: { created_by: 'system', ...body.metadata, ...body.config?.metadata },
+      metadata: { created_by: 'system', ...preset.metadata, ...body.metadata, ...body.config?.metadata },
       configurable: {
         user_id: '',
         ...configurable,
-        run_id: ids.runId,
-        graph_id: ids.graphId,
-        thread_id: ids.threadId,
-        assistant_id: ids.assistantId,
+        run_id: run.runId,
+        graph_id: assistant.graph_id,
+        thread_id: run.threadId,
+        assistant_id: assistant.assistant_id,
         checkpoint_id:
           body.checkpoint_id ?? checkpoint?.checkpoint_id ?? configurable['checkpoint_id'] ?? null,
         ...(checkpoint?.checkpoint_ns != null && { checkpoint_ns: checkpoint.checkpoint_ns }),
         ...(checkpoint?.checkpoint_map != null && { checkpoint_map: checkpoint.checkpoint_map }),
       } as Record<string, unknown>,
     },
-    context: (body.context ?? null) as Record<string, unknown> | null,
+    context: contextOf(body.context, assistant.context),
     webhook: body.webhook ?? null,
-    temporary: ids.stateless,
+    temporary: run.stateless,
     stream_mode: body.stream_mode as string[],
     feedback_keys: body.feedback_keys,
     interrupt_after: body.interrupt_after ?? null,
@@ -86,6 +92,14 @@ function kwargsOf(
     subgraphs: body.stream_subgraphs,
     resumable: body.stream_resumable,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : null),
-    timeout: body.timeout ?? null,
+    timeout: Math.min(body.timeout ?? run.runSeconds, run.runSeconds),
   };
+}
+
+/** The request's context over the assistant's; null where neither says anything. */
+function contextOf(given: unknown, preset: Record<string, unknown>): Record<string, unknown> | null {
+  if (given == null) return Object.keys(preset).length > 0 ? preset : null;
+  // What is no object is the graph's to judge.
+  if (typeof given !== 'object' || Array.isArray(given)) return given as Record<string, unknown>;
+  return { ...preset, ...given };
 }

@@ -118,7 +118,7 @@ export class RunExecution {
     const patience = graceAfter(live.signal);
     try {
       for (;;) {
-        const step = await Promise.race([events.next(), patience.over]);
+        const step = await patience.within(events.next());
         if (step === undefined)
           throw new Error('The stopped graph did not come to rest and was left behind.');
         if (step.done === true) return step.value;
@@ -267,19 +267,32 @@ function failureOf(error: unknown): RunFailure {
   return { error: 'Error', message: String(error) };
 }
 
-/** Resolves with nothing a moment after the signal is aborted. */
-function graceAfter(signal: AbortSignal): { over: Promise<undefined>; clear: () => void } {
+/**
+ * Waits for one thing after another, until a moment after the signal is aborted: from then on with nothing. A race with
+ * one promise that lives as long as the run would hold everything that was ever waited for.
+ */
+function graceAfter(signal: AbortSignal): {
+  within: <T>(work: Promise<T>) => Promise<T | undefined>;
+  clear: () => void;
+} {
   let timer: NodeJS.Timeout | undefined;
-  let start: () => void = () => undefined;
-  const over = new Promise<undefined>((resolve) => {
-    start = () => {
-      timer = setTimeout(() => resolve(undefined), STOP_GRACE_MS);
-    };
-    if (signal.aborted) start();
-    else signal.addEventListener('abort', start, { once: true });
-  });
+  let over = false;
+  let giveUp: () => void = () => undefined;
+  const start = () => {
+    timer = setTimeout(() => {
+      over = true;
+      giveUp();
+    }, STOP_GRACE_MS);
+  };
+  if (signal.aborted) start();
+  else signal.addEventListener('abort', start, { once: true });
   return {
-    over,
+    within: <T>(work: Promise<T>) =>
+      new Promise<T | undefined>((resolve, reject) => {
+        giveUp = () => resolve(undefined);
+        work.then(resolve, reject);
+        if (over) giveUp();
+      }),
     clear: () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', start);

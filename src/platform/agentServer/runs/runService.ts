@@ -5,10 +5,13 @@ import { type Logger } from 'pino';
 import { HttpProblem } from '../../http/problem.ts';
 import { type CheckpointStore } from '../store/checkpointStore.ts';
 import { type RunRecord, type RunStore } from '../store/runStore.ts';
+import { runEndedBody } from '../webhooks/runEnded.ts';
+import { type Webhooks } from '../webhooks/webhooks.ts';
 import { LiveRun, type RunEnding, type StopReason } from './liveRun.ts';
 import { type RunPlan } from './newRun.ts';
 import { type RunExecution } from './runExecution.ts';
-import { deliverWebhook } from './webhook.ts';
+import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
+import { RunSlots } from './runSlots.ts';
 
 /** How often the end of a run that another process executes is looked for, in milliseconds. */
 const REMOTE_POLL_MS = 150;
@@ -28,6 +31,9 @@ export class RunService {
   readonly #checkpoints: CheckpointStore;
   readonly #execution: RunExecution;
   readonly #linkFeedback: FeedbackLinker;
+  readonly #webhooks: Webhooks;
+  readonly #limits: RunLimits;
+  readonly #slots: RunSlots;
   readonly #log: Logger;
   readonly #live = new Map<string, LiveRun>();
   #closing = false;
@@ -37,18 +43,32 @@ export class RunService {
     checkpoints: CheckpointStore;
     execution: RunExecution;
     linkFeedback: FeedbackLinker;
+    webhooks: Webhooks;
+    limits?: Partial<RunLimits> | undefined;
     log: Logger;
   }) {
     this.#runs = options.runs;
     this.#checkpoints = options.checkpoints;
     this.#execution = options.execution;
     this.#linkFeedback = options.linkFeedback;
+    this.#webhooks = options.webhooks;
+    this.#limits = { ...DEFAULT_RUN_LIMITS, ...options.limits };
+    this.#slots = new RunSlots(this.#limits.concurrentRuns);
     this.#log = options.log;
   }
 
   /** How many runs are in this process. */
   get activeCount(): number {
     return [...this.#live.values()].filter((live) => !live.channel.closed).length;
+  }
+
+  /** How much this process takes on. */
+  get limits(): RunLimits {
+    return this.#limits;
+  }
+
+  get #pendingCount(): number {
+    return [...this.#live.values()].filter((live) => !live.begun && !live.channel.closed).length;
   }
 
   /** Whether this process takes no more runs. */
@@ -64,11 +84,18 @@ export class RunService {
   /**
    * Accepts a run and starts it at once, or as soon as the multitask strategy lets it (contract 001, "States and
    * transitions"). It is stored before this resolves.
-   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 503 while shutting down.
+   * @throws HttpProblem 404 for an unknown thread, 409 for strategy `reject` on a busy one, 429 where too many runs
+   * are pending, 503 while shutting down.
    */
   async start(plan: RunPlan): Promise<LiveRun> {
     if (this.#closing)
       throw new HttpProblem(503, 'The server is shutting down.', { headers: { 'retry-after': '1' } });
+    if (this.#pendingCount >= this.#limits.pendingRuns)
+      throw new HttpProblem(
+        429,
+        `${this.#limits.pendingRuns} runs are pending already: this server takes no more until some have begun.`,
+        { headers: { 'retry-after': '1' } },
+      );
     const { newRun } = plan;
     const live = new LiveRun({
       runId: newRun.runId,
@@ -182,20 +209,24 @@ export class RunService {
   /** From acceptance to end. Never throws. */
   async #run(live: LiveRun, before: readonly RunRecord[], delaySeconds: number): Promise<void> {
     let ending: RunEnding;
+    let leaveSlot: (() => void) | undefined;
     try {
       if (delaySeconds > 0) await pause(delaySeconds * 1_000, live.signal);
       if (before.length > 0) await unlessStopped(this.#allEnded(before, live.signal), live.signal);
+      leaveSlot = await this.#slots.take(live.signal);
       ending = live.stopReason === undefined ? await this.#execute(live) : await this.#settle(live);
     } catch (error) {
       this.#log.error({ err: error, runId: live.runId }, 'the end of a run could not be stored');
       const message = 'The end of the run could not be stored.';
       ending = { status: 'error', values: 'null', failure: { error: 'StorageError', message } };
+    } finally {
+      leaveSlot?.();
     }
     if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
     const { webhook } = live.record.kwargs as { webhook?: string | null };
     if (webhook != null && ending.status !== 'handed_over')
-      void deliverWebhook(webhook, live, ending, this.#log);
+      void this.#webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
     if (isResumable(live)) setTimeout(() => this.#live.delete(live.runId), RESUMABLE_MS).unref();
     else this.#live.delete(live.runId);
   }

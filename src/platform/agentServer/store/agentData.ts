@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
 
 /** The tables of agent servers that say whose a row is. */
-const BY_DEPLOYMENT = ['runs', 'threads', 'processes'].map((table) => `slipway_agent.${table}`);
+const BY_DEPLOYMENT = ['runs', 'threads', 'processes', 'assistants'].map((table) => `slipway_agent.${table}`);
 
 /** The tables of checkpoints, which know only stored thread ids. */
 const BY_THREAD = ['writes_before_run', 'checkpoint_writes', 'checkpoint_blobs', 'checkpoints'].map(

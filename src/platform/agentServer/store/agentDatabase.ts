@@ -2,6 +2,8 @@ import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresD
 import pg from 'pg';
 
 import { migrate, type Migration } from '../../store/migrate.ts';
+import { type AssistantTables } from './assistantTables.ts';
+import { ASSISTANTS } from './migrations/003_assistants.ts';
 
 /** A `json` column: read parsed, written as text. */
 type Json<T> = ColumnType<T, string, string>;
@@ -62,7 +64,7 @@ export interface RunFailure {
 }
 
 /** The tables of the agent servers. All deployments of a platform share them, by `deployment_id`. */
-export interface AgentTables {
+export interface AgentTables extends AssistantTables {
   'slipway_agent.threads': ThreadsTable;
   'slipway_agent.runs': RunsTable;
   'slipway_agent.processes': ProcessesTable;
@@ -156,4 +158,5 @@ const MIGRATIONS: readonly Migration[] = [
   )`,
     ],
   },
+  ASSISTANTS,
 ];

@@ -221,13 +221,23 @@ export class CheckpointStore extends PostgresSaver {
         [runId],
       );
       await run(`DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE run_id = $1::uuid`, [runId]);
-      await run(
-        `DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs b WHERE b.thread_id = $1 AND NOT EXISTS (
-           SELECT 1 FROM ${CHECKPOINT_SCHEMA}.checkpoints c
-           WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
-             AND c.checkpoint->'channel_versions'->>b.channel = b.version)`,
-        [key],
-      );
+      await run(DROP_UNUSED_BLOBS, [key]);
+    });
+  }
+
+  /** Drops a thread's history: of each namespace only the newest checkpoint stays. */
+  async dropHistory(threadId: string): Promise<void> {
+    const key = this.#key(threadId);
+    await this.#transaction(async (run) => {
+      for (const table of ['checkpoint_writes', 'checkpoints']) {
+        await run(
+          `DELETE FROM ${CHECKPOINT_SCHEMA}.${table} t WHERE t.thread_id = $1 AND NOT EXISTS (
+             SELECT 1 FROM (${NEWEST}) n
+             WHERE n.checkpoint_ns = t.checkpoint_ns AND n.checkpoint_id = t.checkpoint_id)`,
+          [key],
+        );
+      }
+      await run(DROP_UNUSED_BLOBS, [key]);
     });
   }
 
@@ -315,6 +325,13 @@ const FENCES_MAX = 10_000;
 const NEWEST = `
   SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
   FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1 GROUP BY checkpoint_ns`;
+
+/** Drops the values of the thread `$1` that no checkpoint refers to. */
+const DROP_UNUSED_BLOBS = `
+  DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs b WHERE b.thread_id = $1 AND NOT EXISTS (
+    SELECT 1 FROM ${CHECKPOINT_SCHEMA}.checkpoints c
+    WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
+      AND c.checkpoint->'channel_versions'->>b.channel = b.version)`;
 
 /** What of a run's metadata its checkpoints keep (contract 001, "Thread state"): not LangGraph's own per-task notes. */
 function originOf(config: RunnableConfig): Record<string, unknown> {

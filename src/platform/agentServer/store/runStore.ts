@@ -93,6 +93,11 @@ export class RunStore {
     return run;
   }
 
+  /** A run, whatever thread it is of. */
+  async byId(runId: string): Promise<RunRecord | undefined> {
+    return this.#mine().where('run_id', '=', runId).executeTakeFirst();
+  }
+
   /** A thread's runs, newest first. */
   async list(
     threadId: string,

@@ -1,0 +1,82 @@
+import { HttpProblem } from '../../http/problem.ts';
+import { type CheckpointStore } from '../store/checkpointStore.ts';
+import { type RunStore } from '../store/runStore.ts';
+import { type ThreadStore } from '../store/threadStore.ts';
+import { type RunService } from './runService.ts';
+
+/** How many threads are removed in one go. */
+const BATCH = 100;
+
+/** Removes threads with everything that belongs to them: active runs are ended first. */
+export class ThreadRemoval {
+  readonly #threads: ThreadStore;
+  readonly #runs: RunStore;
+  readonly #service: RunService;
+  readonly #checkpoints: CheckpointStore;
+
+  constructor(options: {
+    threads: ThreadStore;
+    runs: RunStore;
+    service: RunService;
+    checkpoints: CheckpointStore;
+  }) {
+    this.#threads = options.threads;
+    this.#runs = options.runs;
+    this.#service = options.service;
+    this.#checkpoints = options.checkpoints;
+  }
+
+  /** @throws HttpProblem 404 */
+  async remove(threadId: string): Promise<void> {
+    await this.#threads.get(threadId);
+    const active = await this.#runs.activeOfThread(threadId);
+    await this.#service.cancel(active, 'interrupt');
+    await Promise.all(active.map((run) => this.#service.ending(run)));
+    await this.#threads.remove(threadId);
+    await this.#checkpoints.deleteThread(threadId);
+  }
+
+  /** Every thread that was last used with an assistant. */
+  async removeThreadsOf(assistantId: string): Promise<void> {
+    const search = {
+      metadata: { assistant_id: assistantId },
+      limit: BATCH,
+      offset: 0,
+      sortBy: 'created_at',
+      sortOrder: 'asc',
+    } as const;
+    for (let found = await this.#threads.search(search); found.length > 0;) {
+      for (const { thread_id: threadId } of found) await whereThere(this.remove(threadId));
+      found = await this.#threads.search(search);
+    }
+  }
+
+  /**
+   * Removes threads, or of each all but its newest state. Answers how many there were: unknown ones do not count
+   * (public client: `threads.prune`).
+   */
+  async prune(threadIds: readonly string[], strategy: 'delete' | 'keep_latest'): Promise<number> {
+    let pruned = 0;
+    for (const threadId of new Set(threadIds)) {
+      const work = strategy === 'delete' ? this.remove(threadId) : this.#keepLatest(threadId);
+      if (await whereThere(work)) pruned += 1;
+    }
+    return pruned;
+  }
+
+  async #keepLatest(threadId: string): Promise<void> {
+    await this.#threads.get(threadId);
+    await this.#checkpoints.dropHistory(threadId);
+  }
+}
+
+/** Whether the thread was still there: somebody else may have removed it meanwhile. */
+async function whereThere(work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (error instanceof HttpProblem && error.status === 404) return false;
+    throw error;
+  }
+}

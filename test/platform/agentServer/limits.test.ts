@@ -1,0 +1,166 @@
+import { createHmac } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
+import {
+  type AgentUnderTest,
+  apiOf,
+  collectEvents,
+  FIXTURE_AGENT,
+  gate,
+  launchAgent,
+  startAgentUnderTest,
+  until,
+} from './agentUnderTest.ts';
+
+let home: string;
+let database: EmbeddedPostgres;
+const started: AgentUnderTest[] = [];
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-limits-'));
+  database = await openEmbeddedPostgres(home);
+});
+
+afterAll(async () => {
+  for (const { child } of started) child.kill('SIGKILL');
+  await Promise.all(started.map(({ exited }) => exited));
+  await database.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function start(deployment: string, env: Record<string, string> = {}) {
+  const agent = await startAgentUnderTest({
+    env: {
+      SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+      SLIPWAY_AGENT_DEPLOYMENT_ID: deployment,
+      ...env,
+    },
+  });
+  started.push(agent);
+  return { ...agent, api: apiOf(agent.url) };
+}
+
+const steps = (text: string) => ({ assistant_id: 'steps', input: { text } });
+const odd = (text: string) => ({ assistant_id: 'odd', input: { text } });
+const echo = { assistant_id: 'echo', input: { text: 'x' } };
+
+describe.concurrent('an agent server with limits', { timeout: 180_000 }, () => {
+  it('executes so many runs at once, lets so many wait, and refuses the next with 429', async () => {
+    const { api } = await start('crowded', {
+      SLIPWAY_AGENT_CONCURRENT_RUNS: '1',
+      SLIPWAY_AGENT_PENDING_RUNS: '2',
+    });
+    const hold = gate();
+    const thread = await api.thread();
+    const first = await api.json('POST', `/threads/${thread}/runs`, steps(hold.path));
+    await api.untilStatus(thread, first.run_id as string, 'running');
+    const waiting = await Promise.all([1, 2].map(() => api.json('POST', '/runs', echo)));
+    const refused = await api.send('POST', '/runs/wait', echo);
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(await refused.json()).toEqual({ detail: expect.stringContaining('2 runs are pending') });
+    const [one, two] = waiting as { thread_id: string; run_id: string }[];
+    expect(await api.json('GET', `/threads/${one!.thread_id}/runs/${one!.run_id}`)).toMatchObject({
+      status: 'pending',
+    });
+    // One that waits for its place can be cancelled, and makes room.
+    const path = `/threads/${two!.thread_id}/runs/${two!.run_id}`;
+    expect((await api.send('POST', `${path}/cancel?wait=true`)).status).toBe(204);
+    expect((await api.send('POST', '/runs', echo)).status).toBe(200);
+    await hold.open();
+    expect(await api.json('GET', `/threads/${one!.thread_id}/runs/${one!.run_id}/join`)).toMatchObject({
+      text: 'echo: x',
+    });
+    expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted', attempt: 0 });
+  });
+
+  it('stops what runs longer than it lets, however long the run asked for', async () => {
+    const { api } = await start('hurried', { SLIPWAY_AGENT_RUN_SECONDS: '0.2' });
+    const thread = await api.thread();
+    const ended = await api.json('POST', `/threads/${thread}/runs/wait`, { ...odd('hang'), timeout: 600 });
+    expect(ended).toMatchObject({ __error__: { error: 'RunTimeout' } });
+    expect(await api.json('GET', `/threads/${thread}/runs`)).toMatchObject([{ status: 'timeout' }]);
+  });
+
+  it('sends webhooks only where it may, and signs them', async () => {
+    const told: { body: string; signature: string }[] = [];
+    const hook = createServer((request, response) => {
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => {
+        told.push({ body, signature: String(request.headers['x-slipway-signature']) });
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    const { port } = hook.address() as AddressInfo;
+    const { api, ...agent } = await start('signing', {
+      SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
+      SLIPWAY_AGENT_WEBHOOK_SECRET: 'whisper in the dark',
+    });
+    const inside = await api.send('POST', '/runs', { ...echo, webhook: 'http://169.254.169.254/' });
+    expect(inside.status).toBe(422);
+    expect(await inside.json()).toMatchObject({ detail: [{ loc: ['body', 'webhook'] }] });
+    await api.json('POST', '/runs/wait', { ...echo, webhook: `http://127.0.0.1:${port}/` });
+    const [{ body, signature }] = await until(
+      () => Promise.resolve(told.length > 0 && (told as [(typeof told)[number]])),
+      'the webhook was told',
+    );
+    const at = /t=(\d+)/.exec(signature)?.[1] ?? '';
+    const mac = createHmac('sha256', 'whisper in the dark').update(`${at}.${body}`).digest('hex');
+    expect(signature).toBe(`t=${at},v1=${mac}`);
+    expect(agent.stderr() + agent.stdout()).not.toContain('whisper');
+    hook.close();
+  });
+
+  it('does not start with a setting that says nothing', async () => {
+    const agent = launchAgent({
+      dir: FIXTURE_AGENT,
+      env: { SLIPWAY_AGENT_CONCURRENT_RUNS: 'many', SLIPWAY_AGENT_DATABASE_URL: database.connectionString },
+    });
+    expect((await agent.exited).code).toBe(1);
+    expect(agent.stderr().trimEnd().split('\n').at(-1)).toMatch(
+      /^SLIPWAY_AGENT_SETTING_INVALID: SLIPWAY_AGENT_CONCURRENT_RUNS is "many"\./,
+    );
+  });
+});
+
+describe.concurrent('an agent server whose graph', { timeout: 180_000 }, () => {
+  it('ends the process, goes on: the run ends with an error of that name', async () => {
+    const { api, child } = await start('exiting');
+    const ended = await api.json('POST', '/runs/wait', odd('exit'));
+    expect(ended).toMatchObject({ __error__: { error: 'ProcessExitRefused' } });
+    expect(await api.json('POST', '/runs/wait', echo)).toMatchObject({ text: 'echo: x' });
+    expect(child.exitCode).toBeNull();
+  });
+
+  it('blocks the event loop, ends, so that whoever watches it starts it again', async () => {
+    const { api, ...agent } = await start('blocked', { SLIPWAY_AGENT_STALL_SECONDS: '1' });
+    void api.send('POST', '/runs/wait', odd('block')).catch(() => undefined);
+    expect(await agent.exited).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(agent.stderr()).toContain('the event loop stood still for 1 s');
+  });
+
+  it('streams 320 MiB, keeps little of them, whoever reads', async () => {
+    const { api, child } = await start('flooded');
+    const before = await residentMiB(child.pid);
+    const response = await api.send('POST', '/runs/stream', { ...odd('torrent'), stream_mode: 'custom' });
+    const location = response.headers.get('content-location') ?? '';
+    expect(await api.json('GET', `${location}/join`)).toMatchObject({ made: 'streamed' });
+    expect((await residentMiB(child.pid)) - before).toBeLessThan(200);
+    const events = await collectEvents(response);
+    expect(events.at(-1)).toMatchObject({ event: 'error', data: { error: 'SlowReader' } });
+  });
+});
+
+async function residentMiB(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid ?? ''}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
