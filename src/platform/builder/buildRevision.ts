@@ -1,15 +1,16 @@
 import { access, mkdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
+import { type CommandEnd } from '../runtime/command.ts';
 import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { boundedLog } from './buildLog.ts';
 import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
-import { type CommandEnd, runShellCommand } from './shellCommand.ts';
 import { TELLS_MEMORY } from './processMemory.ts';
 import { limitOf, watchResources, workspaceBeyond } from './resourceWatch.ts';
+import { runShellCommand } from './shellCommand.ts';
 import { unpackSource } from './sourceArchive.ts';
 
 /** How many of a failed command's last lines the reason holds. */

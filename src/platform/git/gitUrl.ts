@@ -1,0 +1,104 @@
+/** The ways to a repository that a platform takes. `file` is a repository on its own disk. */
+export type GitProtocol = 'https' | 'http' | 'ssh' | 'file';
+
+/** The address of a git repository, or the beginning of one. */
+export interface GitUrl {
+  readonly protocol: GitProtocol;
+  /** In lower case; empty for `file`. */
+  readonly host: string;
+  /** As it was written; empty where it was not. */
+  readonly port: string;
+  /** Of `ssh`: the user to log in as; empty for all others. */
+  readonly user: string;
+  /** The names in its path. */
+  readonly path: readonly string[];
+  /** As git takes it. */
+  readonly text: string;
+}
+
+/** An address, read; or why it cannot be used, as the end of a sentence. */
+export type GitUrlReading =
+  { readonly ok: true; readonly url: GitUrl } | { readonly ok: false; readonly why: string };
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** `git@host:path`: ssh, as git abbreviates it. */
+const SCP_LIKE = /^(?<user>\w[\w.-]*)@(?<host>\w[\w.-]*):(?!\/\/)(?<path>.+)$/;
+const SCHEMES: Readonly<Record<string, GitProtocol>> = {
+  'https:': 'https',
+  'http:': 'http',
+  'ssh:': 'ssh',
+  'file:': 'file',
+};
+
+/**
+ * Reads the address of a repository: `https://…`, `ssh://user@host/…`, `user@host:…`, `file:///…` or an absolute path;
+ * `http://…` on loopback only, where nobody listens in. Everything else that git knows (`git://`, and the remote
+ * helpers of the form `name::…`, which run programs) is refused, and so is what could be read in two ways: names with
+ * `..`, encoded slashes, control characters, and a user or a password in an `http` address, where a credential never
+ * belongs.
+ */
+export function readGitUrl(text: string): GitUrlReading {
+   
+  if (/[\u0000-\u0020\u007f\\]/.test(text))
+    return { ok: false, why: 'has blanks, control characters or backslashes' };
+  if (text.startsWith('-')) return { ok: false, why: 'begins with a hyphen' };
+  if (text.startsWith('/')) return located({ protocol: 'file', host: '', port: '', user: '', text }, text);
+  const scp = SCP_LIKE.exec(text)?.groups;
+  if (scp !== undefined) {
+    const { user = '', host = '', path = '' } = scp;
+    return located({ protocol: 'ssh', host: host.toLowerCase(), port: '', user, text }, path);
+  }
+  const protocol = URL.canParse(text) ? SCHEMES[new URL(text).protocol] : undefined;
+  if (protocol === undefined) {
+    return { ok: false, why: 'is neither https://…, ssh://…, user@host:…, file:///… nor an absolute path' };
+  }
+  const { hostname, port, username, password, search, hash } = new URL(text);
+  if (search !== '' || hash !== '') return { ok: false, why: 'has a query or a fragment' };
+  if (password !== '' || (username !== '' && protocol !== 'ssh')) {
+    return { ok: false, why: 'carries a user or a password: credentials belong in an integration' };
+  }
+  if ((hostname === '') !== (protocol === 'file'))
+    return { ok: false, why: 'has no host, or one where none belongs' };
+  if (hostname.startsWith('-') || username.startsWith('-'))
+    return { ok: false, why: 'has a name that begins with a hyphen' };
+  if (protocol === 'http' && !LOOPBACK.has(hostname)) {
+    return { ok: false, why: 'is http beyond this machine: use https' };
+  }
+  // Not the parser's path: it has resolved what is refused here.
+  const rest = text.slice(text.indexOf('//') + 2);
+  const path = rest.includes('/') ? rest.slice(rest.indexOf('/')) : '';
+  return located({ protocol, host: hostname.toLowerCase(), port, user: username, text }, path);
+}
+
+function located(url: Omit<GitUrl, 'path'>, path: string): GitUrlReading {
+  const names = path.split('/').filter((name) => name !== '');
+  if (names.some((name) => /^(\.|%2e){1,2}$/i.test(name)))
+    return { ok: false, why: 'has "." or ".." in its path' };
+  if (/%(2f|5c|00|0a|0d)/i.test(path)) return { ok: false, why: 'has encoded slashes or control characters' };
+  return { ok: true, url: { ...url, path: names } };
+}
+
+/**
+ * Whether a repository lies under a prefix: the same protocol, host, port and user, and a path that begins with the
+ * prefix's whole names. `https://host/acme` is a prefix of `https://host/acme/agent`, never of `https://host/acme-2/x`.
+ */
+export function isUnder(prefix: GitUrl, url: GitUrl): boolean {
+  return (
+    prefix.protocol === url.protocol &&
+    prefix.host === url.host &&
+    prefix.port === url.port &&
+    prefix.user === url.user &&
+    prefix.path.every((name, index) => url.path[index] === name)
+  );
+}
+
+/**
+ * What two addresses of one repository have in common, however it is reached: host and path, without case, without
+ * `.git`. For telling which repository a host speaks of, never for permissions.
+ */
+export function repositoryIdentity({ host, path }: GitUrl): string {
+  return [host, ...path]
+    .join('/')
+    .replace(/\.git$/i, '')
+    .toLowerCase();
+}

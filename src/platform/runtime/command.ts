@@ -1,0 +1,96 @@
+import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readable } from 'node:stream';
+import { readLines } from './lines.ts';
+import { killGroup, spawnGroup } from './processGroup.ts';
+
+/** After a command has ended, how long its last output is waited for, in ms. */
+const LAST_OUTPUT_MS = 1_000;
+
+/** A program, its arguments and its surroundings. */
+export interface Command {
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  /** All of its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Killed after so many ms. */
+  readonly timeoutMs: number;
+  /** Kills it. */
+  readonly signal: AbortSignal;
+  /** Takes each line of both its outputs; `cut` says that the line's end was dropped. */
+  readonly onLine: (line: string, cut: boolean) => void;
+  /** Characters of a line that are read; the rest of it is dropped. */
+  readonly lineChars: number;
+  /**
+   * Watches the command while it runs, by the pid that leads its group and session, and calls `stop` with the reason
+   * to kill it. What it returns ends the watch. Default: nothing does.
+   */
+  readonly watch?: (pid: number, stop: (why: string) => void) => () => void;
+}
+
+/** How a command ended. A program that is not there exits with 127. */
+export type CommandEnd =
+  | { readonly kind: 'exited'; readonly code: number }
+  | { readonly kind: 'killed'; readonly signal: string }
+  | { readonly kind: 'timed_out' }
+  /** Its watch stopped it. `why` completes "it …". */
+  | { readonly kind: 'stopped'; readonly why: string }
+  | { readonly kind: 'aborted' };
+
+/**
+ * Runs a command in a process group of its own. When it ends, by itself or not, the whole group is killed: nothing
+ * that it started stays behind.
+ *
+ * @throws what `spawn` reports when there is no such directory.
+ */
+export async function runCommand(options: Command): Promise<CommandEnd> {
+  if (options.signal.aborted) return { kind: 'aborted' };
+  const child = spawnGroup(options.command, {
+    cwd: options.cwd,
+    env: options.env,
+    stdin: 'ignore',
+    outliveSeconds: 0,
+  });
+  const outputs = [child.stdout, child.stderr].filter((output) => output !== null);
+  for (const output of outputs) readLines(output, options.lineChars, options.onLine);
+  let stopped: CommandEnd | undefined;
+  const stop = (end: CommandEnd) => {
+    stopped ??= end;
+    if (child.pid !== undefined) killGroup(child.pid);
+  };
+  const onAbort = () => stop({ kind: 'aborted' });
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  const timer = setTimeout(() => stop({ kind: 'timed_out' }), options.timeoutMs);
+  const { pid } = child;
+  const endWatch =
+    pid === undefined ? undefined : options.watch?.(pid, (why) => stop({ kind: 'stopped', why }));
+  try {
+    const end = await endOf(child);
+    // The watcher is in the group still, so its id cannot belong to another by now.
+    if (child.pid !== undefined) killGroup(child.pid);
+    await lastOutput(outputs);
+    return stopped ?? end;
+  } finally {
+    clearTimeout(timer);
+    endWatch?.();
+    options.signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function endOf(child: ChildProcess): Promise<CommandEnd> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) =>
+      resolve(code === null ? { kind: 'killed', signal: signal ?? 'a signal' } : { kind: 'exited', code }),
+    );
+  });
+}
+
+/** Reads what is in the pipes still; not for ever, because a process that left the group may hold them. */
+async function lastOutput(outputs: readonly Readable[]): Promise<void> {
+  const closed = outputs
+    .filter((output) => !output.closed)
+    .map((output) => new Promise((resolve) => output.once('close', resolve)));
+  await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
+  for (const output of outputs) output.destroy();
+}
