@@ -12,7 +12,7 @@ import {
   type DeploymentsQuery,
 } from '../contract/controlPlane/deployment.ts';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
-import { type IntegrationInstall } from '../contract/controlPlane/integration.ts';
+import { type IntegrationCreate, type IntegrationInstall } from '../contract/controlPlane/integration.ts';
 import {
   type Listener,
   type ListenerCreate,
@@ -81,6 +81,8 @@ export interface ControlPlaneClient {
   /** Stops a revision that waits, is built or is deployed; one that is interrupted already is answered as it is. */
   interruptRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
   listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
+  createIntegration(body: IntegrationCreate, options?: CallOptions): Promise<IntegrationInstall>;
+  deleteIntegration(integrationId: string, options?: CallOptions): Promise<void>;
   listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
   /** Every listener, newest first, page by page. */
   eachListener(options?: CallOptions): AsyncGenerator<Listener, void>;
@@ -155,6 +157,11 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     interruptRevision: async (id, revisionId, call) =>
       (await service.call(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call)).value,
     listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
+    createIntegration: async (body, call) =>
+      (await service.call(ENDPOINTS.createIntegration, { body }, call)).value,
+    deleteIntegration: async (id, call) => {
+      await service.call(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call);
+    },
     listListeners: async (query = {}, call) =>
       (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
     eachListener: (call) => eachOfPages((page) => client.listListeners(page, call)),

@@ -25,6 +25,7 @@ const DEPLOYMENT = {
 const REVISION_BODY = { id: REVISION, status: 'DEPLOYED' };
 const UPLOAD = { upload_url: 'http://store.example/put?sig=1', object_path: 'uploads/1.tar.gz' };
 const LIST = { resources: [], offset: 0 };
+const INTEGRATION_BODY = { name: 'acme', url_prefix: 'https://github.com/acme' };
 const LISTENER_BODY = { compute_type: 'cluster', compute_id: 'one', compute_config: {} } as const;
 const LISTENER = { ...LISTENER_BODY, id: ID };
 
@@ -107,6 +108,16 @@ const CALLS: [
     'listIntegrations',
     (plane) => plane.listIntegrations(),
     { url: '/v1/integrations/github/install', answer: [{ id: ID }] },
+  ],
+  [
+    'createIntegration',
+    (plane) => plane.createIntegration(INTEGRATION_BODY),
+    { url: '/v1/integrations/github/install', body: INTEGRATION_BODY, answer: { id: ID } },
+  ],
+  [
+    'deleteIntegration',
+    (plane) => plane.deleteIntegration(ID),
+    { url: `/v1/integrations/github/install/${ID}` },
   ],
   [
     'listListeners',

@@ -11,7 +11,12 @@ import {
   DeploymentsQuery,
 } from './deployment.ts';
 import { DeploymentCreateHeaders } from './idempotencyKey.ts';
-import { IntegrationInstalls } from './integration.ts';
+import {
+  IntegrationCreate,
+  IntegrationInstall,
+  IntegrationInstalls,
+  IntegrationPath,
+} from './integration.ts';
 import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
 import { UploadUrl } from './uploadUrl.ts';
@@ -86,6 +91,26 @@ export const CONTROL_PLANE_ENDPOINTS = {
     success: 200,
     errors: [],
     section: CONTRACT,
+  },
+  createIntegration: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/integrations/github/install',
+    request: IntegrationCreate,
+    response: IntegrationInstall,
+    success: 201,
+    errors: [409, 422],
+    section: OURS,
+  },
+  deleteIntegration: {
+    service: 'controlPlane',
+    method: 'DELETE',
+    path: '/v1/integrations/github/install/{integration_id}',
+    params: IntegrationPath,
+    response: null,
+    success: 204,
+    errors: [404, 409, 422],
+    section: OURS,
   },
   listListeners: {
     service: 'controlPlane',

@@ -16,12 +16,16 @@ export function mergeSourceConfig(stored: Stored, requested: SourceConfig | null
   return overlay(stored, { ...rest, listener_config: overlay(before, listener) });
 }
 
-/** Like {@link mergeSourceConfig}: a new revision has what the latest one had, but for what the request sets. */
+/**
+ * Like {@link mergeSourceConfig}: a new revision has what the latest one had, but for what the request sets. Decision: it
+ * is built from the commit that `repo_ref` leads to then, so the latest one's `repo_commit_sha` is not carried over.
+ */
 export function mergeRevisionConfig(
   stored: Stored,
   requested: SourceRevisionConfig | null | undefined,
 ): Stored {
-  return overlay(stored, requested ?? {});
+  const { repo_commit_sha: _built, ...carriedOver } = stored;
+  return overlay(carriedOver, requested ?? {});
 }
 
 function overlay(stored: Stored, requested: Stored): Stored {

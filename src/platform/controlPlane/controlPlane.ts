@@ -6,6 +6,7 @@ import { type Logger } from 'pino';
 
 import { type Access } from '../access/access.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
+import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
 import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import { type Schema } from '../store/schema.ts';
@@ -13,6 +14,7 @@ import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
+import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
 import { createMadeInPublic } from './madeInPublic.ts';
 import { createOrchestrator } from './orchestrator.ts';
@@ -58,6 +60,8 @@ export interface ControlPlaneOptions {
   readonly drainTimeoutMs?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
+  /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
+  readonly gitLimits?: GitLimits;
   /** How many uploaded sources of a deployment are kept, see `removeOldSources`. Default: 20. */
   readonly sourcesKept?: number;
 }
@@ -96,7 +100,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
-  const sources = createSources({ home });
+  const sources = createSources({ kysely, home, gitLimits: options.gitLimits ?? DEFAULT_GIT_LIMITS });
   const work = createRevisionWork({
     kysely,
     home,
@@ -164,6 +168,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       logs,
       listeners: createListeners(kysely),
       madeInPublic: createMadeInPublic(kysely),
+      integrations: createIntegrations(kysely),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
     }),
@@ -202,6 +207,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   return {
     app,
     start: async () => {
+      // What an earlier process was at when it was killed; nothing is at anything yet.
+      await rm(home.scratches, { recursive: true, force: true });
       await restoreAgents();
       await clean();
       await orchestrator.start();

@@ -21,6 +21,7 @@ import {
 } from './deploymentRows.ts';
 import { deploymentView } from './deploymentView.ts';
 import { checkListener } from './listenerCheck.ts';
+import { checkRepository } from './repositoryCheck.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
 
 /**
@@ -90,6 +91,7 @@ export function createDeployments(options: {
         .transaction()
         .execute(async (trx) => {
           const issues = await checkListener(trx, caller, request.source_config);
+          issues.push(...(await checkRepository(trx, caller, request.source_config)));
           if (issues.length > 0) throw invalid(issues);
           return view(trx, await insertDeployment(trx, caller, request, secrets, vocabulary), origin);
         })

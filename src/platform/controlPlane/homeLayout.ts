@@ -17,6 +17,11 @@ export interface HomeLayout {
   /** The workspace of one revision's build. */
   build(deploymentId: string, revisionId: string): string;
   buildsOf(deploymentId: string): string;
+  /** What work on one thing writes beside its result; removed when the work has ended. */
+  scratch(name: string): string;
+  readonly scratches: string;
+  /** The ssh host keys of repositories that were seen. */
+  readonly knownHosts: string;
   /** The builder's cache, shared by all builds. */
   readonly cache: string;
 }
@@ -35,6 +40,9 @@ export function homeLayout(home: string): HomeLayout {
     objectsOf: (deploymentId) => within(objects, join('tarballs', deploymentId)),
     build: (deploymentId, revisionId) => join(builds, deploymentId, revisionId),
     buildsOf: (deploymentId) => join(builds, deploymentId),
+    scratch: (name) => join(root, 'scratch', name),
+    scratches: join(root, 'scratch'),
+    knownHosts: join(root, 'known_hosts'),
     cache: join(root, 'cache'),
   };
 }

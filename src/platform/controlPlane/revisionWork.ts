@@ -85,8 +85,12 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     signal: AbortSignal,
   ): Promise<BuildResult> => {
     const workspace = home.build(revision.deployment_id, revision.id);
+    const scratch = home.scratch(revision.id);
+    const log = logs.sink(revision.id, 'build');
     try {
-      const fetched = await source.fetch(revision);
+      await rm(scratch, { recursive: true, force: true });
+      await mkdir(scratch, { recursive: true, mode: 0o700 });
+      const fetched = await source.fetch(revision, { scratch, log, signal });
       if (!fetched.ok) return fetched;
       await rm(workspace, { recursive: true, force: true });
       await mkdir(workspace, { recursive: true });
@@ -97,7 +101,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
         installCommand: textOrNull(revision.source_config['install_command']),
         buildCommand: textOrNull(revision.source_config['build_command']),
         cacheDir: home.cache,
-        log: logs.sink(revision.id, 'build'),
+        log,
         signal,
       });
     } catch (error) {
@@ -105,6 +109,8 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
       options.log.error({ err: error, revision: revision.id }, 'the builder failed');
       return { ok: false, reason: 'The builder itself failed; the log of the platform says how.' };
+    } finally {
+      await rm(scratch, { recursive: true, force: true });
     }
   };
 

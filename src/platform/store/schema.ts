@@ -123,6 +123,32 @@ export interface ListenersTable {
   updated_at: Time;
 }
 
+/** An integration with a host of git repositories. */
+export interface IntegrationsTable {
+  id: string;
+  tenant_id: string;
+  /** A tenant has it once. */
+  name: string;
+  /** What the addresses of its repositories begin with. */
+  url_prefix: string;
+  /** Goes with a token. */
+  username: string;
+  /** Where the token or the key is: `env:NAME` or `file:/path`; null where none is needed. */
+  credential: string | null;
+  /** Where the secret is that signs its pushes; null where it sends none. */
+  webhook_secret: string | null;
+  created_at: Time;
+}
+
+/** One delivery of a webhook, by the id that its sender gave it. */
+export interface PushDeliveriesTable {
+  integration_id: string;
+  delivery_id: string;
+  /** What it was answered. */
+  answer: Json;
+  at: Time;
+}
+
 /** The control plane's tables. */
 export interface Schema {
   deployments: DeploymentsTable;
@@ -132,4 +158,6 @@ export interface Schema {
   uploads: UploadsTable;
   tracing_projects: TracingProjectsTable;
   listeners: ListenersTable;
+  integrations: IntegrationsTable;
+  push_deliveries: PushDeliveriesTable;
 }

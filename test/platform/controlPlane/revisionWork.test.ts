@@ -105,18 +105,6 @@ describe('a revision', () => {
     });
     const { latest_revision_id: imageRevision } = await platform.deployment(image);
     await platform.reaches(image, imageRevision, 'DEPLOY_FAILED');
-    const repository = await platform.create('a repository', {
-      source: 'repo_host',
-      source_config: { repo_url: 'https://example.com/a.git', build_on_push: false },
-      source_revision_config: { graph_config_path: 'graph.json', repo_ref: 'main' },
-    });
-    const { latest_revision_id: repositoryRevision } = await platform.deployment(repository);
-    await platform.reaches(repository, repositoryRevision, 'BUILD_FAILED');
-    const { json } = await platform.call(
-      'GET',
-      `/v2/deployments/${repository}/revisions/${repositoryRevision}`,
-    );
-    expect(json.status_message).toContain('does not yet');
     expect((await platform.redeploy(image, imageRevision)).status).toBe(400);
   });
 

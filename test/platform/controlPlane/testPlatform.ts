@@ -12,7 +12,7 @@ import {
   type ControlPlaneOptions,
   createControlPlane,
 } from '../../../src/platform/controlPlane/controlPlane.ts';
-import { type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
+import { isSettled, type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
 import {
   type BuildResult,
   type BuildRevision,
@@ -258,6 +258,12 @@ export class TestPlatform {
       timeout: 10_000,
       interval: 10,
     });
+  }
+
+  /** Waits until a revision has ended, whatever with. */
+  async settles(deploymentId: string, revisionId: string): Promise<void> {
+    const settled = async () => isSettled(await this.status(deploymentId, revisionId));
+    await vi.waitFor(async () => expect(await settled()).toBe(true), { timeout: 10_000, interval: 10 });
   }
 
   async deployment(id: string): Promise<AnswerBody> {

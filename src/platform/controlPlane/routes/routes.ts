@@ -4,6 +4,7 @@ import { type Access } from '../../access/access.ts';
 import { requireCaller } from '../../access/requireCaller.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
+import { type Integrations } from '../integrations.ts';
 import { type Listeners } from '../listeners.ts';
 import { type MadeInPublic } from '../madeInPublic.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
@@ -26,6 +27,7 @@ export interface ControlPlaneRoutesOptions {
   readonly uploads: Uploads;
   readonly logs: RevisionLogs;
   readonly listeners: Listeners;
+  readonly integrations: Integrations;
   /** Under which the platform is reached from outside. Default: as the request itself reached it. */
   readonly publicUrl?: string;
   /** Default: `both`. */
@@ -56,6 +58,6 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
   app.route('/', logRoutes({ revisions, logs }));
   app.route('/', listenerRoutes(options.listeners));
-  app.route('/', integrationRoutes());
+  app.route('/', integrationRoutes({ integrations: options.integrations, origin }));
   return app;
 }

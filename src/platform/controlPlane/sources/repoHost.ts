@@ -1,14 +1,72 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+
+import { commitTarball } from '../../git/commitTarball.ts';
+import { type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
+import { GitFailure } from '../../git/gitFailure.ts';
+import { type GitLimits } from '../../git/gitLimits.ts';
+import { type Remote } from '../../git/remote.ts';
+import { readRemoteRef } from '../../git/remoteRefs.ts';
+import { type RevisionsTable, type Schema } from '../../store/schema.ts';
+import { remoteOf, repositoryOf } from '../gitRemotes.ts';
 import { type TreeSource } from './source.ts';
 
-/** `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). */
-export function repoHost(): TreeSource {
+/** What `repo_host` works with. */
+export interface RepoHostOptions {
+  readonly kysely: Kysely<Schema>;
+  /** See `GitSurroundings`. */
+  readonly knownHosts: string;
+  readonly limits: GitLimits;
+}
+
+/**
+ * `repo_host`: the tree is a commit of a git repository (contract 000, "SourceConfig": `repo_url`). A revision that has a
+ * `repo_commit_sha` (made by a push, or built before) is built from that very commit. Any other takes the one that its
+ * `repo_ref`, or else the default branch, leads to now, and has it recorded before anything is fetched.
+ */
+export function repoHost({ kysely, knownHosts, limits }: RepoHostOptions): TreeSource {
+  const commitOf = async (
+    revision: Selectable<RevisionsTable>,
+    ref: string | null,
+    remote: Remote,
+    surroundings: GitSurroundings,
+    log: (line: string) => void,
+  ): Promise<string> => {
+    const known = revision.source_revision_config['repo_commit_sha'];
+    if (typeof known === 'string') return known;
+    const { name, commit } = await readRemoteRef(remote, ref, surroundings);
+    log(`${name} is at commit ${commit}.`);
+    await kysely
+      .updateTable('revisions')
+      .set({
+        source_revision_config: sql`source_revision_config || ${JSON.stringify({ repo_commit_sha: commit })}::jsonb`,
+        updated_at: new Date(),
+      })
+      .where('id', '=', revision.id)
+      .execute();
+    return commit;
+  };
+
   return {
     kind: 'tree',
-    hasSource: ({ source_config: config }) => config['repo_url'] != null,
-    fetch: () =>
-      Promise.resolve({
-        ok: false,
-        reason: 'This platform does not yet build from a repository host; use source internal_source.',
-      }),
+    hasSource: ({ source_config: config }) => repositoryOf(config) !== undefined,
+    fetch: async (revision, { scratch, log, signal }) => {
+      const surroundings = { scratch, knownHosts, limits, signal };
+      const repository = repositoryOf(revision.source_config);
+      const asked = revision.source_revision_config['repo_ref'];
+      const ref = typeof asked === 'string' ? asked : null;
+      try {
+        if (repository === undefined)
+          throw new GitFailure('The deployment names no repository (source_config.repo_url).');
+        await requireGit(surroundings);
+        const remote = await remoteOf(kysely, repository);
+        const commit = await commitOf(revision, ref, remote, surroundings, log);
+        log(`Fetching commit ${commit} of ${repository.repoUrl}.`);
+        return { ok: true, tarball: await commitTarball(remote, { commit, ref }, surroundings, log) };
+      } catch (error) {
+        if (!(error instanceof GitFailure)) throw error;
+        for (const line of error.message.split('\n')) log(line);
+        return { ok: false, reason: error.message };
+      }
+    },
   };
 }

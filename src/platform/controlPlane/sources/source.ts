@@ -17,7 +17,17 @@ export interface TreeSource {
   /** Whether there is anything to build it from yet. */
   hasSource(configuration: SourceConfiguration): boolean;
   /** Gets the tree. Never throws for what the source did; a full disk, and faults of the platform, are thrown. */
-  fetch(revision: Selectable<RevisionsTable>): Promise<FetchedTree>;
+  fetch(revision: Selectable<RevisionsTable>, surroundings: FetchSurroundings): Promise<FetchedTree>;
+}
+
+/** What a tree is got with. */
+export interface FetchSurroundings {
+  /** An empty directory, removed when the revision is built. */
+  readonly scratch: string;
+  /** Takes the build's log, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls it off; nothing of it is left running. What is answered then is of no importance. */
+  readonly signal: AbortSignal;
 }
 
 /** A source that is run as it is: its revisions are never built. */

@@ -1,3 +1,7 @@
+import { type Kysely } from 'kysely';
+
+import { type GitLimits } from '../../git/gitLimits.ts';
+import { type Schema } from '../../store/schema.ts';
 import { type HomeLayout } from '../homeLayout.ts';
 import { image } from './image.ts';
 import { internalSource } from './internalSource.ts';
@@ -8,10 +12,15 @@ import { type Source } from './source.ts';
 export type Sources = (name: string) => Source;
 
 /** Makes {@link Sources}: those of contract 000, "Deployment". */
-export function createSources({ home }: { home: HomeLayout }): Sources {
+export function createSources(options: {
+  kysely: Kysely<Schema>;
+  home: HomeLayout;
+  gitLimits: GitLimits;
+}): Sources {
+  const { kysely, home } = options;
   const sources: Readonly<Record<string, Source>> = {
     internal_source: internalSource(home),
-    repo_host: repoHost(),
+    repo_host: repoHost({ kysely, knownHosts: home.knownHosts, limits: options.gitLimits }),
     external_image: image(),
     internal_image: image(),
   };

@@ -1,8 +1,15 @@
 import { type Migration } from '../migrate.ts';
 import { DEPLOYMENTS } from './001_deployments.ts';
+import { INTEGRATIONS } from './002_integrations.ts';
 import { LISTENERS } from './003_listeners.ts';
 import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
 
 /** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
-export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [DEPLOYMENTS, LISTENERS, TENANTS, VOCABULARY];
+export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
+  DEPLOYMENTS,
+  INTEGRATIONS,
+  LISTENERS,
+  TENANTS,
+  VOCABULARY,
+];

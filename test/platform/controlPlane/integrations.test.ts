@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Answer, TestPlatform } from './testPlatform.ts';
+
+const PATH = '/v1/integrations/github/install';
+let platform: TestPlatform;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+function register(body: Record<string, unknown>): Promise<Answer> {
+  return platform.call('POST', PATH, { name: crypto.randomUUID(), ...body });
+}
+
+function deploy(sourceConfig: Record<string, unknown>): Promise<Answer> {
+  return platform.call('POST', '/v2/deployments', {
+    name: crypto.randomUUID(),
+    source: 'repo_host',
+    source_config: sourceConfig,
+    source_revision_config: { graph_config_path: 'graph.json', repo_ref: 'main' },
+    secrets: [],
+  });
+}
+
+describe('an integration', () => {
+  it('is registered, listed newest first with references and no secrets, and removed', async () => {
+    const older = await register({ url_prefix: 'https://git.example/older' });
+    const newer = await register({
+      name: 'acme',
+      url_prefix: 'https://github.com/acme',
+      credential: 'env:GITHUB_TOKEN',
+      webhook_secret: 'file:/run/secrets/webhook',
+    });
+    expect(newer).toMatchObject({
+      status: 201,
+      json: {
+        name: 'acme',
+        url_prefix: 'https://github.com/acme',
+        username: 'x-access-token',
+        credential: 'env:GITHUB_TOKEN',
+        webhook_secret: 'file:/run/secrets/webhook',
+        webhook_url: `http://localhost/v1/integrations/github/${newer.json.id}/webhook`,
+      },
+    });
+    const { json } = await platform.call('GET', PATH);
+    expect(json).toEqual([newer.json, older.json]);
+    expect((await platform.call('DELETE', `${PATH}/${older.json.id}`)).status).toBe(204);
+    expect((await platform.call('DELETE', `${PATH}/${older.json.id}`)).status).toBe(404);
+    expect((await platform.call('GET', PATH)).json).toEqual([newer.json]);
+  });
+
+  it('has a name of its own', async () => {
+    await register({ name: 'twice', url_prefix: 'https://git.example' });
+    expect((await register({ name: 'twice', url_prefix: 'https://git.example' })).status).toBe(409);
+  });
+
+  it.each([
+    [{ url_prefix: 'https://token@github.com/acme' }, 'url_prefix', 'git_url'],
+    [{ url_prefix: 'http://git.example/' }, 'url_prefix', 'git_url'],
+    [{ url_prefix: 'ext::sh -c id' }, 'url_prefix', 'git_url'],
+    [{ url_prefix: 'https://github.com', credential: 'ghp_asecret' }, 'credential', 'string_format'],
+    [{ url_prefix: 'https://github.com', webhook_secret: 'asecret' }, 'webhook_secret', 'string_format'],
+    [{ url_prefix: '/srv/git', credential: 'env:TOKEN' }, 'credential', 'not_applicable'],
+    [{ url_prefix: 'git@github.com:acme' }, 'credential', 'missing'],
+    [{}, 'url_prefix', 'missing'],
+  ])('is refused as %j', async (body, field, type) => {
+    const { status, json } = await register(body);
+    expect(status).toBe(422);
+    expect(json.detail).toMatchObject([{ loc: ['body', field], type }]);
+    expect(JSON.stringify(json)).not.toContain('asecret');
+  });
+
+  it('stays while a deployment names it', async () => {
+    const { json } = await register({ url_prefix: '/srv/git' });
+    expect((await deploy({ integration_id: json.id, repo_url: '/srv/git/agent' })).status).toBe(201);
+    expect(await platform.call('DELETE', `${PATH}/${json.id}`)).toMatchObject({ status: 409 });
+  });
+
+  it('is its tenant’s alone', async () => {
+    const { json } = await register({ url_prefix: 'https://git.example' });
+    const elsewhere = { 'x-tenant-id': crypto.randomUUID() };
+    expect((await platform.call('GET', PATH, undefined, elsewhere)).json).toEqual([]);
+    expect((await platform.call('DELETE', `${PATH}/${json.id}`, undefined, elsewhere)).status).toBe(404);
+    const refused = await platform.call(
+      'POST',
+      '/v2/deployments',
+      {
+        name: 'elsewhere',
+        source: 'repo_host',
+        source_config: { integration_id: json.id, repo_url: 'https://git.example/a' },
+        source_revision_config: { graph_config_path: 'graph.json' },
+        secrets: [],
+      },
+      elsewhere,
+    );
+    expect(refused.json.detail).toMatchObject([{ type: 'integration_unknown' }]);
+  });
+});
+
+describe('the repository of a deployment', () => {
+  it.each([
+    [{ repo_url: 'ext::sh -c id' }, 'repo_url', 'git_url'],
+    [{ repo_url: '--upload-pack=id' }, 'repo_url', 'git_url'],
+    [{ repo_url: 'https://user:token@github.com/a' }, 'repo_url', 'git_url'],
+    [{ repo_url: 'git@github.com:acme/agent' }, 'repo_url', 'integration_required'],
+    [{ repo_url: 'file:///srv/git/agent' }, 'repo_url', 'integration_required'],
+    [
+      { repo_url: 'https://github.com/a', integration_id: crypto.randomUUID() },
+      'integration_id',
+      'integration_unknown',
+    ],
+  ])('is refused as %j', async (sourceConfig, field, type) => {
+    const { status, json } = await deploy(sourceConfig);
+    expect(status).toBe(422);
+    expect(json.detail).toMatchObject([{ loc: ['body', 'source_config', field], type }]);
+  });
+
+  it('lies under its integration’s prefix', async () => {
+    const { json } = await register({ name: 'prefix', url_prefix: '/srv/git/acme' });
+    for (const outside of ['/srv/git/acme-2/agent', '/srv/git', 'https://github.com/acme/agent']) {
+      const refused = await deploy({ integration_id: json.id, repo_url: outside });
+      expect(refused.json.detail, outside).toMatchObject([
+        { loc: ['body', 'source_config', 'repo_url'], type: 'outside_integration' },
+      ]);
+    }
+  });
+});
