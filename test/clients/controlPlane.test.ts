@@ -117,7 +117,7 @@ const CALLS: [
   [
     'deleteIntegration',
     (plane) => plane.deleteIntegration(ID),
-    { url: `/v1/integrations/github/install/${ID}` },
+    { url: `/v1/integrations/github/install/${ID}`, answer: undefined },
   ],
   [
     'listListeners',
