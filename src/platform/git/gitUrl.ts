@@ -38,7 +38,6 @@ const SCHEMES: Readonly<Record<string, GitProtocol>> = {
  * belongs.
  */
 export function readGitUrl(text: string): GitUrlReading {
-   
   if (/[\u0000-\u0020\u007f\\]/.test(text))
     return { ok: false, why: 'has blanks, control characters or backslashes' };
   if (text.startsWith('-')) return { ok: false, why: 'begins with a hyphen' };
