@@ -56,8 +56,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: endToEnd,
-          // Each file runs its own Temporal, platform and worker processes.
-          fileParallelism: false,
+          // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own.
           testTimeout: 240_000,
           hookTimeout: 240_000,
         },

@@ -6,8 +6,10 @@ import { type DevOptions } from './dev.ts';
 import { type DoctorCommandOptions } from './doctor.ts';
 import { exitWithParent } from './exitWithParent.ts';
 import { type HoldOptions } from './hold.ts';
+import { type InterventionOptions } from './intervene.ts';
 import { durationOption, numberOption, portOption } from './options.ts';
 import { type PlatformCommandOptions } from './platform.ts';
+import { type QuarantineOptions } from './quarantine.ts';
 import { type ReleaseOptions } from './release.ts';
 import { type RollbackOptions } from './rollback.ts';
 import { type StatusOptions } from './status.ts';
@@ -143,6 +145,56 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
       .action((target: string | undefined, options: CommonOptions & HoldOptions) =>
         run(options, async (context) =>
           (await import('./hold.ts')).runHoldCommand(context, holding, target, options),
+        ),
+      );
+  }
+
+  for (const [kind, description] of [
+    ['abort', 'Stop the release that runs, and put back what it changed'],
+    ['pause', 'Let the release that runs begin no further step'],
+    ['resume', 'Let a paused release go on'],
+    ['approve', 'Approve a release that waits for it'],
+    ['reject', 'End a release that waits for approval, with nothing changed'],
+    ['retry', 'Take up the step again that nobody could tell the outcome of'],
+    ['skip', 'Leave a check, or the rest of the soak, out'],
+  ] as const) {
+    const example = kind === 'skip' ? 'skip production --check greets' : `${kind} production`;
+    const said = command(`${kind} [target]`, description, `slipway ${example} --reason "incident 42"`)
+      .addOption(configOption())
+      .option('--reason <text>', 'why, for the record')
+      .option('--release <id>', 'only this release (default: the one that runs)');
+    if (kind === 'skip') {
+      said
+        .addOption(new Option('--check <name>', 'the check that is left out').conflicts('soak'))
+        .option('--soak', 'leave the rest of the soak out');
+    }
+    said.action((target: string | undefined, options: CommonOptions & InterventionOptions) =>
+      run(options, async (context) =>
+        (await import('./intervene.ts')).runInterventionCommand(context, kind, target, options),
+      ),
+    );
+  }
+
+  for (const [name, quarantined, description] of [
+    ['quarantine', true, 'Take no release of an artifact on a target any more'],
+    ['unquarantine', false, 'Take releases of an artifact again'],
+  ] as const) {
+    command(
+      `${name} <target> <artifact>`,
+      description,
+      `slipway ${name} production sha256:4be1f0c2 --reason "leaks memory"`,
+    )
+      .addOption(configOption())
+      .option('--reason <text>', 'why, for whoever finds it')
+      .action((target: string, artifact: string, options: CommonOptions & QuarantineOptions) =>
+        run(options, async (context) =>
+          (await import('./quarantine.ts')).runQuarantineCommand(
+            context,
+            quarantined,
+            target,
+            artifact,
+            options,
+          ),
         ),
       );
   }

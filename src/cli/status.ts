@@ -71,5 +71,6 @@ function statusEvent(
     activeRevisionId: state?.activeRevisionId ?? null,
     history: state?.history.slice(-last) ?? [],
     ignored: state?.ignored ?? [],
+    quarantined: state?.quarantined ?? [],
   };
 }

@@ -50,6 +50,19 @@ const Repository = z.strictObject({
   buildOnPush: z.boolean().optional(),
 });
 
+const Approval = z.strictObject({
+  required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
+  approvers: z.array(Text).min(1).max(100).optional().describe('Who may. Default: anybody but who released'),
+  within: Duration.default(86_400_000).describe('How long it is waited for. Default: 24h'),
+});
+
+const OnError = z.strictObject({
+  then: z
+    .enum(['rollback', 'wait', 'stop'])
+    .describe('Put back what served; wait for "slipway retry", "skip" or "abort"; or leave it as it is'),
+  waitFor: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
+});
+
 const Target = z
   .strictObject({
     controlPlane: ServiceUrl.describe('The control plane’s base URL'),
@@ -76,6 +89,10 @@ const Target = z
       .enum(['latest', 'all'])
       .default('latest')
       .describe('Whether only the newest waiting release is kept, or each of them'),
+    approval: Approval.optional().describe('Who must agree before a release changes anything'),
+    onError: OnError.optional().describe(
+      'What happens where it cannot be told how a step went (not: where a release is bad)',
+    ),
     soak: Duration.default(0).describe('How long a released revision is watched before the release counts'),
   })
   .superRefine((target, context) => {

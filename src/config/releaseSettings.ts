@@ -1,6 +1,7 @@
 import { type Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type ReleaseRequest } from '../domain/release.ts';
+import { type ApprovalPolicy } from '../domain/intervention.ts';
+import { type ErrorPolicy, type ReleaseRequest } from '../domain/release.ts';
 import { type StepOverride, type StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
 import { type Config, type TargetConfig } from './configSchema.ts';
@@ -9,7 +10,7 @@ import { nearestWord } from './nearestWord.ts';
 /** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
-  'checks' | 'steps' | 'soakMs' | 'queue' | 'graphConfigPath'
+  'checks' | 'steps' | 'soakMs' | 'queue' | 'graphConfigPath' | 'onError' | 'approval'
 > {
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
@@ -59,6 +60,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     soakMs: target.soak,
     queue: target.queue,
     graphConfigPath: buildable ? config.artifact.graphConfig : null,
+    ...present({ onError: toErrorPolicy(target.onError), approval: toApprovalPolicy(target.approval) }),
   };
 }
 
@@ -82,6 +84,16 @@ function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][nu
     timeoutMs: timeout,
     ...present({ feedbackKey }),
   };
+}
+
+function toErrorPolicy(onError: TargetConfig['onError']): ErrorPolicy | undefined {
+  return onError === undefined ? undefined : { then: onError.then, waitMs: onError.waitFor };
+}
+
+function toApprovalPolicy(approval: TargetConfig['approval']): ApprovalPolicy | undefined {
+  if (approval === undefined) return undefined;
+  const { required, approvers, within } = approval;
+  return { required, withinMs: within, ...present({ approvers }) };
 }
 
 function toStepOverrides(steps: Config['steps']): StepOverrides {

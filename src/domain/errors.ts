@@ -11,6 +11,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not right' },
   SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
   SLIPWAY_TARGET_NEVER_RELEASED: { exitCode: 1, title: 'The target has never taken a release' },
+  SLIPWAY_WRONG_MOMENT: { exitCode: 4, title: 'It cannot be said at this moment' },
   SLIPWAY_TARGET_ON_HOLD: { exitCode: 4, title: 'The target is on hold' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
   // Artifacts

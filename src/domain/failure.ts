@@ -16,6 +16,27 @@ export interface FailureDetail {
   readonly retryAfterMs?: number;
 }
 
+/**
+ * Whether a failure says nothing of what is released: the services or their credentials are away, or an answer is
+ * missing. A failed revision or check is bad news of the release itself, and a refused request is a mistake in it.
+ */
+export function couldNotTell(code: ErrorCode): boolean {
+  return COULD_NOT_TELL.has(code);
+}
+
+const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_BAD_ANSWER',
+  'SLIPWAY_UNAUTHORIZED',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+  'SLIPWAY_SECRET_MISSING',
+  'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+  'SLIPWAY_STEP_TIMED_OUT',
+  'SLIPWAY_OUTCOME_UNKNOWN',
+]);
+
 /** Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. */
 export function failureDetail(details: readonly unknown[] | null | undefined): FailureDetail | undefined {
   const first = details?.[0];

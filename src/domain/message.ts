@@ -1,3 +1,4 @@
+import { type Intervention, type InterventionKind } from './intervention.ts';
 import { type Actor, type RollbackRequest } from './release.ts';
 
 /**
@@ -21,8 +22,36 @@ export interface HoldMessage {
   readonly reason?: string;
 }
 
+/** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
+export interface InterventionMessage {
+  readonly requestId?: string;
+  /** What a `skip` leaves out: a check's name, or `soak`. */
+  readonly what?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `withdraw`. */
+export interface WithdrawMessage {
+  /** The release that waits. Absent: every one that waits. */
+  readonly release?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `quarantine` or `unquarantine`. */
+export interface QuarantineMessage {
+  /** An artifact's identity, the beginning of its digest, or a revision that carries it. */
+  readonly artifact?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
 const TEXT_MAX_CHARACTERS = 1_000;
-const MESSAGE_FIELDS = ['requestId', 'to', 'who', 'from', 'reason'];
+const MESSAGE_FIELDS = ['requestId', 'to', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
 
 /**
  * Reads a rollback message. Nothing at all is a rollback without a name.
@@ -60,6 +89,50 @@ export function readPreemption(raw: unknown): RollbackRequest | string {
 export function readHoldMessage(raw: unknown, origin: string): Actor | string {
   const fields = readTextFields(raw);
   return typeof fields === 'string' ? fields : actor(fields, origin);
+}
+
+/**
+ * Reads what is said to a release under way.
+ *
+ * @param fallbackId - its id where the message has none.
+ */
+export function readInterventionMessage(
+  raw: unknown,
+  kind: InterventionKind,
+  origin: string,
+  fallbackId: string,
+): Intervention | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  const { requestId, what } = fields;
+  return {
+    id: requestId ?? fallbackId,
+    kind,
+    ...(what === undefined ? {} : { what }),
+    by: actor(fields, origin),
+  };
+}
+
+/** Reads which waiting releases are withdrawn (`undefined`: all of them), by whom and why. */
+export function readWithdrawMessage(
+  raw: unknown,
+  origin: string,
+): { readonly release: string | undefined; readonly by: Actor } | string {
+  const fields = readTextFields(raw);
+  return typeof fields === 'string' ? fields : { release: fields['release'], by: actor(fields, origin) };
+}
+
+/** Reads which artifact is meant, by whom and why. */
+export function readQuarantineMessage(
+  raw: unknown,
+  origin: string,
+): { readonly artifact: string; readonly by: Actor } | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  const { artifact } = fields;
+  return artifact === undefined
+    ? '"artifact" is missing: an identity, the beginning of a digest, or a revision'
+    : { artifact, by: actor(fields, origin) };
 }
 
 function actor(fields: Readonly<Record<string, string>>, origin: string): Actor {

@@ -1,6 +1,7 @@
 import { type Artifact } from './artifact.ts';
 import { type Check } from './check.ts';
 import { type ErrorCode } from './errors.ts';
+import { type ApprovalPolicy, type InterventionRecord } from './intervention.ts';
 import { type StepName, type StepOverrides } from './step.ts';
 import { type TargetSpec } from './targetSpec.ts';
 
@@ -15,6 +16,31 @@ export interface Actor {
 
 /** How many releases wait: only the newest (`latest`), or each of them (`all`). */
 export type QueuePolicy = 'latest' | 'all';
+
+/**
+ * What a release does where it could not be told how a step went: the control plane is down, or an answer is missing.
+ * That is no bad release: a failed revision or a failed check is put back whatever stands here.
+ */
+export interface ErrorPolicy {
+  /**
+   * `rollback`: put back what served before. `wait`: wait for a person to say `retry`, `skip` or `abort`, and put it
+   * back when nobody does in time. `stop`: leave everything as it is, and end `errored`.
+   */
+  readonly then: 'rollback' | 'wait' | 'stop';
+  /** How long a person is waited for, in milliseconds. */
+  readonly waitMs: number;
+}
+
+/** What a release waits for a person to say. */
+export interface Waiting {
+  readonly for: 'resume' | 'approval' | 'decision';
+  /** ISO 8601. */
+  readonly since: string;
+  /** When it waits no longer: ISO 8601. */
+  readonly until: string;
+  /** What it waits for, in words. */
+  readonly note: string;
+}
 
 /** A request to put one artifact, with its configuration, on one target. */
 export interface ReleaseRequest {
@@ -38,6 +64,10 @@ export interface ReleaseRequest {
   readonly recordStore: string;
   /** Release although the target is on hold. */
   readonly overrideHold?: boolean;
+  /** What happens where it cannot be told how a step went. Absent: `rollback`. */
+  readonly onError?: ErrorPolicy;
+  /** Who must agree before anything is changed. Absent: nobody. */
+  readonly approval?: ApprovalPolicy;
   readonly requestedBy: Actor;
 }
 
@@ -62,7 +92,7 @@ export interface StepRecord {
   readonly startedAt: string;
   readonly endedAt?: string;
   readonly attempts?: number;
-  readonly status: 'running' | 'done' | 'failed' | 'canceled';
+  readonly status: 'running' | 'done' | 'failed' | 'canceled' | 'skipped';
   /** What came of it, in a few words. */
   readonly detail?: string;
 }
@@ -120,6 +150,10 @@ export interface Progress {
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
   readonly outcome: Outcome | null;
+  /** What it waits for a person to say; `null` while it goes on by itself. */
+  readonly waiting: Waiting | null;
+  /** What was said to it, in order. */
+  readonly interventions: readonly InterventionRecord[];
 }
 
 /** The result of a release or a rollback; also its record in the artifact store. */
@@ -156,6 +190,8 @@ export interface ReleaseResult {
   readonly requestedBy: Actor;
   /** The rollback that pre-empted it. */
   readonly preemptedBy: RollbackRequest | null;
+  /** What was said to it, in order. */
+  readonly interventions: readonly InterventionRecord[];
   readonly startedAt: string;
   readonly endedAt: string;
 }

@@ -22,7 +22,9 @@ export function releaseRequestProblem(raw: unknown): string | undefined {
     checksProblem(raw['checks']) ??
     stepsProblem(raw['steps']) ??
     soakProblem(raw['soakMs']) ??
-    overrideHoldProblem(raw['overrideHold'])
+    overrideHoldProblem(raw['overrideHold']) ??
+    onErrorProblem(raw['onError']) ??
+    approvalProblem(raw['approval'])
   );
 }
 
@@ -31,6 +33,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const REQUEST_MAX_CHARACTERS = 200_000;
 const TEXT_MAX_CHARACTERS = 1_000;
 const CHECKS_MAX = 100;
+const APPROVERS_MAX = 100;
 /** 30 days. */
 const DURATION_MAX_MS = 30 * 86_400_000;
 const ATTEMPTS_MAX = 100_000;
@@ -149,6 +152,34 @@ function soakProblem(soakMs: unknown): string | undefined {
 function overrideHoldProblem(overrideHold: unknown): string | undefined {
   const right = overrideHold === undefined || typeof overrideHold === 'boolean';
   return right ? undefined : '"overrideHold" is neither true nor false';
+}
+
+function onErrorProblem(onError: unknown): string | undefined {
+  if (onError === undefined) return undefined;
+  if (!isRecord(onError)) return '"onError" is not an object';
+  return (
+    choiceProblem({ onError }, 'onError.then', ['rollback', 'wait', 'stop']) ??
+    numberProblem(onError, ['waitMs'], 'onError', 0, DURATION_MAX_MS)
+  );
+}
+
+function approvalProblem(approval: unknown): string | undefined {
+  if (approval === undefined) return undefined;
+  if (!isRecord(approval)) return '"approval" is not an object';
+  const { approvers } = approval;
+  const named =
+    approvers === undefined ||
+    (Array.isArray(approvers) &&
+      approvers.length <= APPROVERS_MAX &&
+      approvers.every((who) => typeof who === 'string' && who !== ''));
+  if (!named) return `"approval.approvers" is not a list of at most ${APPROVERS_MAX} names`;
+  return (
+    firstProblem(['required', 'withinMs'], (name) =>
+      approval[name] === undefined ? `"approval.${name}" is missing` : undefined,
+    ) ??
+    numberProblem(approval, ['required'], 'approval', 1, APPROVERS_MAX) ??
+    numberProblem(approval, ['withinMs'], 'approval', 1, DURATION_MAX_MS)
+  );
 }
 
 function choiceProblem(raw: Fields, path: string, choices: readonly string[]): string | undefined {

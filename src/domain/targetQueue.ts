@@ -1,4 +1,5 @@
-import { describeArtifact } from './artifact.ts';
+import { artifactIdentity, describeArtifact } from './artifact.ts';
+import { findQuarantined } from './quarantine.ts';
 import { type Actor, type ReleaseRequest, type RollbackRequest } from './release.ts';
 import {
   addHistory,
@@ -141,6 +142,32 @@ function rejectWaiting(
   return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
 }
 
+/**
+ * Withdraws releases that wait: they end `aborted`, never started.
+ *
+ * @param releaseId - the only one; absent: all of them.
+ * @returns the ids of those that were withdrawn.
+ */
+export function withdrawReleases(
+  state: TargetState,
+  releaseId: string | undefined,
+  by: Actor,
+  now: string,
+): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
+  const rows = meant.map((queued) =>
+    neverStarted(queued, 'aborted', `withdrawn before it started, by ${by.who}${why}`, now),
+  );
+  return {
+    state: rows.reduce(addHistory, {
+      ...state,
+      queue: state.queue.filter((queued) => !meant.includes(queued)),
+    }),
+    withdrawn: meant.map((queued) => queued.releaseId),
+  };
+}
+
 /** Releases the hold. */
 export function releaseHold(state: TargetState): TargetState {
   return { ...state, hold: null };
@@ -188,13 +215,19 @@ function refuse(state: TargetState, request: ReleaseRequest): string | undefined
     const why = by.reason === undefined ? '' : `: ${by.reason}`;
     return `the target is on hold since ${since}, set by ${by.who}${why}`;
   }
+  const quarantined = findQuarantined(state, artifactIdentity(request.artifact));
+  if (quarantined !== undefined) {
+    const { by, since } = quarantined;
+    const why = by.reason === undefined ? '' : `: ${by.reason}`;
+    return `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
+  }
   if (request.queue === 'all' && state.queue.length >= QUEUE_MAX) return `${QUEUE_MAX} releases are waiting`;
   return undefined;
 }
 
 function neverStarted(
   queued: QueuedRelease,
-  outcome: 'superseded' | 'rejected',
+  outcome: 'superseded' | 'rejected' | 'aborted',
   reason: string,
   now: string,
 ): HistoryRow {

@@ -1,3 +1,4 @@
+import { type FailedChecks, type Quarantined } from './quarantine.ts';
 import {
   type Actor,
   type KnownRevision,
@@ -72,6 +73,9 @@ export interface TargetState {
   readonly ignored: readonly IgnoredMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
   readonly seenRequestIds: readonly string[];
+  /** Artifacts that are not released any more. Oldest first. */
+  readonly quarantined: readonly Quarantined[];
+  readonly failedChecks: readonly FailedChecks[];
 }
 
 /** What runs on the target at this moment. */
@@ -112,6 +116,8 @@ export const EMPTY_TARGET: TargetState = {
   late: [],
   ignored: [],
   seenRequestIds: [],
+  quarantined: [],
+  failedChecks: [],
 };
 
 const HISTORY_MAX = 100;

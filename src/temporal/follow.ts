@@ -113,10 +113,11 @@ class Trail {
     const lookup = await this.#query(() =>
       this.#temporal.client.workflow.getHandle(this.#targetId).query(lookupQuery, this.#id),
     );
-    return lookup === null ? [{ kind: 'gave_up', why: 'unknown' }] : this.#read(lookup);
+    if (lookup === null) return [{ kind: 'gave_up', why: 'unknown' }];
+    return lookup.state === 'ended' ? this.#tellEnd(lookup.row) : this.#read(lookup);
   }
 
-  #read(lookup: Lookup): readonly FollowEvent[] {
+  #read(lookup: Exclude<Lookup, { readonly state: 'ended' }>): readonly FollowEvent[] {
     switch (lookup.state) {
       case 'queued': {
         if (lookup.reason === this.#queueReason) return [];
@@ -131,15 +132,19 @@ class Trail {
         this.#progress = '';
         return [{ kind: 'started', releaseId, workflowId }];
       }
-      case 'ended': {
-        const result = this.#ended?.result;
-        const ending: Ending =
-          result?.releaseId === lookup.row.releaseId
-            ? { from: 'result', result }
-            : { from: 'history', row: lookup.row };
-        return [{ kind: 'ended', ending }];
-      }
     }
+  }
+
+  /** The whole story, also of what was over before it was first asked for; what never started has only its row. */
+  async #tellEnd(row: HistoryRow): Promise<readonly FollowEvent[]> {
+    const known = this.#ended?.result;
+    if (known?.releaseId === row.releaseId)
+      return [{ kind: 'ended', ending: { from: 'result', result: known } }];
+    const workflowId = `${this.#targetId}/${row.releaseId}`;
+    const asked = this.#ended?.workflowId === workflowId ? [] : await this.#askChild(workflowId);
+    const result = this.#ended?.workflowId === workflowId ? this.#ended.result : undefined;
+    const ending: Ending = result === undefined ? { from: 'history', row } : { from: 'result', result };
+    return [...asked.filter((event) => event.kind !== 'ended'), { kind: 'ended', ending }];
   }
 
   async #askChild(workflowId: string): Promise<readonly FollowEvent[]> {
@@ -189,6 +194,7 @@ class Trail {
 /** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
 function asProgress(result: ReleaseResult): Progress {
   const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
+  const { interventions } = result;
   return {
     releaseId,
     kind,
@@ -200,6 +206,8 @@ function asProgress(result: ReleaseResult): Progress {
     steps,
     verdicts,
     outcome,
+    waiting: null,
+    interventions,
   };
 }
 

@@ -3,13 +3,11 @@ import { randomUUID } from 'node:crypto';
 import {
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
-import { ApplicationFailure, defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
-import { SlipwayError } from '../domain/errors.ts';
 import { type HoldMessage, type RollbackMessage } from '../domain/message.ts';
 import { type Progress, type ReleaseRequest } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
@@ -29,6 +27,7 @@ import {
   viewQuery,
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
+import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
 import { type TemporalConnection } from './connection.ts';
 import { grpcStatus, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
@@ -47,8 +46,6 @@ export interface HoldTaken {
 
 /** How long a worker may take to take a release, in milliseconds. */
 const SUBMIT_TIMEOUT_MS = 15_000;
-/** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
-const ASK_TIMEOUT_MS = 5_000;
 /** How long a worker may take to answer a question, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
 const GRPC_DEADLINE_EXCEEDED = 4;
@@ -202,45 +199,4 @@ export async function readProgress(
     }
     throw temporalError(error, settings);
   }
-}
-
-/** What is said to a running target: by update, which answers; by signal, which waits for whoever listens. */
-interface Ask<T> {
-  update(): Promise<T>;
-  signal(): Promise<void>;
-}
-
-/** Says it by update; where no worker answers in time, by signal, and then the answer is `undefined`. */
-async function ask<T>(temporal: TemporalConnection, workflowId: string, how: Ask<T>): Promise<T | undefined> {
-  const { client, settings } = temporal;
-  try {
-    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.update());
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw neverReleased(workflowId);
-    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)) {
-      throw refusal(error) ?? temporalError(error, settings);
-    }
-  }
-  try {
-    await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.signal());
-    return undefined;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw neverReleased(workflowId);
-    throw temporalError(error, settings);
-  }
-}
-
-/** The target's own refusal, where that is what an update failed with. */
-function refusal(error: unknown): SlipwayError | undefined {
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) {
-    return undefined;
-  }
-  return new SlipwayError('SLIPWAY_USAGE', `the target refused: ${error.cause.message}`, { cause: error });
-}
-
-function neverReleased(workflowId: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
-    place: workflowId,
-    hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
-  });
 }

@@ -48,14 +48,27 @@ export async function runChecks(
   checks: readonly Check[],
   step: 'check' | 'baseline' | 'soak' = 'check',
 ): Promise<void> {
-  for (const check of checks) {
-    await journal.step(step, check.name, async (activities) => {
-      const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
-      journal.verdict(verdict);
-      if (!verdict.passed) {
-        throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
-      }
-      return { result: undefined, attempts: attempt, detail: verdict.answer };
-    });
-  }
+  for (const check of checks) await runCheck(journal, subject, agentUrl, check, step);
+}
+
+/**
+ * Runs one check on a revision.
+ *
+ * @throws SLIPWAY_CHECK_FAILED.
+ */
+export async function runCheck(
+  journal: Journal,
+  subject: Subject,
+  agentUrl: string,
+  check: Check,
+  step: 'check' | 'baseline' | 'soak' = 'check',
+): Promise<void> {
+  await journal.step(step, check.name, async (activities) => {
+    const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
+    journal.verdict(verdict);
+    if (!verdict.passed) {
+      throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+    }
+    return { result: undefined, attempts: attempt, detail: verdict.answer };
+  });
 }

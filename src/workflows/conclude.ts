@@ -9,7 +9,7 @@ import { type Journal, now } from './journal.ts';
 /** What a release or a rollback concludes with; the journal knows the rest. */
 export type Conclusion = Omit<
   ReleaseResult,
-  'kind' | 'releaseId' | 'steps' | 'verdicts' | 'startedAt' | 'endedAt' | 'baseline'
+  'kind' | 'releaseId' | 'steps' | 'verdicts' | 'interventions' | 'startedAt' | 'endedAt' | 'baseline'
 >;
 
 /**
@@ -46,6 +46,7 @@ export async function conclude(
 }
 
 function resultOf(journal: Journal, conclusion: Conclusion): ReleaseResult {
-  const { releaseId, kind, startedAt, baseline, steps, verdicts } = journal.progress;
-  return { ...conclusion, releaseId, kind, startedAt, endedAt: now(), baseline, steps, verdicts };
+  const { releaseId, kind, startedAt, baseline, steps, verdicts, interventions } = journal.progress;
+  const journaled = { releaseId, kind, startedAt, endedAt: now(), baseline, steps, verdicts, interventions };
+  return { ...conclusion, ...journaled };
 }

@@ -1,18 +1,22 @@
 import { setCurrentDetails, setHandler } from '@temporalio/workflow';
 
 import { type Activities } from '../activities/activities.ts';
+import { type InterventionRecord } from '../domain/intervention.ts';
 import {
   type Baseline,
   type CheckVerdict,
   type Outcome,
   type Progress,
   type StepRecord,
+  type Waiting,
 } from '../domain/release.ts';
 import { type StepName, type StepOverrides } from '../domain/step.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { explain } from './failure.ts';
 import { progressQuery } from './messages.ts';
 import { activitiesOf } from './steps.ts';
+
+const INTERVENTIONS_MAX = 100;
 
 /** What a step hands back: its result, and what to say of it. */
 export interface StepDone<T> {
@@ -44,6 +48,8 @@ export class Journal {
       steps: [],
       verdicts: [],
       outcome: null,
+      waiting: null,
+      interventions: [],
     };
     setHandler(progressQuery, () => this.#progress, {
       description: 'Each step so far, and what it does now',
@@ -66,6 +72,32 @@ export class Journal {
   /** Notes a check's verdict. */
   verdict(verdict: CheckVerdict): void {
     this.#update({ verdicts: [...this.#progress.verdicts, verdict] });
+  }
+
+  /** Notes what it waits for a person to say, or that it waits no longer. */
+  waiting(waiting: Waiting | null): void {
+    this.#update({ waiting, ...(waiting === null ? {} : { phase: waiting.note }) });
+  }
+
+  /** Notes what was said to it. Of very much only the newest is kept. */
+  intervention(record: InterventionRecord): void {
+    this.#update({
+      interventions: [...this.#progress.interventions, record].slice(-INTERVENTIONS_MAX),
+    });
+  }
+
+  /** Notes that a person left a step out. */
+  skipped(step: StepName, subject: string): void {
+    const at = now();
+    const record: StepRecord = {
+      step,
+      subject,
+      restoring: this.restoring,
+      startedAt: at,
+      endedAt: at,
+      status: 'skipped',
+    };
+    this.#update({ steps: [...this.#progress.steps, record] });
   }
 
   /** Notes how it ended. */

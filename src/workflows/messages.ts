@@ -1,6 +1,17 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
-import { type HoldMessage, type RollbackMessage } from '../domain/message.ts';
+import {
+  INTERVENTION_KINDS,
+  type InterventionAnswer,
+  type InterventionKind,
+} from '../domain/intervention.ts';
+import {
+  type HoldMessage,
+  type InterventionMessage,
+  type QuarantineMessage,
+  type RollbackMessage,
+  type WithdrawMessage,
+} from '../domain/message.ts';
 import {
   type KnownRevision,
   type Progress,
@@ -60,6 +71,14 @@ export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
 export const holdSignal = defineSignal<[HoldMessage?]>('hold');
 export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
 export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
+/** Withdraw releases that wait; answers with the ids of those that were. */
+export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
+export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
+/** Answers with the artifact's identity. */
+export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quarantine');
+export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
+export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
+export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
 export const viewQuery = defineQuery<TargetView>('view');
 /** Where a release or a rollback request stands; `null` for an unknown id. */
 export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
@@ -68,4 +87,23 @@ export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 
 /** From the target alone: stop going forward and put a good revision back. */
 export const preemptSignal = defineSignal<[RollbackRequest]>('preempt');
+/**
+ * What people say to a release under way. The signals may also be sent to its target, which passes them on: then the
+ * target's id is all that has to be known.
+ */
+export const INTERVENTION_UPDATES = byKind((kind) =>
+  defineUpdate<InterventionAnswer, [InterventionMessage]>(kind),
+);
+export const INTERVENTION_SIGNALS = byKind((kind) => defineSignal<[InterventionMessage?]>(kind));
+
 export const progressQuery = defineQuery<Progress>('progress');
+
+/** One definition for each kind of intervention, under its own name. */
+function byKind<Definition>(
+  define: (kind: InterventionKind) => Definition,
+): Record<InterventionKind, Definition> {
+  return Object.fromEntries(INTERVENTION_KINDS.map((kind) => [kind, define(kind)])) as Record<
+    InterventionKind,
+    Definition
+  >;
+}

@@ -1,11 +1,13 @@
 import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
+import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
 import { type Baseline, type ReleaseResult, type RollbackRequest } from '../domain/release.ts';
 import { type DeploymentSnapshot } from '../domain/revision.ts';
-import { bringUp, runChecks } from './bringUp.ts';
+import { bringUp, runCheck, runChecks } from './bringUp.ts';
 import { explain, type StepFailure } from './failure.ts';
+import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { preemptSignal, type ReleaseInput } from './messages.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
@@ -21,6 +23,7 @@ import { takeBack } from './takeBack.ts';
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   const journal = new Journal(input.releaseId, 'release', input.request.steps);
   const forward = new CancellationScope();
+  const interventions = new Interventions(journal, input.request, forward);
   let preemptedBy: RollbackRequest | null = null;
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
@@ -33,6 +36,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   const run: Run = {
     input,
     shipment: { journal, request: input.request, stopped: () => forward.consideredCancelled },
+    interventions,
     deploymentId: null,
     baseline: null,
     objectPath: null,
@@ -49,39 +53,47 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     failure = explain(error);
   }
   goingForward = false;
+  interventions.enter(failure === null ? 'ended' : 'restoring');
   const stopped = forward.consideredCancelled;
   return CancellationScope.nonCancellable(() =>
-    failure === null ? concludeReleased(run) : takeBack(run, { failure, stopped, preemptedBy }),
+    failure === null
+      ? concludeReleased(run)
+      : takeBack(run, { failure, stopped, stopReason: interventions.stopReason, preemptedBy }),
   );
 }
 
 /** The way of a release, forward. */
 async function goForward(run: Run): Promise<void> {
-  const { shipment } = run;
+  const { shipment, interventions } = run;
   const { journal, request } = shipment;
 
-  const { deployment, created } = await findOrCreateDeployment(shipment);
+  const { deployment, created } = await interventions.go(() => findOrCreateDeployment(shipment));
   run.deploymentId = deployment.deploymentId;
 
-  run.baseline = await recordBaseline(run, deployment, created);
+  run.baseline = await interventions.go(() => recordBaseline(run, deployment, created));
   journal.note({ baseline: run.baseline });
 
-  run.objectPath = await upload(shipment, deployment.deploymentId);
+  await interventions.approval();
+  run.objectPath = await interventions.go(() => upload(shipment, deployment.deploymentId));
 
-  const revisionId = await changeDeployment(run, deployment);
+  const revisionId = await interventions.go(() => changeDeployment(run, deployment));
 
   const subject = { target: request.target, deploymentId: deployment.deploymentId, revisionId };
-  run.agentUrl = await bringUp(journal, subject);
-  await runChecks(journal, subject, run.agentUrl, request.checks);
-  await soak(
-    request.soakMs,
-    (agentUrl) => runChecks(journal, subject, agentUrl, request.checks, 'soak'),
-    run.agentUrl,
-  );
+  const agentUrl = await interventions.go(() => bringUp(journal, subject));
+  run.agentUrl = agentUrl;
+  for (const check of request.checks) {
+    await interventions.goOrSkip(check.name, () => runCheck(journal, subject, agentUrl, check));
+  }
+  const left = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
+  if (request.soakMs > 0) {
+    await interventions.goOrSkip(SOAK, () =>
+      soak(request.soakMs, () => runChecks(journal, subject, agentUrl, left, 'soak')),
+    );
+  }
 
   run.knownRevisions.push({
     revisionId,
-    verified: true,
+    verified: interventions.skippedChecks.length === 0,
     artifact: artifactIdentity(request.artifact),
     at: now(),
   });
@@ -121,19 +133,20 @@ async function recordBaseline(
 
 /**
  * The one step that changes the target. What undoes it stands before it is sent, and falls away only where every
- * attempt was surely not taken.
+ * attempt was surely not taken. Taken up again after an unknown answer, it looks before it sends.
  */
 async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promise<string> {
   // Told to stop in the very moment in which the step before ended: then it is not even begun.
   if (run.shipment.stopped()) throw new CancelledFailure('stopped before the PATCH');
+  const sentBefore = run.mayHaveChanged;
   run.mayHaveChanged = true;
   try {
-    const { revisionId, ambiguous } = await patch(run.shipment, deployment, run.objectPath);
+    const { revisionId, ambiguous } = await patch(run.shipment, deployment, run.objectPath, sentBefore);
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;
     return revisionId;
   } catch (error) {
-    run.mayHaveChanged = explain(error).mayHaveBeenTaken;
+    run.mayHaveChanged = sentBefore || explain(error).mayHaveBeenTaken;
     throw error;
   }
 }
@@ -142,26 +155,27 @@ const SOAK_ROUNDS = 10;
 const SOAK_SHORTEST_PAUSE_MS = 10_000;
 
 /** Lets the soak time pass, with the checks repeated during it. */
-async function soak(
-  soakMs: number,
-  check: (agentUrl: string) => Promise<void>,
-  agentUrl: string,
-): Promise<void> {
+async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
   const pauseMs = Math.max(soakMs / SOAK_ROUNDS, SOAK_SHORTEST_PAUSE_MS);
   for (let left = soakMs; left > 0; left -= pauseMs) {
     await sleep(Math.min(pauseMs, left));
-    await check(agentUrl);
+    await check();
   }
 }
 
 async function concludeReleased(run: Run): Promise<ReleaseResult> {
   const extraRevisionIds = await lookForExtras(run);
   const extras = extraRevisionIds.length === 0 ? '' : `; extra revisions: ${extraRevisionIds.join(', ')}`;
+  const { skippedChecks } = run.interventions;
+  const checks =
+    skippedChecks.length === 0
+      ? 'passed its checks'
+      : `passed its checks but for ${skippedChecks.join(', ')}, left out by a person`;
   return finish(run, {
     outcome: 'released',
-    reason: `revision ${run.revisionId ?? ''} is deployed, serves, and passed its checks${extras}`,
+    reason: `revision ${run.revisionId ?? ''} is deployed, serves, and ${checks}${extras}`,
     servingRevisionId: run.revisionId,
-    servingVerified: true,
+    servingVerified: skippedChecks.length === 0,
     extraRevisionIds,
   });
 }

@@ -3,6 +3,7 @@ import { restoreInstructions } from '../domain/instructions.ts';
 import { type Baseline, type KnownRevision, type ReleaseResult } from '../domain/release.ts';
 import { conclude } from './conclude.ts';
 import { explain } from './failure.ts';
+import { type Interventions } from './interventions.ts';
 import { type ReleaseInput } from './messages.ts';
 import { findExtraRevisions, type Shipment } from './ship.ts';
 
@@ -10,6 +11,7 @@ import { findExtraRevisions, type Shipment } from './ship.ts';
 export interface Run {
   readonly input: ReleaseInput;
   readonly shipment: Shipment;
+  readonly interventions: Interventions;
   deploymentId: string | null;
   baseline: Baseline | null;
   objectPath: string | null;
@@ -31,6 +33,7 @@ export type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevision
 /** Ends a release. An outcome that needs a person comes with what to do. */
 export function finish(run: Run, ending: Ending): Promise<ReleaseResult> {
   const { journal, request } = run.shipment;
+  run.interventions.enter('ended');
   const needsPerson = ending.outcome === 'errored' || ending.outcome === 'rollback_failed';
   return conclude(
     journal,

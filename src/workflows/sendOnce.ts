@@ -1,4 +1,4 @@
-import { condition } from '@temporalio/workflow';
+import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
 import { type ErrorCode } from '../domain/errors.ts';
 import { type StepPolicy } from '../domain/step.ts';
@@ -45,10 +45,18 @@ export async function sendOnce<T>(call: {
   readonly abandoned: () => boolean;
   /** What the call is, in words, for the failure that says it could not be told. */
   readonly what: string;
+  /** Whether it was sent before and nobody knows its fate: then the outside is read before the first attempt too. */
+  readonly sentBefore?: boolean;
 }): Promise<Sent<T>> {
   const { retry, scheduleToCloseMs } = call.policy;
   const deadline = Date.now() + scheduleToCloseMs;
   let unknownAnswers = 0;
+  if (call.sentBefore === true) {
+    unknownAnswers = 1;
+    const settled = await settle(call, 'in an earlier attempt');
+    if (settled !== undefined) return { result: settled, answered: false, attempts: 0, unknownAnswers };
+    if (!call.absenceIsTelling) throw cannotTell(call.what, 'in an earlier attempt', 0);
+  }
   for (let attempts = 1; ; attempts++) {
     let failure: StepFailure;
     try {
@@ -69,12 +77,7 @@ export async function sendOnce<T>(call: {
         if (settled !== undefined) return { result: settled, answered: false, attempts, unknownAnswers };
       }
       if (!call.absenceIsTelling) {
-        throw pipelineFailure(
-          'SLIPWAY_OUTCOME_UNKNOWN',
-          `${call.what} was sent and not answered (${failure.message}), and reading the deployment does not tell whether it was carried out`,
-          true,
-          attempts,
-        );
+        throw cannotTell(call.what, failure.message, attempts);
       }
     } else if (!last) {
       await condition(call.abandoned, delayMs);
@@ -83,6 +86,15 @@ export async function sendOnce<T>(call: {
       throw pipelineFailure(failure.code, failure.message, unknownAnswers > 0, attempts);
     }
   }
+}
+
+function cannotTell(what: string, why: string, attempts: number): ApplicationFailure {
+  return pipelineFailure(
+    'SLIPWAY_OUTCOME_UNKNOWN',
+    `${what} was sent and not answered (${why}), and reading the deployment does not tell whether it was carried out`,
+    true,
+    attempts,
+  );
 }
 
 /** Reading failed too: then nothing is known, and that is what is said. */

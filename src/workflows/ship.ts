@@ -85,11 +85,14 @@ export interface Patched {
 /**
  * PATCHes the deployment to the artifact: the one call that makes the release's revision. At most one revision comes
  * of it: after an unknown answer a revision that carries our upload path is adopted.
+ *
+ * @param sentBefore - whether an earlier try of this step ended without an answer: then it is looked for first.
  */
 export async function patch(
   shipment: Shipment,
   before: DeploymentSnapshot,
   objectPath: string | null,
+  sentBefore: boolean,
 ): Promise<Patched> {
   const { journal, request, stopped } = shipment;
   const { target, artifact, graphConfigPath } = request;
@@ -111,6 +114,7 @@ export async function patch(
         absenceIsTelling: objectPath !== null,
         policy,
         abandoned: stopped,
+        sentBefore,
       });
       // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be.
       const revisionId = result ?? (await awaitOurs(findOurs, policy, stopped));

@@ -1,4 +1,5 @@
 import { type Outcome, type ReleaseResult, type RollbackRequest } from '../domain/release.ts';
+import { couldNotTell } from '../domain/failure.ts';
 import { type StepFailure } from './failure.ts';
 import { readActive, restore, type Restored } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
@@ -8,6 +9,8 @@ export interface Setback {
   readonly failure: StepFailure;
   /** Whether it was told to stop, whatever it failed of in the end. */
   readonly stopped: boolean;
+  /** Who told it so and why, or why it stopped by itself; `null` where that was Temporal's own cancellation. */
+  readonly stopReason: string | null;
   /** The rollback that it makes way for. */
   readonly preemptedBy: RollbackRequest | null;
 }
@@ -31,6 +34,17 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
       servingVerified: run.baseline?.verified ?? false,
       code,
       preemptedBy,
+    });
+  }
+  const { onError } = request;
+  if (!setback.stopped && onError?.then === 'stop' && couldNotTell(setback.failure.code)) {
+    const active = await readActive(journal, request.target, run.deploymentId);
+    return finish(run, {
+      outcome: 'errored',
+      reason: `${why}; nothing was put back, as on_error asks`,
+      servingRevisionId: active ?? null,
+      servingVerified: false,
+      code,
     });
   }
   const restored = await restore(journal, {
@@ -92,11 +106,12 @@ async function couldNotRestore(
   };
 }
 
-function describeSetback({ failure, stopped, preemptedBy }: Setback): string {
+function describeSetback({ failure, stopped, stopReason, preemptedBy }: Setback): string {
   if (preemptedBy !== null) {
     const { who, reason } = preemptedBy.requestedBy;
     return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;
   }
+  if (stopReason !== null) return stopReason;
   if (failure.canceled) return 'canceled';
   return stopped ? `canceled: ${failure.message}` : failure.message;
 }

@@ -1,6 +1,5 @@
 import {
   allHandlersFinished,
-  ApplicationFailure,
   condition,
   continueAsNew,
   setCurrentDetails,
@@ -11,8 +10,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 
+import { artifactIdentity } from '../domain/artifact.ts';
 import { readHoldMessage, readRollbackMessage } from '../domain/message.ts';
 import { type ReleaseRequest, type RollbackRequest } from '../domain/release.ts';
+import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import { type StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
@@ -43,6 +44,13 @@ import {
   viewQuery,
 } from './messages.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
+import {
+  handleQuarantine,
+  handleWithdrawals,
+  passInterventionsOn,
+  refuse,
+  type TargetDesk,
+} from './targetMessages.ts';
 import { watchLateRevisions } from './watchLateRevisions.ts';
 import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
@@ -54,7 +62,8 @@ const CONTINUE_AS_NEW_AFTER_EVENTS = 4_000;
  * work.
  */
 export async function target(input: TargetInput = {}): Promise<void> {
-  let state = input.state ?? EMPTY_TARGET;
+  // What an earlier version carried over has not every field.
+  let state: TargetState = { ...EMPTY_TARGET, ...input.state };
   let running: Running | null = null;
   let child: WorkHandle | null = null;
   /** The length of the history in the workflow task that took the last update. */
@@ -129,7 +138,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
     },
     {
       description: 'Queue a release; joins one with the same request key',
-      validator: (request: unknown) => refuse(releaseRequestProblem(request)),
+      validator: (request: unknown) => refuseWhere(releaseRequestProblem(request)),
     },
   );
   const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
@@ -139,7 +148,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   setHandler(rollbackUpdate, onRollbackUpdate, {
     description: 'Put an earlier verified revision back, before everything that waits',
     validator: (message) => {
-      refuse(readRollbackMessage(message, 'update', 'none'));
+      refuseWhere(readRollbackMessage(message, 'update', 'none'));
       if (state.spec === null) refuse('this target has never taken a release');
     },
   });
@@ -152,7 +161,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       description: 'The same, fire and forget: {"reason": "…", "to": "revision id, optional"}',
     },
   );
-  const holdValidator = (message: unknown): void => refuse(readHoldMessage(message, 'update'));
+  const holdValidator = (message: unknown): void => refuseWhere(readHoldMessage(message, 'update'));
   const onHoldUpdate = (message: unknown, holding: boolean): boolean => {
     updateTakenAt = workflowInfo().historyLength;
     return takeHold(message, 'update', holding);
@@ -165,6 +174,19 @@ export async function target(input: TargetInput = {}): Promise<void> {
   setHandler(unholdSignal, (message) => {
     takeHold(message, 'signal', false);
   });
+  const desk: TargetDesk = {
+    get state() {
+      return state;
+    },
+    change,
+    ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
+    updateTaken: () => {
+      updateTakenAt = workflowInfo().historyLength;
+    },
+  };
+  handleWithdrawals(desk);
+  handleQuarantine(desk);
+  passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
   setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
   setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
     description: 'Where a release or a rollback request stands',
@@ -203,6 +225,9 @@ export async function target(input: TargetInput = {}): Promise<void> {
       running = null;
       child = null;
       change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
+      if (next.work.kind === 'release') {
+        change(countFailedChecks(state, result, artifactIdentity(next.work.request.artifact), now()));
+      }
       mark();
       continue;
     }
@@ -241,8 +266,6 @@ async function readWhatServes({ target: spec, steps }: ReleaseRequest): Promise<
 }
 
 /** Refuses an update whose message a reader has found wrong: the reader's sentence is the reason. */
-function refuse(problem: unknown): void {
-  if (typeof problem === 'string') {
-    throw ApplicationFailure.create({ message: problem, type: 'SLIPWAY_USAGE', nonRetryable: true });
-  }
+function refuseWhere(problem: unknown): void {
+  if (typeof problem === 'string') refuse(problem);
 }

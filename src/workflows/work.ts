@@ -129,6 +129,7 @@ export async function resultOf(
       verdicts: [],
       requestedBy: work.request.requestedBy,
       preemptedBy: null,
+      interventions: [],
       startedAt,
       endedAt: now(),
     };

@@ -4,7 +4,25 @@ import { describe, expect, it } from 'vitest';
 import { buildProgram } from '../../src/cli/program.ts';
 
 const COMMANDS = [
-  ...['dev', 'demo', 'release', 'rollback', 'status', 'hold', 'unhold', 'doctor'],
+  ...[
+    'dev',
+    'demo',
+    'release',
+    'rollback',
+    'status',
+    'hold',
+    'unhold',
+    'doctor',
+    'abort',
+    'approve',
+    'pause',
+    'quarantine',
+    'reject',
+    'resume',
+    'retry',
+    'skip',
+    'unquarantine',
+  ],
   ...['worker', 'platform', 'agent', 'temporal'],
 ];
 

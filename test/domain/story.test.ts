@@ -26,6 +26,8 @@ const PROGRESS: Progress = {
   steps: [STEP],
   verdicts: [],
   outcome: null,
+  waiting: null,
+  interventions: [],
 };
 
 describe('the story of a release', () => {

@@ -83,6 +83,7 @@ export function result(releaseId: string, changes: Partial<ReleaseResult> = {}):
     verdicts: [],
     requestedBy: ADA,
     preemptedBy: null,
+    interventions: [],
     startedAt: NOW,
     endedAt: NOW,
     ...changes,

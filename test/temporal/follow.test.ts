@@ -1,4 +1,4 @@
-import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
 import { type Progress, type ReleaseResult } from '../../src/domain/release.ts';
@@ -27,7 +27,11 @@ function scripted(script: Script): TemporalConnection {
   const next = <T>(queue: T[]): T => (queue.length > 1 ? queue.shift()! : queue[0]!);
   const getHandle = (id: string) => ({
     describe: () =>
-      Promise.resolve({ status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' } }),
+      id === TARGET || progresses.has(id)
+        ? Promise.resolve({
+            status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
+          })
+        : Promise.reject(new WorkflowNotFoundError('there is none', id, undefined)),
     query: () => {
       if (id !== TARGET) return Promise.resolve(progresses.get(id)!.shift());
       const answer = next(lookups);
@@ -86,6 +90,15 @@ describe('following', () => {
   it('ends with the row of a release that never started', async () => {
     const events = await collect({ lookup: [{ state: 'ended', row }] });
     expect(events).toEqual([{ kind: 'ended', ending: { from: 'history', row } }]);
+  });
+
+  it('tells the whole story of a release that was over before it was first asked for', async () => {
+    const events = await collect({
+      lookup: [{ state: 'ended', row: { ...row, outcome: 'released' } }],
+      children: { [`${TARGET}/release-1`]: { progress: [], result } },
+    });
+    expect(events.map(({ kind }) => kind)).toEqual(['progress', 'ended']);
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
   });
 
   it('ends with what the target says of a release whose workflow broke', async () => {

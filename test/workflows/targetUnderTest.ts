@@ -1,9 +1,21 @@
-import { type Client, WithStartWorkflowOperation, type WorkflowHandle } from '@temporalio/client';
+import {
+  type Client,
+  WithStartWorkflowOperation,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
-import { type RollbackMessage } from '../../src/domain/message.ts';
-import { type ReleaseRequest, type ReleaseResult, type StepRecord } from '../../src/domain/release.ts';
+import { type InterventionAnswer, type InterventionKind } from '../../src/domain/intervention.ts';
+import { type InterventionMessage, type RollbackMessage } from '../../src/domain/message.ts';
+import {
+  type Progress,
+  type ReleaseRequest,
+  type ReleaseResult,
+  type StepRecord,
+} from '../../src/domain/release.ts';
 import { type HistoryRow, type ReleaseAnswer, type RollbackAnswer } from '../../src/domain/targetState.ts';
 import {
+  INTERVENTION_UPDATES,
   lookupQuery,
   progressQuery,
   rollbackUpdate,
@@ -95,6 +107,24 @@ export class TargetUnderTest {
     return this.handle.executeUpdate(rollbackUpdate, { args: [message] });
   }
 
+  /** Says something to a release under way. */
+  say(
+    releaseId: string,
+    kind: InterventionKind,
+    message: InterventionMessage = {},
+  ): Promise<InterventionAnswer> {
+    return this.child(releaseId).executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
+  }
+
+  /** A release's progress once it shows something. */
+  async progressOnce(releaseId: string, shows: (progress: Progress) => boolean): Promise<Progress> {
+    for (;;) {
+      const progress = await this.#progress(releaseId);
+      if (progress !== undefined && shows(progress)) return progress;
+      await pause();
+    }
+  }
+
   /** Sends any signal with anything in it. */
   signal(name: string, ...args: unknown[]): Promise<void> {
     return this.handle.signal(name, ...args);
@@ -155,6 +185,16 @@ export class TargetUnderTest {
   /** A release's steps as far as they have come. */
   async steps(releaseId: string): Promise<readonly StepRecord[]> {
     return (await this.child(releaseId).query(progressQuery)).steps;
+  }
+
+  /** `undefined` while the release is queued and has not begun. */
+  async #progress(releaseId: string): Promise<Progress | undefined> {
+    try {
+      return await this.child(releaseId).query(progressQuery);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   /** How many runs the target's chain has, from its first to the one that runs now. */

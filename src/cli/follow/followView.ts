@@ -18,6 +18,7 @@ export class FollowView {
   #toldRunning = -1;
   #shownVerdicts = 0;
   #tellsRestoring = false;
+  #toldWaiting: string | null = null;
 
   constructor(output: Output) {
     this.#output = output;
@@ -96,6 +97,7 @@ export class FollowView {
       const columns = this.#output.live ? this.#output.columns() : Infinity;
       this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, columns));
     }
+    this.#showWaiting(progress);
     const running = progress.steps[settled];
     if (running === undefined) return;
     this.#announceRestoring(progress, running);
@@ -103,6 +105,21 @@ export class FollowView {
     this.#toldRunning = settled;
     // The line is measured and cut, which must not count what only colors it.
     this.#live.show(() => stepLine(running, progress.verdicts, Date.now(), styleOf(false)));
+  }
+
+  /** What it waits for a person to say; and, once, that it waits no longer. */
+  #showWaiting({ waiting }: Progress): void {
+    if (waiting === null) {
+      this.#toldWaiting = null;
+      return;
+    }
+    if (this.#toldWaiting !== waiting.since) {
+      this.#toldWaiting = waiting.since;
+      this.#output.event({ event: 'waiting', ...waiting });
+      this.#live.say(this.#output.style.warn(`  ${waiting.note}`));
+    }
+    const until = Date.parse(waiting.until);
+    this.#live.show(() => `  … for ${formatDuration(Math.max(until - Date.now(), 0))} still`);
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {

@@ -58,6 +58,7 @@ function mark(step: StepRecord, style: Style): string {
       // A baseline that fails its checks is a finding, not a failure of this release.
       return step.step === 'baseline' ? style.warn(MARKS.warning) : style.bad(MARKS.failed);
     case 'canceled':
+    case 'skipped':
       return style.warn(MARKS.skipped);
     case 'running':
       return style.faint(MARKS.running);

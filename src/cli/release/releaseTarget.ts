@@ -57,7 +57,7 @@ export async function releaseTarget(
   const prepared = await artifactOf(order.config, name, context.home, signal);
   const git = gitIn(order.config.folder);
   const commit = await sourceCommit(context.environment, git);
-  const { checks, steps, soakMs, queue, graphConfigPath } = settings;
+  const { checks, steps, soakMs, queue, graphConfigPath, onError, approval } = settings;
   const content = {
     target: spec,
     artifact: prepared.artifact,
@@ -74,6 +74,8 @@ export async function releaseTarget(
     recordStore: prepared.recordStore,
     requestedBy: await whoAsks(context.environment, git, order.reason),
     ...(order.overrideHold ? { overrideHold: true } : {}),
+    ...(onError === undefined ? {} : { onError }),
+    ...(approval === undefined ? {} : { approval }),
   };
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
@@ -93,6 +95,8 @@ export async function releaseTarget(
   if (disposition === 'rejected') {
     output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
     if (reason.includes('on hold')) output.note(`  ${endOfHold(name)}`);
+    if (reason.includes('in quarantine'))
+      output.note(`  "slipway unquarantine ${name} <artifact>" lets it be released again`);
     const exitCode = outcomeExitCode('release', 'rejected');
     output.event({
       event: 'ended',

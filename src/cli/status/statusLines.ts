@@ -27,6 +27,10 @@ export function statusLines(
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
   for (const step of progress?.steps ?? [])
     lines.push(`  ${stepLine(step, progress?.verdicts ?? [], now, style)}`);
+  if (progress?.waiting != null) {
+    const left = formatDuration(Math.max(Date.parse(progress.waiting.until) - now, 0));
+    lines.push(`  ${style.warn(`waits    ${progress.waiting.note}; for ${left} still`)}`);
+  }
   for (const request of state.rollbacks) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,
@@ -35,6 +39,10 @@ export function statusLines(
   for (const { releaseId, queuedAt, request } of state.queue) {
     const waited = formatDuration(now - Date.parse(queuedAt));
     lines.push(`  waiting  ${releaseId} by ${request.requestedBy.who}, for ${waited}`);
+  }
+  for (const { artifact, by } of state.quarantined) {
+    const why = by.reason === undefined ? '' : `: ${fitLine(by.reason, REASON_MAX_CHARACTERS)}`;
+    lines.push(`  ${style.warn(`quarantine ${artifact}, by ${by.who}${why}`)}`);
   }
   const ignored = state.ignored.at(-1);
   if (ignored !== undefined) {

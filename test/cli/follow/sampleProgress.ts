@@ -54,6 +54,8 @@ export function sampleProgress(
     steps,
     verdicts,
     outcome: null,
+    waiting: null,
+    interventions: [],
   };
 }
 
@@ -83,6 +85,7 @@ export function sampleResult(result: Partial<ReleaseResult>): ReleaseResult {
     verdicts: [],
     requestedBy: { who: 'ada', from: 'cli' },
     preemptedBy: null,
+    interventions: [],
     startedAt: '2026-11-21T12:00:00.000Z',
     endedAt: '2026-11-21T12:00:12.300Z',
     ...result,

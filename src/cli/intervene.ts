@@ -1,0 +1,86 @@
+import { loadConfig } from '../config/loadConfig.ts';
+import { type InterventionKind } from '../domain/intervention.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import { type Intervened, intervene, withdraw } from '../temporal/interventionClient.ts';
+import { viewTarget } from '../temporal/targetClient.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import { type CommandContext } from './context.ts';
+import { gitIn, whoAsks } from './release/provenance.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of the commands that say one thing to a release under way. */
+export interface InterventionOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  /** Which release is meant. Default: the one that runs. */
+  readonly release?: string;
+  /** What a `skip` leaves out. Default: what it waits with, or the only thing that lies ahead. */
+  readonly check?: string;
+  readonly soak?: boolean;
+}
+
+/**
+ * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: says one thing to the release that runs. `abort` of a
+ * release that waits withdraws it.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now.
+ */
+export async function runInterventionCommand(
+  context: CommandContext,
+  kind: InterventionKind,
+  wanted: string | undefined,
+  options: InterventionOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config, folder } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const message = { who, from, ...(reason === undefined ? {} : { reason }) };
+  const workflowId = targetWorkflowId(spec);
+  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  try {
+    const { release } = options;
+    const taken =
+      kind === 'abort' && release !== undefined && (await waits(temporal, workflowId, release))
+        ? await withdrawn(temporal, workflowId, { ...message, release })
+        : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
+    output.event({ event: 'intervention', kind, target: name, ...taken });
+    output.say(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function skipped({ check, soak }: InterventionOptions): { readonly what?: string } {
+  if (check !== undefined) return { what: check };
+  return soak === true ? { what: 'soak' } : {};
+}
+
+async function waits(temporal: TemporalConnection, workflowId: string, releaseId: string): Promise<boolean> {
+  const view = await viewTarget(temporal, workflowId);
+  return view?.state.queue.some((queued) => queued.releaseId === releaseId) ?? false;
+}
+
+async function withdrawn(
+  temporal: TemporalConnection,
+  workflowId: string,
+  message: { readonly release: string },
+): Promise<Intervened> {
+  const ids = await withdraw(temporal, workflowId, message);
+  return ids === undefined
+    ? {
+        releaseId: message.release,
+        disposition: 'kept',
+        note: 'no worker answers; Temporal keeps it until one does',
+        via: 'signal',
+      }
+    : {
+        releaseId: message.release,
+        disposition: 'taken',
+        note: 'it waited, and is withdrawn before it began',
+        via: 'update',
+      };
+}

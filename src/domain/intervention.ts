@@ -1,0 +1,133 @@
+import { type Actor } from './release.ts';
+
+/** What a person may say to a release under way. */
+export const INTERVENTION_KINDS = [
+  /** Stop; what was changed is put back. */
+  'abort',
+  /** Begin no further step. */
+  'pause',
+  /** Go on after a pause. */
+  'resume',
+  /** Let a release go on that waits for approval. */
+  'approve',
+  /** End a release that waits for approval. */
+  'reject',
+  /** Take up the step again that nobody could tell the outcome of. */
+  'retry',
+  /** Leave a check, or the rest of the soak, out. */
+  'skip',
+] as const;
+
+export type InterventionKind = (typeof INTERVENTION_KINDS)[number];
+
+/** What a `skip` that leaves the rest of the soak out names. */
+export const SOAK = 'soak';
+
+/** One thing that was said to a release. */
+export interface Intervention {
+  /** Says the same thing once: a repeated id is the same intervention. */
+  readonly id: string;
+  readonly kind: InterventionKind;
+  /** What a `skip` leaves out: a check's name, or `soak`. */
+  readonly what?: string;
+  readonly by: Actor;
+}
+
+/** An intervention and what came of it: kept with the release. */
+export interface InterventionRecord extends Intervention {
+  readonly at: string;
+  /** `false`: it was said at the wrong moment, and changed nothing. */
+  readonly taken: boolean;
+  /** What it did, or the moment at which it came. */
+  readonly note: string;
+}
+
+/** The answer to an intervention. */
+export interface InterventionAnswer {
+  readonly id: string;
+  readonly disposition: 'taken' | 'repeated';
+  readonly note: string;
+}
+
+/** Who must agree before a release changes its target. */
+export interface ApprovalPolicy {
+  /** How many people must approve. */
+  readonly required: number;
+  /** Who may. Absent: anybody but whoever asked for the release. */
+  readonly approvers?: readonly string[];
+  /** How long it is waited for, in milliseconds; then the release ends `aborted`. */
+  readonly withinMs: number;
+}
+
+/** Where a release stands, as far as that decides what may be said to it. */
+export interface Standing {
+  readonly phase: 'forward' | 'restoring' | 'ended';
+  readonly paused: boolean;
+  /** What it waits for a person to say. */
+  readonly awaiting: 'approval' | 'decision' | null;
+  /** What a `skip` would leave out in the step that waits for a decision. */
+  readonly undecided: string | null;
+  /** The checks that are still to pass, and `soak` while it is still to come or passing. */
+  readonly ahead: readonly string[];
+  readonly requestedBy: Actor;
+  readonly approval: ApprovalPolicy | null;
+  /** Who has approved. */
+  readonly approvedBy: readonly string[];
+}
+
+/**
+ * Why something cannot be said to a release at this moment: a sentence that names the moment; `undefined` where it
+ * can.
+ */
+export function interventionProblem(standing: Standing, said: Omit<Intervention, 'id'>): string | undefined {
+  const { phase, paused, awaiting } = standing;
+  if (phase === 'ended') return 'the release has ended';
+  if (phase === 'restoring')
+    return 'the release is putting an earlier revision back, which is never stopped halfway';
+  switch (said.kind) {
+    case 'abort':
+      return undefined;
+    case 'pause':
+      return paused ? 'the release is paused already' : undefined;
+    case 'resume':
+      return paused ? undefined : 'the release is not paused';
+    case 'approve':
+      return awaiting === 'approval'
+        ? approvalProblem(standing, said.by)
+        : 'the release does not wait for approval';
+    case 'reject':
+      return awaiting === 'approval' ? undefined : 'the release does not wait for approval';
+    case 'retry':
+      return awaiting === 'decision' ? undefined : 'no step of the release waits for a decision';
+    case 'skip':
+      return skipProblem(standing, said.what);
+  }
+}
+
+/** What a `skip` leaves out: what it names, else what waits for a decision, else the only thing that lies ahead. */
+export function whatIsSkipped(
+  standing: Pick<Standing, 'undecided' | 'ahead'>,
+  named: string | undefined,
+): string | undefined {
+  if (named !== undefined) return named;
+  if (standing.undecided !== null) return standing.undecided;
+  return standing.ahead.length === 1 ? standing.ahead[0] : undefined;
+}
+
+function approvalProblem({ approval, requestedBy, approvedBy }: Standing, by: Actor): string | undefined {
+  if (by.who === requestedBy.who) return 'nobody approves what they asked for themselves';
+  if (approvedBy.includes(by.who)) return `${by.who} has approved already`;
+  const approvers = approval?.approvers;
+  if (approvers !== undefined && !approvers.includes(by.who)) {
+    return `${by.who} is none of those who may approve: ${approvers.join(', ')}`;
+  }
+  return undefined;
+}
+
+function skipProblem(standing: Standing, named: string | undefined): string | undefined {
+  const { ahead } = standing;
+  if (ahead.length === 0) return 'no check and no soak of the release lies ahead';
+  const what = whatIsSkipped(standing, named);
+  if (what === undefined) return `say what is skipped, one of: ${ahead.join(', ')}`;
+  return ahead.includes(what) ? undefined : `"${what}" does not lie ahead; what does: ${ahead.join(', ')}`;
+}

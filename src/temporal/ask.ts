@@ -1,0 +1,62 @@
+import {
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type TemporalConnection } from './connection.ts';
+import { temporalError } from './temporalError.ts';
+
+/** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
+export const ASK_TIMEOUT_MS = 5_000;
+
+/** What is said to a workflow: by update, which answers; by signal, which waits for whoever listens. */
+export interface Ask<T> {
+  update(): Promise<T>;
+  signal(): Promise<void>;
+  /** What is thrown where there is no such workflow (any more). Default: that the target has never taken a release. */
+  gone?(): SlipwayError;
+}
+
+/** Says it by update; where no worker answers in time, by signal, and then the answer is `undefined`. */
+export async function ask<T>(
+  temporal: TemporalConnection,
+  workflowId: string,
+  how: Ask<T>,
+): Promise<T | undefined> {
+  const { client, settings } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.update());
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
+    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)) {
+      throw refusal(error) ?? temporalError(error, settings);
+    }
+  }
+  try {
+    await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.signal());
+    return undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
+    throw temporalError(error, settings);
+  }
+}
+
+/** The target's own refusal, where that is what an update failed with. */
+export function refusal(error: unknown): SlipwayError | undefined {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) {
+    return undefined;
+  }
+  const { type, message } = error.cause;
+  if (type === 'SLIPWAY_WRONG_MOMENT') return new SlipwayError(type, message, { cause: error });
+  return new SlipwayError('SLIPWAY_USAGE', `the target refused: ${message}`, { cause: error });
+}
+
+export function neverReleased(workflowId: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
+    place: workflowId,
+    hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
+  });
+}

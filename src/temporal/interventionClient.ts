@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type InterventionAnswer, type InterventionKind } from '../domain/intervention.ts';
+import { type InterventionMessage, type QuarantineMessage, type WithdrawMessage } from '../domain/message.ts';
+import {
+  INTERVENTION_SIGNALS,
+  INTERVENTION_UPDATES,
+  quarantineSignal,
+  quarantineUpdate,
+  unquarantineSignal,
+  unquarantineUpdate,
+  withdrawSignal,
+  withdrawUpdate,
+} from '../workflows/messages.ts';
+import { ask, neverReleased } from './ask.ts';
+import { type TemporalConnection } from './connection.ts';
+import { viewTarget } from './targetClient.ts';
+
+/** How something was taken that was said to a release. `signal`: no worker answered, so it waits for one. */
+export interface Intervened {
+  readonly releaseId: string | null;
+  readonly disposition: InterventionAnswer['disposition'] | 'kept';
+  readonly note: string;
+  readonly via: 'update' | 'signal';
+}
+
+/**
+ * Says something to the release that runs on a target. Where no worker answers, it is said to the target by signal:
+ * Temporal keeps that until a worker is there.
+ *
+ * @param workflowId - the target's.
+ * @param releaseId - which release is meant, where that was said: another one is not told.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now, or none runs;
+ * SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function intervene(
+  temporal: TemporalConnection,
+  workflowId: string,
+  kind: InterventionKind,
+  message: InterventionMessage,
+  releaseId?: string,
+): Promise<Intervened> {
+  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  let running;
+  try {
+    running = await runningRelease(temporal, workflowId, releaseId);
+  } catch (error) {
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NO_WORKER') throw error;
+    await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
+    return kept(releaseId ?? null);
+  }
+  const handle = temporal.client.workflow.getHandle(running.workflowId);
+  const answer = await ask(temporal, running.workflowId, {
+    update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [identified] }),
+    signal: () => handle.signal(INTERVENTION_SIGNALS[kind], identified),
+    gone: () => wrongMoment(`${running.releaseId} has just ended`),
+  });
+  if (answer === undefined) return kept(running.releaseId);
+  const { disposition, note } = answer;
+  return { releaseId: running.releaseId, disposition, note, via: 'update' };
+}
+
+/**
+ * Withdraws a release that waits.
+ *
+ * @returns whether it waited; `undefined` where no worker has answered yet.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it does not wait.
+ */
+export async function withdraw(
+  temporal: TemporalConnection,
+  workflowId: string,
+  message: WithdrawMessage,
+): Promise<readonly string[] | undefined> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  return ask(temporal, workflowId, {
+    update: () => handle.executeUpdate(withdrawUpdate, { args: [message] }),
+    signal: () => handle.signal(withdrawSignal, message),
+  });
+}
+
+/**
+ * Puts an artifact into quarantine, or lets it out.
+ *
+ * @returns the artifact's identity; `undefined` where no worker has answered yet.
+ */
+export async function setQuarantine(
+  temporal: TemporalConnection,
+  workflowId: string,
+  quarantined: boolean,
+  message: QuarantineMessage,
+): Promise<string | undefined> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  return ask(temporal, workflowId, {
+    update: () =>
+      handle.executeUpdate(quarantined ? quarantineUpdate : unquarantineUpdate, { args: [message] }),
+    signal: () => handle.signal(quarantined ? quarantineSignal : unquarantineSignal, message),
+  });
+}
+
+/** The release that runs; it is what can be told anything. */
+async function runningRelease(
+  temporal: TemporalConnection,
+  workflowId: string,
+  wanted: string | undefined,
+): Promise<{ readonly releaseId: string; readonly workflowId: string }> {
+  const view = await viewTarget(temporal, workflowId);
+  if (view === undefined) throw neverReleased(workflowId);
+  const { running } = view;
+  if (running === null) throw wrongMoment('no release runs on this target');
+  if (wanted !== undefined && running.releaseId !== wanted) {
+    throw wrongMoment(`${wanted} does not run; ${running.releaseId} does`);
+  }
+  if (running.kind === 'rollback') {
+    throw wrongMoment(`${running.releaseId} puts an earlier revision back, which is never stopped halfway`);
+  }
+  return running;
+}
+
+function wrongMoment(message: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
+    hint: 'slipway status says what runs and waits',
+  });
+}
+
+function kept(releaseId: string | null): Intervened {
+  return {
+    releaseId,
+    disposition: 'kept',
+    note: 'no worker answers; Temporal keeps it until one does',
+    via: 'signal',
+  };
+}
