@@ -5,7 +5,7 @@ const endToEnd = ['test/e2e/**/*.test.ts'];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'test/platform/store/database.test.ts',
-  'test/platform/controlPlane/{deletion,restart,revisionWork,sourceRetention,uploads}.test.ts',
+  'test/platform/controlPlane/{deletion,idempotency,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
   'test/platform/agentServer/{agentData,agentProcesses}.test.ts',

@@ -20,11 +20,19 @@ import {
   type ListenersList,
 } from '../contract/controlPlane/listener.ts';
 import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
+import { type RevisionLogPage, type RevisionLogsQuery } from '../contract/controlPlane/revisionLogs.ts';
 import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
 import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
 import { type PageQuery } from '../contract/pageQuery.ts';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
-import { type CallOptions, createService, type Service, type ServiceOptions } from './service.ts';
+import { type EventStream } from './eventStream.ts';
+import {
+  type CallOptions,
+  createService,
+  type Service,
+  type ServiceOptions,
+  type StreamOptions,
+} from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
 /** A request body with its computed fields left out, as a caller writes it. */
@@ -97,6 +105,23 @@ export interface ControlPlaneClient {
   createUploadUrl(deploymentId: string, options?: CallOptions): Promise<UploadUrl>;
   /** Streams an artifact to its upload URL. See {@link putArtifact}. */
   uploadArtifact(upload: ArtifactUpload, options?: UploadOptions): Promise<void>;
+  /** A page of a revision's log, of its build and its agent or of one of them. Not every control plane has this. */
+  getRevisionLogs(
+    deploymentId: string,
+    revisionId: string,
+    query?: Partial<Omit<RevisionLogsQuery, 'follow'>>,
+    options?: CallOptions,
+  ): Promise<RevisionLogPage>;
+  /**
+   * Follows a revision's log: its lines so far and those to come, until no more can come. Events `log`
+   * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`); one that ends without `end` was cut off.
+   */
+  followRevisionLogs(
+    deploymentId: string,
+    revisionId: string,
+    query?: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>>,
+    options?: StreamOptions,
+  ): Promise<EventStream>;
   getBuildLogs(
     deploymentId: string,
     revisionId: string,
@@ -176,6 +201,14 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     },
     createUploadUrl: requestUploadUrl,
     uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
+    getRevisionLogs: async (id, revisionId, query = {}, call) => {
+      const parts = { params: revisionOf(id, revisionId), query };
+      return (await service.call(ENDPOINTS.getRevisionLogs, parts, call)).value;
+    },
+    followRevisionLogs: (id, revisionId, query = {}, call) => {
+      const parts = { params: revisionOf(id, revisionId), query: { ...query, follow: true } };
+      return service.stream(ENDPOINTS.getRevisionLogs, parts, call);
+    },
     getBuildLogs: async (id, revisionId, body = {}, call) => {
       const params = { project_id: id, revision_id: revisionId };
       return (await service.call(ENDPOINTS.getBuildLogs, { params, body }, call)).value;

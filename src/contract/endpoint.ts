@@ -14,6 +14,8 @@ export interface Endpoint {
   readonly request?: z.ZodType;
   /** The JSON answer; `stream` for server-sent events; `null` for an answer without content. */
   readonly response: z.ZodType | 'stream' | null;
+  /** Set where the query may ask for a stream of server-sent events instead of that answer. */
+  readonly streams?: true;
   /** The status that we answer with. Clients take any 2xx. */
   readonly success: 200 | 201 | 202 | 204;
   /** The error statuses that belong to this endpoint, beside 401 and 403 for the key and 429 and 5xx anywhere. */

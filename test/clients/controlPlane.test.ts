@@ -142,6 +142,17 @@ const CALLS: [
     { url: `/deployments/${ID}/upload-url`, answer: UPLOAD },
   ],
   [
+    'getRevisionLogs',
+    (plane) => plane.getRevisionLogs(ID, REVISION, { stage: 'build', limit: 3 }),
+    {
+      url: `/v2/deployments/${ID}/revisions/${REVISION}/logs?stage=build&limit=3`,
+      answer: {
+        logs: [{ id: '7', stage: 'build', message: 'hello', timestamp: '2026-11-21T10:00:00Z' }],
+        next_offset: null,
+      },
+    },
+  ],
+  [
     'getBuildLogs',
     (plane) => plane.getBuildLogs(ID, REVISION, { order: 'desc', limit: 3 }),
     {

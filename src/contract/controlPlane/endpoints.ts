@@ -19,6 +19,7 @@ import {
 } from './integration.ts';
 import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
+import { RevisionLogPage, RevisionLogsHeaders, RevisionLogsQuery } from './revisionLogs.ts';
 import { UploadUrl } from './uploadUrl.ts';
 
 const CONTRACT = 'contract 000, Endpoints';
@@ -223,6 +224,19 @@ export const CONTROL_PLANE_ENDPOINTS = {
     response: Revision,
     success: 200,
     errors: [400, 404, 409, 422],
+    section: OURS,
+  },
+  getRevisionLogs: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
+    params: RevisionPath,
+    query: RevisionLogsQuery,
+    headers: RevisionLogsHeaders,
+    response: RevisionLogPage,
+    streams: true,
+    success: 200,
+    errors: [404, 422],
     section: OURS,
   },
   getBuildLogs: {

@@ -14,7 +14,7 @@ export const IdempotencyKey = z
   .pipe(
     z
       .string()
-      .min(1)
+      .min(1, { abort: true })
       .max(IDEMPOTENCY_KEY_MAX)
       .regex(/^[!-~](?:[ -~]*[!-~])?$/u, { error: 'Input should be printable ASCII' }),
   );

@@ -14,8 +14,10 @@ import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
+import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
+import { createLogFollowing } from './logFollowing.ts';
 import { createMadeInPublic } from './madeInPublic.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
@@ -141,9 +143,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
     },
   });
+  const idempotency = createIdempotency(deriveKey(options.masterKey, 'idempotency'));
   const deployments = createDeployments({
     kysely,
     secrets,
+    idempotency,
     changed: (deployment) => {
       // Known from its first moment: requests to its agent are told that nothing is active, not that it is unknown.
       if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
@@ -155,6 +159,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     changed: () => orchestrator.wake(),
     interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
   });
+  const logFollowing = createLogFollowing({ kysely, logs });
 
   const app = new Hono();
   app.route('/', uploadRoutes(uploads));
@@ -166,6 +171,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       revisions,
       uploads,
       logs,
+      logFollowing,
       listeners: createListeners(kysely),
       madeInPublic: createMadeInPublic(kysely),
       integrations: createIntegrations(kysely),
@@ -195,6 +201,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const clean = async (): Promise<void> => {
     try {
       await uploads.clean();
+      await idempotency.clean(kysely);
       await removeOrphanedBuilds(kysely, home);
       await removeOrphanedSources(kysely, home);
     } catch (error) {
@@ -215,6 +222,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     close: async () => {
       clearInterval(cleaning);
+      logFollowing.close();
       await orchestrator.close();
       await fleet.close();
       await logs.close();

@@ -20,6 +20,7 @@ import {
   updateDeployment,
 } from './deploymentRows.ts';
 import { deploymentView } from './deploymentView.ts';
+import { type Idempotency } from './idempotency.ts';
 import { checkListener } from './listenerCheck.ts';
 import { checkRepository } from './repositoryCheck.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
@@ -34,6 +35,7 @@ export interface Deployments {
    * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
    * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
    * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see `vocabularyEdge`.
+   * With an `idempotencyKey` it is created once, see `Idempotency`; `replayed` tells that it was there already.
    * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
    */
   create(
@@ -41,7 +43,8 @@ export interface Deployments {
     request: DeploymentCreate,
     origin: string,
     vocabulary: Vocabulary,
-  ): Promise<Deployment>;
+    idempotencyKey?: string,
+  ): Promise<{ deployment: Deployment; replayed: boolean }>;
   /** @throws HttpProblem 404. */
   get(caller: Caller, id: string, origin: string): Promise<Deployment>;
   /** Newest first. */
@@ -70,6 +73,7 @@ export interface Deployments {
 export function createDeployments(options: {
   kysely: Kysely<Schema>;
   secrets: StoredSecrets;
+  idempotency: Idempotency;
   changed: (created?: string) => void;
 }): Deployments {
   const { kysely, secrets } = options;
@@ -86,21 +90,26 @@ export function createDeployments(options: {
     });
 
   return {
-    create: async (caller, request, origin, vocabulary) => {
-      const created = await kysely
+    create: async (caller, request, origin, vocabulary, key) => {
+      const insert = async (trx: Transaction<Schema>): Promise<Omit<Deployment, 'secrets'>> => {
+        const issues = await checkListener(trx, caller, request.source_config);
+        issues.push(...(await checkRepository(trx, caller, request.source_config)));
+        if (issues.length > 0) throw invalid(issues);
+        const row = await insertDeployment(trx, caller, request, secrets, vocabulary);
+        const { secrets: _, ...rest } = await view(trx, row, origin);
+        return rest;
+      };
+      const keyed = { tenantId: caller.tenantId, key, request };
+      const { answer, replayed } = await kysely
         .transaction()
-        .execute(async (trx) => {
-          const issues = await checkListener(trx, caller, request.source_config);
-          issues.push(...(await checkRepository(trx, caller, request.source_config)));
-          if (issues.length > 0) throw invalid(issues);
-          return view(trx, await insertDeployment(trx, caller, request, secrets, vocabulary), origin);
-        })
+        .execute((trx) => options.idempotency.once(trx, keyed, () => insert(trx)))
         .catch((error: unknown) => {
           // Two requests at once: the unique index knows it even where the look before did not.
           throw isNameTaken(error) ? nameTaken(request.name) : error;
         });
-      options.changed(created.id);
-      return created;
+      const deployment = { ...answer, secrets: request.secrets } as Deployment;
+      if (!replayed) options.changed(deployment.id);
+      return { deployment, replayed };
     },
 
     get: async (caller, id, origin) => view(kysely, await findDeployment(kysely, caller, id), origin),

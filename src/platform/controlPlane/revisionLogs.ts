@@ -1,10 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 import { type Logger } from 'pino';
 
+import { type LogStage } from '../../contract/controlPlane/revisionLogs.ts';
 import { type Schema } from '../store/schema.ts';
-
-/** Which part of a revision's life a line is from. */
-export type LogStage = 'build' | 'deploy';
 
 /** The newest lines that are kept per revision and stage. */
 export const LINES_KEPT = 10_000;

@@ -149,6 +149,17 @@ export interface PushDeliveriesTable {
   at: Time;
 }
 
+/** A key under which a deployment was created, so that the same request does not create it again. */
+export interface IdempotencyKeysTable {
+  tenant_id: string;
+  key: string;
+  /** A keyed digest of the request. */
+  fingerprint: string;
+  /** What was answered, without the secrets. */
+  answer: Json;
+  created_at: Time;
+}
+
 /** The control plane's tables. */
 export interface Schema {
   deployments: DeploymentsTable;
@@ -160,4 +171,5 @@ export interface Schema {
   listeners: ListenersTable;
   integrations: IntegrationsTable;
   push_deliveries: PushDeliveriesTable;
+  idempotency_keys: IdempotencyKeysTable;
 }

@@ -16,8 +16,11 @@ export interface LongAnswerOptions {
   readonly keepAliveMs?: number | undefined;
 }
 
-/** A run's events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */
-export function eventStreamResponse(subscriber: Subscriber, options: LongAnswerOptions): Response {
+/** Where a stream's events come from, encoded; `next` gives `idle` after so many milliseconds without any. */
+export type EventSource = Pick<Subscriber, 'next' | 'leave'>;
+
+/** Events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */
+export function eventStreamResponse(subscriber: EventSource, options: LongAnswerOptions): Response {
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
   const body = new ReadableStream<Uint8Array>(
     {

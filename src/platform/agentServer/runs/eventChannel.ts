@@ -182,7 +182,7 @@ export class Subscriber {
 const encoder = new TextEncoder();
 
 /** An event as it goes over the wire. `data` is JSON, which has no raw line breaks. */
-export function encodeEvent(event: string, data: string, id?: number): Uint8Array {
+export function encodeEvent(event: string, data: string, id?: number | string): Uint8Array {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
   return encoder.encode(`event: ${event}\n${idLine}data: ${data}\n\n`);
 }

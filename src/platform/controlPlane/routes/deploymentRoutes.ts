@@ -8,8 +8,9 @@ import {
   DeploymentsQuery,
 } from '../../../contract/controlPlane/deployment.ts';
 import { callerOf } from '../../access/caller.ts';
+import { DeploymentCreateHeaders } from '../../../contract/controlPlane/idempotencyKey.ts';
 import { PublicDeploymentCreate } from '../../../contract/controlPlane/publicRequest.ts';
-import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
 import { type Deployments } from '../deployments.ts';
 import { type OriginOf } from './origin.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
@@ -26,7 +27,16 @@ export function deploymentRoutes({
   app.post('/v2/deployments', async (c) => {
     const vocabulary = vocabularyOf(c);
     const request = await parseBody(vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate, c);
-    return c.json(await deployments.create(callerOf(c), request, origin(c), vocabulary), 201);
+    const { 'idempotency-key': key } = parseHeaders(DeploymentCreateHeaders, c);
+    const { deployment, replayed } = await deployments.create(
+      callerOf(c),
+      request,
+      origin(c),
+      vocabulary,
+      key,
+    );
+    if (replayed) c.header('idempotent-replayed', 'true');
+    return c.json(deployment, 201);
   });
   app.get('/v2/deployments', async (c) =>
     c.json(await deployments.list(callerOf(c), parseQuery(DeploymentsQuery, c), origin(c))),

@@ -6,6 +6,7 @@ import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
 import { type Integrations } from '../integrations.ts';
 import { type Listeners } from '../listeners.ts';
+import { type LogFollowing } from '../logFollowing.ts';
 import { type MadeInPublic } from '../madeInPublic.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
@@ -26,6 +27,7 @@ export interface ControlPlaneRoutesOptions {
   readonly revisions: Revisions;
   readonly uploads: Uploads;
   readonly logs: RevisionLogs;
+  readonly logFollowing: LogFollowing;
   readonly listeners: Listeners;
   readonly integrations: Integrations;
   /** Under which the platform is reached from outside. Default: as the request itself reached it. */
@@ -56,7 +58,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', deploymentRoutes({ deployments, origin }));
   app.route('/', revisionRoutes({ deployments, revisions, origin }));
   app.route('/', uploadUrlRoutes({ deployments, uploads, origin }));
-  app.route('/', logRoutes({ revisions, logs }));
+  app.route('/', logRoutes({ revisions, logs, logFollowing: options.logFollowing }));
   app.route('/', listenerRoutes(options.listeners));
   app.route('/', integrationRoutes({ integrations: options.integrations, origin }));
   return app;

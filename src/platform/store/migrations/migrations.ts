@@ -4,6 +4,7 @@ import { INTEGRATIONS } from './002_integrations.ts';
 import { LISTENERS } from './003_listeners.ts';
 import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
+import { IDEMPOTENCY } from './007_idempotency.ts';
 
 /** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
 export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
@@ -12,4 +13,5 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
   LISTENERS,
   TENANTS,
   VOCABULARY,
+  IDEMPOTENCY,
 ];

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+import { LOG_LIMIT } from '../limits.ts';
+import { oneOf, queryInteger, QueryBoolean } from '../scalars.ts';
+
+/** Which part of a revision's life a line is from: its build, or its agent. */
+export const LogStage = oneOf(['build', 'deploy']);
+export type LogStage = z.infer<typeof LogStage>;
+
+/** The id of a line: a count over all revisions, as text. */
+const LineId = z.string().regex(/^\d{1,18}$/u, { error: 'Input should be the id of a line' });
+
+/**
+ * The query of `GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs`. The contract has no logs and its
+ * public relative only pages of them (`buildLogs.ts`): this one can be followed as well. `offset` is the id of a line:
+ * what comes after it is answered. With `follow` the answer is a stream of events, oldest first; `limit` then means
+ * nothing, and the header `Last-Event-ID` goes before `offset`.
+ */
+export const RevisionLogsQuery = z
+  .object({
+    stage: LogStage.optional(),
+    order: oneOf(['asc', 'desc']).default('asc'),
+    limit: queryInteger(LOG_LIMIT.min, LOG_LIMIT.max).default(LOG_LIMIT.default),
+    offset: LineId.optional(),
+    follow: QueryBoolean.default(false),
+  })
+  .refine(({ order, follow }) => order === 'asc' || !follow, {
+    path: ['order'],
+    error: 'A log is followed from its oldest line on: only asc goes with follow',
+    params: { type: 'not_applicable' },
+  });
+export type RevisionLogsQuery = z.infer<typeof RevisionLogsQuery>;
+
+/** The headers of the same request: where a stream that was cut off goes on. Anything else than the id of a line says nothing. */
+export const RevisionLogsHeaders = z.object({ 'last-event-id': LineId.optional().catch(undefined) });
+export type RevisionLogsHeaders = z.infer<typeof RevisionLogsHeaders>;
+
+/** One line of a revision's log, and the data of an event `log`. */
+export const RevisionLogLine = z.looseObject({
+  id: LineId,
+  stage: z.string(),
+  message: z.string(),
+  timestamp: z.string(),
+});
+export type RevisionLogLine = z.infer<typeof RevisionLogLine>;
+
+/** A page of a revision's log; `next_offset` is null on the last one. */
+export const RevisionLogPage = z.looseObject({
+  logs: z.array(RevisionLogLine),
+  next_offset: LineId.nullable(),
+});
+export type RevisionLogPage = z.infer<typeof RevisionLogPage>;
+
+/** The data of an event `status`: first of all, and whenever the revision's status changes; and of `end`, the last one. */
+export const RevisionStatusEvent = z.looseObject({
+  status: z.string(),
+  status_message: z.string().nullable(),
+});
+export type RevisionStatusEvent = z.infer<typeof RevisionStatusEvent>;
