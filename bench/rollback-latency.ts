@@ -4,7 +4,6 @@
 //   npx tsx bench/rollback-latency.ts [--count 20]
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -18,6 +17,7 @@ import { targetWorkflowId } from '../src/domain/targetSpec.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
 import { rollbackSignal } from '../src/workflows/messages.ts';
 import { type Engine, startEngine } from './engine.ts';
+import { machine } from './machine.ts';
 import {
   type Behavior,
   RIGHT_ANSWER,
@@ -208,10 +208,8 @@ function report(
   ];
   const within = results.every(({ summary }) => summary.p95Ms < AIM_MS);
   say(`\n${table(rows)}\n\nThe aim, under ${AIM_MS} ms for 95 of 100, is ${within ? '' : 'not '}reached.\n`);
-  const [loadAverage] = loadavg();
-  const machine = { node: process.version, processors: cpus().length, loadAverage };
   process.stdout.write(
-    `${JSON.stringify({ benchmark: 'rollback-latency', aimMs: AIM_MS, within, results, without, machine })}\n`,
+    `${JSON.stringify({ benchmark: 'rollback-latency', aimMs: AIM_MS, within, results, without, machine: machine() })}\n`,
   );
 }
 

@@ -4,6 +4,8 @@ export interface Summary {
   readonly medianMs: number;
   /** The value that 95 of 100 do not exceed (nearest rank): the second largest of 20. */
   readonly p95Ms: number;
+  /** Likewise of 99: the twentieth largest of 2,000. */
+  readonly p99Ms: number;
   readonly minMs: number;
   readonly maxMs: number;
 }
@@ -17,6 +19,7 @@ export function summarize(milliseconds: readonly number[]): Summary {
     count: sorted.length,
     medianMs: rounded((at(Math.ceil(half)) + at(Math.floor(half) + 1)) / 2),
     p95Ms: at(Math.ceil(sorted.length * 0.95)),
+    p99Ms: at(Math.ceil(sorted.length * 0.99)),
     minMs: at(1),
     maxMs: at(sorted.length),
   };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, type Selectable, type Transaction } from 'kysely';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 
 import {
   createsRevision,
@@ -39,16 +39,22 @@ export async function findDeployment(
   return row;
 }
 
-/** The configuration of a deployment's newest revision. */
-export async function latestRevision(
+/** Looks the configurations of the deployments' newest revisions up, in one query for all of them. */
+export async function latestRevisionConfigs(
   db: Kysely<Schema>,
-  row: Selectable<DeploymentsTable>,
-): Promise<{ source_revision_config: Record<string, unknown> }> {
-  return db
+  rows: readonly Selectable<DeploymentsTable>[],
+): Promise<(row: Selectable<DeploymentsTable>) => Record<string, unknown>> {
+  const latest = await db
     .selectFrom('revisions')
-    .select('source_revision_config')
-    .where('id', '=', row.latest_revision_id)
-    .executeTakeFirstOrThrow();
+    .select(['id', 'source_revision_config'])
+    .where('id', '=', sql<string>`any(${rows.map((row) => row.latest_revision_id)})`)
+    .execute();
+  const configs = new Map(latest.map((revision) => [revision.id, revision.source_revision_config]));
+  return (row) => {
+    const config = configs.get(row.latest_revision_id ?? '');
+    if (config === undefined) throw new Error(`Deployment ID ${row.id} has no latest revision.`);
+    return config;
+  };
 }
 
 /**
@@ -126,7 +132,7 @@ export async function updateDeployment(
     .returningAll()
     .executeTakeFirstOrThrow();
   if (!createsRevision(patch)) return updated;
-  const before = (await latestRevision(trx, row)).source_revision_config;
+  const before = (await latestRevisionConfigs(trx, [row]))(row);
   return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
 }
 

@@ -15,7 +15,7 @@ import { TracingProjectExists } from '../tracing/tracingProject.ts';
 import {
   findDeployment,
   insertDeployment,
-  latestRevision,
+  latestRevisionConfigs,
   nameTaken,
   updateDeployment,
 } from './deploymentRows.ts';
@@ -78,16 +78,30 @@ export function createDeployments(options: {
 }): Deployments {
   const { kysely, secrets } = options;
 
+  const views = async (
+    db: Kysely<Schema>,
+    rows: readonly Selectable<DeploymentsTable>[],
+    origin: string,
+  ): Promise<Deployment[]> => {
+    const latestRevisionConfigOf = await latestRevisionConfigs(db, rows);
+    return rows.map((row) =>
+      deploymentView(row, {
+        latestRevisionConfig: latestRevisionConfigOf(row),
+        secrets: secrets.open(row.sealed_secrets, row.id),
+        origin,
+      }),
+    );
+  };
+
   const view = async (
     db: Kysely<Schema>,
     row: Selectable<DeploymentsTable>,
     origin: string,
-  ): Promise<Deployment> =>
-    deploymentView(row, {
-      latestRevisionConfig: (await latestRevision(db, row)).source_revision_config,
-      secrets: secrets.open(row.sealed_secrets, row.id),
-      origin,
-    });
+  ): Promise<Deployment> => {
+    const [only] = await views(db, [row], origin);
+    if (only === undefined) throw new Error('One row has one view.');
+    return only;
+  };
 
   return {
     create: async (caller, request, origin, vocabulary, key) => {
@@ -128,7 +142,7 @@ export function createDeployments(options: {
       }
       if (query.status) select = select.where('status', '=', query.status);
       const rows = await select.execute();
-      const resources = await Promise.all(rows.map((row) => view(kysely, row, origin)));
+      const resources = await views(kysely, rows, origin);
       return { resources, offset: query.offset + resources.length };
     },
 

@@ -1,0 +1,19 @@
+// A platform in a process of its own, from the sources: `tsx platformProcess.ts HOME [BUILD_SLOTS]`. Prints one JSON line
+// when it is ready, and ends when its stdin does.
+import { pino } from 'pino';
+
+import { startPlatform } from '../src/platform/platform.ts';
+
+const [home = '', buildSlots] = process.argv.slice(2);
+const databaseUrl = process.env['DATABASE_URL'];
+const platform = await startPlatform({
+  home,
+  port: 0,
+  log: pino({ level: 'warn' }, pino.destination(2)),
+  ...(databaseUrl === undefined ? {} : { databaseUrl }),
+  ...(buildSlots === undefined ? {} : { buildSlots: Number(buildSlots) }),
+});
+process.stdout.write(
+  `${JSON.stringify({ url: platform.url, apiKey: platform.apiKey, pid: process.pid })}\n`,
+);
+process.stdin.resume().once('end', () => void platform.close());

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { Pool } from 'undici';
+
+/** A real platform in a process of its own, and a client of it with open connections. */
+export interface PlatformUnderLoad {
+  readonly url: string;
+  readonly pid: number;
+  /** Its home, in a temporary folder that goes with it. */
+  readonly home: string;
+  /** One request; its answer, parsed, and how long it took to the last byte. @throws where it is no 2xx. */
+  call<T>(method: Method, path: string, body?: unknown): Promise<{ answer: T; ms: number }>;
+  close(): Promise<void>;
+}
+
+/** What is asked for. */
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+/** A deployment as far as benchmarks look at it. */
+export interface BenchedDeployment {
+  readonly id: string;
+  readonly latest_revision_id: string;
+  readonly active_revision_id: string | null;
+}
+
+/** Starts a platform on an empty home, with the embedded database, or the one of `DATABASE_URL`. */
+export async function startPlatformUnderLoad(
+  options: { buildSlots?: number } = {},
+): Promise<PlatformUnderLoad> {
+  const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
+  const script = fileURLToPath(new URL('./platformProcess.ts', import.meta.url));
+  const tsx = createRequire(import.meta.url).resolve('tsx');
+  const args = options.buildSlots === undefined ? [] : [String(options.buildSlots)];
+  const child = spawn(process.execPath, ['--import', tsx, script, home, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const line = await Promise.race([
+    once(createInterface({ input: child.stdout }), 'line').then(([first]) => String(first)),
+    ended.then(([code]) => {
+      throw new Error(`the platform ended with ${String(code)}`);
+    }),
+  ]);
+  const { url, apiKey, pid } = JSON.parse(line) as { url: string; apiKey: string; pid: number };
+  const pool = new Pool(url, { connections: 256 });
+  return {
+    url,
+    pid,
+    home,
+    call: async <T>(method: Method, path: string, body?: unknown) => {
+      const from = performance.now();
+      const { statusCode, body: read } = await pool.request({
+        method,
+        path,
+        headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await read.text();
+      const ms = performance.now() - from;
+      if (statusCode >= 300) throw new Error(`${method} ${path}: ${String(statusCode)} ${text}`);
+      return { answer: (text === '' ? undefined : JSON.parse(text)) as T, ms };
+    },
+    close: async () => {
+      await pool.close();
+      child.stdin.end();
+      await ended;
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a deployment of source `internal_source` is created with. */
+export function newDeployment(name: string, sourceConfig: Record<string, unknown> = {}): object {
+  return {
+    name,
+    source: 'internal_source',
+    source_config: sourceConfig,
+    source_revision_config: { graph_config_path: 'graph.json' },
+    secrets: [{ name: 'MODEL_KEY', value: 'a secret of the usual length, sealed at rest' }],
+  };
+}
