@@ -41,13 +41,9 @@ interface Result {
 async function makeDeployments(): Promise<BenchedDeployment[]> {
   return Promise.all(
     Array.from({ length: DEPLOYMENTS }, async (_, number) => {
-      const { answer } = await platform.call<BenchedDeployment>(
-        'POST',
-        '/v2/deployments',
-        newDeployment(`bench-${number}`),
-      );
-      let latest = answer;
-      for (let revision = 1; revision < REVISIONS; revision++) latest = await patch(answer.id, revision);
+      const { answer } = await platform.call('POST', '/v2/deployments', newDeployment(`bench-${number}`));
+      let latest = answer as BenchedDeployment;
+      for (let revision = 1; revision < REVISIONS; revision++) latest = await patch(latest.id, revision);
       return latest;
     }),
   );
@@ -55,7 +51,8 @@ async function makeDeployments(): Promise<BenchedDeployment[]> {
 
 /** Makes a revision: it has nothing to build, so it rests, and is skipped when the next one is made. */
 async function patch(id: string, turn: number): Promise<BenchedDeployment> {
-  return (await platform.call<BenchedDeployment>('PATCH', `/v2/deployments/${id}`, patchOf(turn))).answer;
+  const { answer } = await platform.call('PATCH', `/v2/deployments/${id}`, patchOf(turn));
+  return answer as BenchedDeployment;
 }
 
 function patchOf(turn: number): object {
@@ -64,7 +61,9 @@ function patchOf(turn: number): object {
 
 /** Of 20 requests, in turn: ten deployments, five revisions, two lists of revisions, two of deployments, one PATCH. */
 function requestOf(turn: number, deployments: readonly BenchedDeployment[]): () => Promise<[string, number]> {
-  const { id, latest_revision_id: revision } = deployments[(turn * 37) % deployments.length]!;
+  const deployment = deployments[(turn * 37) % deployments.length];
+  if (deployment === undefined) throw new Error('there are no deployments');
+  const { id, latest_revision_id: revision } = deployment;
   const timed = (name: string, path: string) => async (): Promise<[string, number]> => [
     name,
     (await platform.call('GET', path)).ms,
@@ -114,7 +113,9 @@ function report(results: readonly Result[]): void {
     ]),
   ];
   const within = results.every(({ isRead, summary }) => !isRead || summary.p99Ms < AIM_MS);
-  say(`\n${table(rows)}\n\nThe aim, every GET under ${AIM_MS} ms for 99 of 100, is ${within ? '' : 'not '}reached.\n`);
+  say(
+    `\n${table(rows)}\n\nThe aim, every GET under ${AIM_MS} ms for 99 of 100, is ${within ? '' : 'not '}reached.\n`,
+  );
   process.stdout.write(
     `${JSON.stringify({ benchmark: 'deployments', aimMs: AIM_MS, within, results, machine: machine() })}\n`,
   );

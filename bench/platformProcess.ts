@@ -13,7 +13,5 @@ const platform = await startPlatform({
   ...(databaseUrl === undefined ? {} : { databaseUrl }),
   ...(buildSlots === undefined ? {} : { buildSlots: Number(buildSlots) }),
 });
-process.stdout.write(
-  `${JSON.stringify({ url: platform.url, apiKey: platform.apiKey, pid: process.pid })}\n`,
-);
+process.stdout.write(`${JSON.stringify({ url: platform.url, apiKey: platform.apiKey, pid: process.pid })}\n`);
 process.stdin.resume().once('end', () => void platform.close());

@@ -184,14 +184,15 @@ async function openStorage(
   checkpoints: CheckpointStore;
   close: () => Promise<void>;
 }> {
+  const onTrouble = (error: Error): void => log.warn({ err: error }, 'a database connection broke');
   const embedded =
     options.databaseUrl === undefined
-      ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'))
+      ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'), onTrouble)
       : undefined;
   try {
     const database = await openAgentDatabase(
       options.databaseUrl ?? embedded?.connectionString ?? '',
-      (error) => log.warn({ err: error }, 'a database connection broke'),
+      onTrouble,
     );
     const close = async () => {
       await database.close();

@@ -21,7 +21,7 @@ export interface DatabaseOptions {
   home: string;
   /** Any Postgres, from version 13. Default: the embedded one. */
   databaseUrl?: string;
-  /** Told about connections that broke while idle; the pool replaces them. */
+  /** Told about connections that broke while idle, which the pool replaces, and about crashes of the embedded database. */
   onConnectionError?: (error: Error) => void;
 }
 
@@ -30,14 +30,18 @@ export interface DatabaseOptions {
  * @throws SlipwayError SLIPWAY_DATABASE_UNREACHABLE, or SLIPWAY_HOME_IN_USE for the embedded one.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const embedded = options.databaseUrl === undefined ? await openEmbeddedPostgres(options.home) : undefined;
-  const connectionString = embedded?.connectionString ?? options.databaseUrl ?? '';
-  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 });
   let closing = false;
-  pool.on('error', (error) => {
+  const onConnectionError = (error: Error): void => {
     // While it closes, the embedded server says good-bye to connections that are on their way out already.
     if (!closing) options.onConnectionError?.(error);
-  });
+  };
+  const embedded =
+    options.databaseUrl === undefined
+      ? await openEmbeddedPostgres(options.home, onConnectionError)
+      : undefined;
+  const connectionString = embedded?.connectionString ?? options.databaseUrl ?? '';
+  const pool = new pg.Pool({ connectionString, max: 10, connectionTimeoutMillis: 10_000 });
+  pool.on('error', onConnectionError);
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   const close = async (): Promise<void> => {
     closing = true;

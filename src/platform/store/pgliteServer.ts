@@ -31,10 +31,17 @@ export const IDLE_IN_TRANSACTION_MS = 15_000;
 export async function servePglite(options: {
   db: PGlite;
   password: string;
+  /** On loopback. Default: a free one. */
+  port?: number;
+  /** Told when the engine itself gave up, which is no SQL error: what it answers from then on is worth nothing. */
+  onEngineFailure?: (error: unknown) => void;
   /** Default {@link IDLE_IN_TRANSACTION_MS}. */
   idleInTransactionMs?: number;
 }): Promise<PgliteServer> {
-  const turns = createTurns(options.db, options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS);
+  const turns = createTurns(options.db, {
+    idleInTransactionMs: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
+    onEngineFailure: options.onEngineFailure ?? (() => undefined),
+  });
   const connections = new Set<PgliteConnection>();
   const server = createServer({ noDelay: true }, (socket: Socket) => {
     const connection = new PgliteConnection({ socket, password: options.password, turns });
@@ -43,7 +50,7 @@ export async function servePglite(options: {
       connections.delete(connection);
     });
   });
-  await listen(server);
+  await listen(server, options.port ?? 0);
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
@@ -55,10 +62,10 @@ export async function servePglite(options: {
   };
 }
 
-async function listen(server: Server): Promise<void> {
+async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
+    server.listen(port, '127.0.0.1', () => {
       server.off('error', reject);
       resolve();
     });

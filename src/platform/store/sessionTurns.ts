@@ -30,9 +30,13 @@ export interface Turns {
 
 /**
  * Turns on one PGlite: first come, first served, except that whoever is inside a transaction goes on alone.
- * `idleInTransactionMs` is how long it may hold the session without a next message before it is cut off.
+ * `idleInTransactionMs` is how long it may hold the session without a next message before it is cut off;
+ * `onEngineFailure` is told when the engine itself gave up, after the connection that met it.
  */
-export function createTurns(db: PGlite, idleInTransactionMs: number): Turns {
+export function createTurns(
+  db: PGlite,
+  options: { idleInTransactionMs: number; onEngineFailure: (error: unknown) => void },
+): Turns {
   let waiting: Turn[] = [];
   let running: Promise<void> | undefined;
   /** Who holds the session: inside a transaction, or after Flush inside an extended batch. */
@@ -52,8 +56,9 @@ export function createTurns(db: PGlite, idleInTransactionMs: number): Turns {
           db.execProtocolRawStream(turn.bytes, { onRawData: (data) => turn.owner.send(data) }),
         );
       } catch (error) {
-        // Not an SQL error, which is an answer: the engine itself gave up. Only this connection is told.
+        // Not an SQL error, which is an answer: the engine itself gave up.
         turn.owner.end('XX000', error instanceof Error ? error.message : 'The embedded database failed.');
+        options.onEngineFailure(error);
       }
       holder = db.isInTransaction() || turn.leavesBatchOpen ? hold(turn) : undefined;
     }
@@ -62,7 +67,7 @@ export function createTurns(db: PGlite, idleInTransactionMs: number): Turns {
   const hold = (turn: Turn): TurnOwner => {
     patience = setTimeout(
       () => turn.owner.end('25P03', 'The connection was idle in a transaction for too long.'),
-      idleInTransactionMs,
+      options.idleInTransactionMs,
     );
     patience.unref();
     return turn.owner;

@@ -45,7 +45,7 @@ it('what hangs on an error, and the user of an address in its text, stay out of 
 it('a database connection that breaks is logged without the password and without the client', async () => {
   const home = await mkdtemp(join(tmpdir(), 'slipway-logged-'));
   onTestFinished(() => rm(home, { recursive: true, force: true }));
-  const embedded = await openEmbeddedPostgres(home);
+  const embedded = await openEmbeddedPostgres(home, () => undefined);
   const password = new URL(embedded.connectionString).password;
   expect(password).not.toBe('');
   const lines: string[] = [];

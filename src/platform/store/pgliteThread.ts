@@ -1,0 +1,70 @@
+import { Worker } from 'node:worker_threads';
+
+/** What the thread is told. */
+export interface PgliteThreadData {
+  /** The data directory; created where it is empty. */
+  readonly directory: string;
+  readonly password: string;
+  /** On loopback; 0 takes a free one. */
+  readonly port: number;
+}
+
+/** What the thread says once it serves. */
+export interface PgliteThreadReady {
+  readonly port: number;
+}
+
+/** A PGlite that serves in a thread of its own. */
+export interface PgliteThread {
+  readonly port: number;
+  /** Resolves when the thread has ended: without an error only after `close`. Never rejects. */
+  readonly ended: Promise<Error | undefined>;
+  /** Says good-bye to its connections, closes the data directory and ends the thread. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts PGlite in a thread of its own: a query takes the thread that it runs in until it is answered, and the platform's
+ * own thread has requests of agents to pass on meanwhile.
+ * @throws what the engine or its server said where they do not start.
+ */
+export async function startPgliteThread(data: PgliteThreadData): Promise<PgliteThread> {
+  const worker = new Worker(entryPoint(), { workerData: data });
+  let failure: Error | undefined;
+  let closing = false;
+  const ended = new Promise<Error | undefined>((resolve) => {
+    worker.once('error', (error) => (failure = error instanceof Error ? error : new Error(String(error))));
+    worker.once('exit', (code) => {
+      if (!closing) failure ??= new Error(`The thread of the database ended by itself, with ${code}.`);
+      resolve(failure);
+    });
+  });
+  const { port } = await new Promise<PgliteThreadReady>((resolve, reject) => {
+    worker.once('message', resolve);
+    void ended.then(reject);
+  });
+  return {
+    port,
+    ended,
+    close: async () => {
+      closing = true;
+      worker.postMessage('close');
+      const error = await ended;
+      if (error !== undefined) throw error;
+    },
+  };
+}
+
+/**
+ * The thread's module lies beside this one. Where this one runs from its source, so does that; and as a thread does not
+ * take over what makes its process read TypeScript, it is loaded by a line that does.
+ */
+function entryPoint(): URL {
+  if (!import.meta.url.endsWith('.ts')) return new URL('./pgliteWorker.js', import.meta.url);
+  const [tsx, module] = [
+    import.meta.resolve('tsx/esm/api'),
+    new URL('./pgliteWorker.ts', import.meta.url).href,
+  ];
+  const loader = `import { register } from '${tsx}'; register(); await import('${module}');`;
+  return new URL(`data:text/javascript,${encodeURIComponent(loader)}`);
+}

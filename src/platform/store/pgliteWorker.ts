@@ -1,0 +1,28 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
+import { PGlite } from '@electric-sql/pglite';
+
+import { servePglite } from './pgliteServer.ts';
+import { type PgliteThreadData, type PgliteThreadReady } from './pgliteThread.ts';
+
+// What runs in the thread of `pgliteThread.ts`. Whatever is thrown here ends the thread, and the other side is told.
+const { directory, password, port } = workerData as PgliteThreadData;
+const db = await PGlite.create(directory);
+const server = await servePglite({
+  db,
+  password,
+  port,
+  onEngineFailure: (error) => {
+    // Out of the connection that met it: the engine's memory is not to be trusted any more.
+    queueMicrotask(() => {
+      throw error;
+    });
+  },
+});
+parentPort?.once('message', () => {
+  void server
+    .close()
+    .then(() => db.close())
+    .then(() => parentPort?.close());
+});
+parentPort?.postMessage({ port: server.port } satisfies PgliteThreadReady);
