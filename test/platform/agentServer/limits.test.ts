@@ -25,7 +25,7 @@ const started: AgentUnderTest[] = [];
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-limits-'));
-  database = await openEmbeddedPostgres(home);
+  database = await openEmbeddedPostgres(home, () => undefined);
 });
 
 afterAll(async () => {
