@@ -16,8 +16,9 @@ export class Connections {
   /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
   controlPlane(target: TargetSpec): ControlPlaneClient {
     const apiKey = resolveSecret(target.apiKey);
-    return remember(this.#controlPlanes, `${target.controlPlane} ${apiKey}`, () =>
-      createControlPlaneClient({ baseUrl: target.controlPlane, apiKey }),
+    const { vocabulary = 'contract' } = target;
+    return remember(this.#controlPlanes, `${target.controlPlane} ${vocabulary} ${apiKey}`, () =>
+      createControlPlaneClient({ baseUrl: target.controlPlane, apiKey, vocabulary }),
     );
   }
 

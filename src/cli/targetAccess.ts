@@ -40,11 +40,12 @@ export async function chooseTargetSpec(
  */
 export async function withControlPlane<T>(
   context: CommandContext,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'vocabulary'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
   const apiKey = await keyOf(context, target.controlPlane, target.apiKey);
-  const client = createControlPlaneClient({ baseUrl: target.controlPlane, apiKey, timeoutMs: 15_000 });
+  const { controlPlane: baseUrl, vocabulary = 'contract' } = target;
+  const client = createControlPlaneClient({ baseUrl, apiKey, vocabulary, timeoutMs: 15_000 });
   try {
     return await work(client);
   } finally {

@@ -22,10 +22,12 @@ import {
 import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
 import { type RevisionLogPage, type RevisionLogsQuery } from '../contract/controlPlane/revisionLogs.ts';
 import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import { type Vocabulary } from '../contract/controlPlane/vocabulary.ts';
 import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
 import { type PageQuery } from '../contract/pageQuery.ts';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
 import { type EventStream } from './eventStream.ts';
+import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';
 import {
   type CallOptions,
   createService,
@@ -55,6 +57,12 @@ export interface CreateOptions extends CallOptions {
 /** The filter of a list of revisions. */
 export interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
+}
+
+/** How a client of a control plane is made. */
+export interface ControlPlaneClientOptions extends ServiceOptions {
+  /** Whose names the control plane speaks. Default: the contract's. The client is called in those either way. */
+  readonly vocabulary?: Vocabulary;
 }
 
 /**
@@ -142,9 +150,13 @@ export interface ControlPlaneClient {
  * Makes a control plane client with a pool of kept-alive connections of its own.
  * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
  */
-export function createControlPlaneClient(options: ServiceOptions): ControlPlaneClient {
-  const service = createService(options);
-  const requestUploadUrl = uploadUrlRequester(service);
+export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
+  const { vocabulary = 'contract', ...serviceOptions } = options;
+  const isPublic = vocabulary === 'public';
+  const service = isPublic
+    ? inPublicVocabulary(createService(serviceOptions))
+    : createService(serviceOptions);
+  const requestUploadUrl = uploadUrlRequester(service, isPublic);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
   const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
   const revisionOf = (deploymentId: string, revisionId: string) => ({
@@ -199,7 +211,10 @@ export function createControlPlaneClient(options: ServiceOptions): ControlPlaneC
     deleteListener: async (id, call) => {
       await service.call(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call);
     },
-    createUploadUrl: requestUploadUrl,
+    createUploadUrl: async (id, call) => {
+      const upload = await requestUploadUrl(id, call);
+      return isPublic ? withUploadHeaders(upload) : upload;
+    },
     uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
     getRevisionLogs: async (id, revisionId, query = {}, call) => {
       const parts = { params: revisionOf(id, revisionId), query };
@@ -250,8 +265,8 @@ async function* eachOfPages<T>(list: (page: PageQuery) => Promise<Page<T>>): Asy
   }
 }
 
-function uploadUrlRequester(service: Service): ControlPlaneClient['createUploadUrl'] {
-  let versioned = false;
+function uploadUrlRequester(service: Service, isVersioned: boolean): ControlPlaneClient['createUploadUrl'] {
+  let versioned = isVersioned;
   return async (deploymentId, options) => {
     const parts = { params: { deployment_id: deploymentId } };
     if (!versioned) {

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { type z } from 'zod';
 
 import { type Endpoint } from '../contract/endpoint.ts';
-import { toValidationIssues } from '../contract/httpErrors.ts';
+import { toValidationIssues, type ValidationIssue } from '../contract/httpErrors.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
@@ -193,22 +193,21 @@ function credentialHeaders({ apiKey, headers = {} }: ServiceOptions): Record<str
   return credentials;
 }
 
+/** A request that is wrong already, and so is not sent. */
+export function notSent(endpoint: Endpoint, detail: ValidationIssue[]): ServiceError {
+  const { method, path } = endpoint;
+  return new ServiceError('SLIPWAY_REFUSED', `${method} ${path}: ${describeDetail(detail)}`, {
+    method,
+    path,
+    detail,
+    mayHaveBeenTaken: false,
+  });
+}
+
 /** @throws ServiceError REFUSED, before anything is sent, when an id would lead to another path. */
 function urlOf(base: URL, endpoint: Endpoint, { params = {}, query = {} }: CallParts): URL {
   const checked = endpoint.params?.safeParse(params);
-  if (checked?.success === false) {
-    const detail = toValidationIssues(checked.error, 'path');
-    throw new ServiceError(
-      'SLIPWAY_REFUSED',
-      `${endpoint.method} ${endpoint.path}: ${describeDetail(detail)}`,
-      {
-        method: endpoint.method,
-        path: endpoint.path,
-        detail,
-        mayHaveBeenTaken: false,
-      },
-    );
-  }
+  if (checked?.success === false) throw notSent(endpoint, toValidationIssues(checked.error, 'path'));
   const path = endpoint.path.replace(/\{(\w+)\}/gu, (_, name: string) =>
     encodeURIComponent(params[name] ?? ''),
   );

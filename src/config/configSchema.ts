@@ -66,6 +66,10 @@ const OnError = z.strictObject({
 const Target = z
   .strictObject({
     controlPlane: ServiceUrl.describe('The control plane’s base URL'),
+    vocabulary: z
+      .enum(['contract', 'public'])
+      .default('contract')
+      .describe('Whose names the control plane speaks: public for the public service. Default: contract'),
     apiKey: SecretReference.describe('The control plane’s API key'),
     agentApiKey: SecretReference.optional().describe('The agent’s API key. Default: apiKey'),
     deployment: Text.max(128).optional().describe('The deployment’s name'),
@@ -75,6 +79,10 @@ const Target = z
       .enum(['internal_source', 'external_image', 'internal_image', 'repo_host'])
       .default('internal_source')
       .describe('What the deployment is made from'),
+    deploymentType: z
+      .enum(['dev_free', 'dev', 'prod'])
+      .optional()
+      .describe('source_config.deployment_type at creation; only for repo_host or vocabulary public'),
     image: Text.optional().describe('The image URI, for image sources'),
     repo: Repository.optional().describe('The repository, for repo_host'),
     secrets: z
@@ -111,6 +119,10 @@ const Target = z
         target.source === 'repo_host' ? 'expected, for source repo_host' : 'only for source repo_host',
       );
     }
+    const isTyped = target.source === 'repo_host' || target.vocabulary === 'public';
+    if (target.deploymentType !== undefined && !isTyped) {
+      wrong('deploymentType', 'only for source repo_host, or vocabulary public');
+    }
     if (target.resources !== undefined && target.source !== 'external_image') {
       wrong('resources', 'only for source external_image');
     }
@@ -121,7 +133,9 @@ const Artifact = z.strictObject({
   ignore: z.array(Text).default([]).describe('More patterns to leave out, as in .gitignore'),
   installCommand: Text.optional().describe('Default: detected from the lock file'),
   buildCommand: Text.optional().describe('Run in the folder of the graph configuration'),
-  graphConfig: Text.default('graph.json').describe('The graph configuration within the source'),
+  graphConfig: Text.optional().describe(
+    'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
+  ),
   store: Text.optional().describe('The artifact store. Default: artifacts/ in Slipway’s home'),
 });
 

@@ -51,6 +51,8 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
         agentApiKey: target.agentApiKey,
         deployment: target.deployment,
         deploymentId: target.deploymentId,
+        // Said only where it says something: a target of before stays the request that it was.
+        vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
         agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
         secrets: target.secrets,
       }),
@@ -59,10 +61,13 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     steps: toStepOverrides(config.steps),
     soakMs: target.soak,
     queue: target.queue,
-    graphConfigPath: buildable ? config.artifact.graphConfig : null,
+    graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
     ...present({ onError: toErrorPolicy(target.onError), approval: toApprovalPolicy(target.approval) }),
   };
 }
+
+/** What the file is called where nobody says, by vocabulary (contract/controlPlane/vocabulary.ts). */
+const GRAPH_CONFIG = { contract: 'graph.json', public: 'langgraph.json' } as const;
 
 /** Contract 000, "SourceConfig": the fields that the source takes. */
 function sourceConfig(config: Config, target: TargetConfig, buildable: boolean): Record<string, unknown> {
@@ -70,6 +75,7 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
     install_command: buildable ? config.artifact.installCommand : undefined,
     build_command: buildable ? config.artifact.buildCommand : undefined,
     resource_spec: target.resources,
+    deployment_type: target.deploymentType,
     repo_url: target.repo?.url,
     integration_id: target.repo?.integrationId,
     build_on_push: target.repo?.buildOnPush,

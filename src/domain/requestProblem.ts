@@ -16,6 +16,7 @@ export function releaseRequestProblem(raw: unknown): string | undefined {
       isRecord(valueAt(raw, path)) ? undefined : `"${path}" is not an object`,
     ) ??
     choiceProblem(raw, 'target.source', SOURCES) ??
+    vocabularyProblem(raw) ??
     choiceProblem(raw, 'queue', ['latest', 'all']) ??
     artifactProblem(raw) ??
     secretsProblem(valueAt(raw, 'target.secrets')) ??
@@ -180,6 +181,12 @@ function approvalProblem(approval: unknown): string | undefined {
     numberProblem(approval, ['required'], 'approval', 1, APPROVERS_MAX) ??
     numberProblem(approval, ['withinMs'], 'approval', 1, DURATION_MAX_MS)
   );
+}
+
+/** Absent in requests from before targets had one. */
+function vocabularyProblem(raw: Fields): string | undefined {
+  if (valueAt(raw, 'target.vocabulary') === undefined) return undefined;
+  return choiceProblem(raw, 'target.vocabulary', ['contract', 'public']);
 }
 
 function choiceProblem(raw: Fields, path: string, choices: readonly string[]): string | undefined {

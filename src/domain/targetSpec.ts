@@ -14,12 +14,17 @@ export interface NamedSecretReference extends SecretReference {
 /** Contract 000, Deployment: `source`. */
 export type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
 
+/** Whose names a control plane speaks on the wire: those of contract 000, or those of its public relative. */
+export type TargetVocabulary = 'contract' | 'public';
+
 /** A target as a workflow sees it: everything an activity needs to reach the deployment, without one secret. */
 export interface TargetSpec {
   /** The target's name in `slipway.yaml`, for people. */
   readonly name: string;
   /** The control plane's base URL, normalized. */
   readonly controlPlane: string;
+  /** Whose names the control plane speaks. Default: the contract's. Absent in every request from before it was there. */
+  readonly vocabulary?: TargetVocabulary;
   /** The control plane's API key. */
   readonly apiKey: SecretReference;
   /** The agent's API key. Default: the control plane's. */

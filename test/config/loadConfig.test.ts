@@ -33,7 +33,7 @@ describe('a right slipway.yaml', () => {
   it('gets its defaults filled in and its durations in milliseconds', () => {
     const config = parseConfig(RIGHT, 'slipway.yaml');
     expect(config.targets['staging']).toMatchObject({ source: 'internal_source', queue: 'latest', soak: 0 });
-    expect(config.artifact).toEqual({ path: '.', ignore: [], graphConfig: 'graph.json' });
+    expect(config.artifact).toEqual({ path: '.', ignore: [] });
     expect(config.checks[0]).toMatchObject({ timeout: 60_000, expect: { maxLatency: 90_000 } });
   });
 });

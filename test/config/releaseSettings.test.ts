@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseConfig } from '../../src/config/loadConfig.ts';
+import { VOCABULARY } from '../../src/contract/controlPlane/vocabulary.ts';
 import { chooseTarget, releaseSettings } from '../../src/config/releaseSettings.ts';
 
 const CONFIG = parseConfig(
@@ -60,6 +61,21 @@ describe('the settings of a release', () => {
     expect(settings.graphConfigPath).toBeNull();
     expect(settings.target.sourceConfig).toEqual({ resource_spec: { cpu: 1 } });
     expect(settings.target.deployment).toBeUndefined();
+  });
+
+  it('say that a control plane speaks public names, and look for the public file', () => {
+    const target = (more: string) =>
+      `targets: { a: { controlPlane: "http://a.test", apiKey: { from: "env:KEY" }, deployment: a${more} } }`;
+    const settings = (more: string) => releaseSettings(parseConfig(target(more), 'slipway.yaml'), 'a');
+    expect(settings(', vocabulary: public, deploymentType: prod')).toMatchObject({
+      target: { vocabulary: 'public', sourceConfig: { deployment_type: 'prod' } },
+      graphConfigPath: VOCABULARY.graphConfigFile.public,
+    });
+    expect(settings('').graphConfigPath).toBe(VOCABULARY.graphConfigFile.contract);
+    expect(settings(', vocabulary: contract').target).not.toHaveProperty('vocabulary');
+    expect(() => settings(', deploymentType: prod')).toThrow(
+      'only for source repo_host, or vocabulary public',
+    );
   });
 });
 

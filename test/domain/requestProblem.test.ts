@@ -46,6 +46,7 @@ describe('a request for a release', () => {
     ['over a hold', changed('overrideHold', true)],
     ['without checks', changed('checks', [])],
     ['without secrets', changed('target.secrets', undefined)],
+    ['to the public service', changed('target.vocabulary', 'public')],
   ])('is taken %s', (_, request) => {
     expect(releaseRequestProblem(request)).toBeUndefined();
   });
@@ -91,6 +92,12 @@ describe('a request for a release', () => {
     ['overrideHold', ['yes', 1, null]],
   ])('with a wrong "%s" is refused', (path, values) => {
     for (const value of values) expect(releaseRequestProblem(changed(path, value))).toBeTypeOf('string');
+  });
+
+  it('with a vocabulary that there is none of is refused', () => {
+    expect(releaseRequestProblem(changed('target.vocabulary', 'private'))).toBe(
+      '"target.vocabulary" is none of contract, public',
+    );
   });
 
   it.each<[string, unknown]>([

@@ -5,6 +5,13 @@ import { createBreaches, DeploymentFields } from './deployment.ts';
 import { BUILDABLE_SOURCES } from './sourceRules.ts';
 import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
 
+/** `POST /v2/deployments` by the contract's rules, but for `deployment_type`: every source may have it. */
+export const TypedDeploymentCreate = DeploymentFields.superRefine((request, context) => {
+  for (const { path, message, type } of createBreaches(request, isDeploymentType)) {
+    context.addIssue({ code: 'custom', path, message, params: { type } });
+  }
+});
+
 /**
  * `POST /v2/deployments` as clients of the public relative send it, in the contract's names
  * ({@link fromPublicRequest}). Looser than `DeploymentCreate` where those clients leave out what the contract
@@ -13,14 +20,7 @@ import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
  * - `source_revision_config` may be empty: the graph configuration of a buildable source is then `langgraph.json`.
  * - `deployment_type` is taken for every source, kept and answered. It changes nothing on this platform.
  */
-export const PublicDeploymentCreate = z.preprocess(
-  withPublicDefaults,
-  DeploymentFields.superRefine((request, context) => {
-    for (const { path, message, type } of createBreaches(request, isDeploymentType)) {
-      context.addIssue({ code: 'custom', path, message, params: { type } });
-    }
-  }),
-);
+export const PublicDeploymentCreate = z.preprocess(withPublicDefaults, TypedDeploymentCreate);
 
 /**
  * A request of the public vocabulary in the contract's names. Its `revision_source` ("override the source for this

@@ -8,6 +8,7 @@ import {
   type ListenerPatch,
   validateListenerPatch,
 } from '../../contract/controlPlane/listener.ts';
+import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { type PageQuery } from '../../contract/pageQuery.ts';
 import { type Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
@@ -15,8 +16,8 @@ import { type ListenersTable, type Schema } from '../store/schema.ts';
 
 /** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
 export interface Listeners {
-  /** @throws HttpProblem 409 where the compute id is registered already. */
-  create(caller: Caller, request: ListenerCreate): Promise<Listener>;
+  /** `vocabulary` is remembered, see `vocabularyEdge`. @throws HttpProblem 409 where the compute id is registered already. */
+  create(caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener>;
   /** @throws HttpProblem 404. */
   get(caller: Caller, id: string): Promise<Listener>;
   /** Newest first. */
@@ -33,7 +34,8 @@ export interface Listeners {
 /** Makes {@link Listeners}. */
 export function createListeners(kysely: Kysely<Schema>): Listeners {
   return {
-    create: async (caller, { version, compute_type: type, compute_id: compute, compute_config: config }) => {
+    create: async (caller, request, vocabulary) => {
+      const { version, compute_type: type, compute_id: compute, compute_config: config } = request;
       const at = new Date();
       const created = await kysely
         .insertInto('listeners')
@@ -44,6 +46,7 @@ export function createListeners(kysely: Kysely<Schema>): Listeners {
           compute_type: type,
           compute_id: compute,
           compute_config: JSON.stringify(config),
+          vocabulary,
           created_at: at,
           updated_at: at,
         })

@@ -3,9 +3,9 @@ import { type Kysely } from 'kysely';
 import { type Schema } from '../store/schema.ts';
 
 /**
- * The deployments that were made in the public vocabulary: what a request that names nothing is answered by. A
- * deployment never changes its vocabulary, and its database has one owner, so the ids are read once and kept: about
- * a hundred bytes each, and none on a platform that no public client has used.
+ * The deployments and listeners that were made in the public vocabulary: what a request that names nothing is answered
+ * by. None ever changes its vocabulary, and the database has one owner, so the ids are read once and kept: about a
+ * hundred bytes each, and none on a platform that no public client has used.
  */
 export interface MadeInPublic {
   ids(): Promise<ReadonlySet<string>>;
@@ -18,8 +18,10 @@ export function createMadeInPublic(kysely: Kysely<Schema>): MadeInPublic {
   const ids = new Set<string>();
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
-    const rows = kysely.selectFrom('deployments').select('id').where('vocabulary', '=', 'public');
-    for (const { id } of await rows.execute()) ids.add(id);
+    for (const table of ['deployments', 'listeners'] as const) {
+      const rows = kysely.selectFrom(table).select('id').where('vocabulary', '=', 'public');
+      for (const { id } of await rows.execute()) ids.add(id);
+    }
   };
   return {
     ids: async () => {

@@ -119,6 +119,8 @@ export interface ListenersTable {
   /** The operator's name of the compute; a tenant has it once. */
   compute_id: string;
   compute_config: Json;
+  /** Whose names it was made in; see {@link DeploymentsTable}. */
+  vocabulary: Generated<Vocabulary>;
   created_at: Time;
   updated_at: Time;
 }

@@ -5,13 +5,15 @@ import { PageQuery } from '../../../contract/pageQuery.ts';
 import { callerOf } from '../../access/caller.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type Listeners } from '../listeners.ts';
+import { vocabularyOf } from './vocabularyEdge.ts';
 
 /** Listeners: create, list, get, patch, delete. */
 export function listenerRoutes(listeners: Listeners): Hono {
   const app = new Hono();
-  app.post('/v2/listeners', async (c) =>
-    c.json(await listeners.create(callerOf(c), await parseBody(ListenerCreate, c)), 201),
-  );
+  app.post('/v2/listeners', async (c) => {
+    const request = await parseBody(ListenerCreate, c);
+    return c.json(await listeners.create(callerOf(c), request, vocabularyOf(c)), 201);
+  });
   app.get('/v2/listeners', async (c) => c.json(await listeners.list(callerOf(c), parseQuery(PageQuery, c))));
   app.get('/v2/listeners/:listener_id', async (c) =>
     c.json(await listeners.get(callerOf(c), parsePath(ListenerPath, c).listener_id)),

@@ -148,6 +148,39 @@ describe('a platform that speaks both vocabularies', () => {
     expect(platform.builds.at(-1)?.graphConfigPath).toBe('agents/langgraph.json');
   });
 
+  it('registers and shows a listener in the names that it was told in', async () => {
+    const path = '/v2/listeners';
+    const { status, json } = await platform.call('POST', path, {
+      compute_type: 'k8s',
+      compute_id: 'k8s',
+      compute_config: { k8s_namespaces: ['agents'] },
+    });
+    expect(status, JSON.stringify(json)).toBe(201);
+    expect(json).toMatchObject({
+      compute_type: 'k8s',
+      compute_id: 'k8s',
+      compute_config: { k8s_namespaces: ['agents'] },
+    });
+    const own = { compute_type: 'cluster', compute_id: 'own', compute_config: { cluster_namespaces: [] } };
+    expect((await platform.call('POST', path, own)).json).toMatchObject(own);
+    const list = await platform.call('GET', path);
+    expect(list.json.resources.map((each) => (each as unknown as typeof own).compute_type)).toEqual([
+      'cluster',
+      'k8s',
+    ]);
+    expect(publicAnswerProblems('GET', `${path}/${json.id}`, 200, list.json.resources[1])).toEqual([]);
+    const made = await platform.call(
+      'POST',
+      '/v2/deployments',
+      publicImage({
+        source_config: { listener_id: json.id, listener_config: { k8s_namespace: 'elsewhere' } },
+      }),
+    );
+    expect(issues(made).map(([loc, type]) => [loc, type])).toEqual([
+      ['source_config.listener_config.k8s_namespace', 'namespace_unknown'],
+    ]);
+  });
+
   it('says what is wrong with a public request in public names', async () => {
     const refused = await platform.call(
       'POST',
