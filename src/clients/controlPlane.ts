@@ -136,6 +136,13 @@ export interface ControlPlaneClient {
     body?: Partial<BuildLogsRequest>,
     options?: CallOptions,
   ): Promise<BuildLogs>;
+  /** What a revision's agent wrote, without its build. */
+  getDeployLogs(
+    deploymentId: string,
+    revisionId: string,
+    body?: Partial<BuildLogsRequest>,
+    options?: CallOptions,
+  ): Promise<BuildLogs>;
   /** Every line of a revision's build log, oldest first, page by page. */
   eachBuildLogLine(
     deploymentId: string,
@@ -227,6 +234,10 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     getBuildLogs: async (id, revisionId, body = {}, call) => {
       const params = { project_id: id, revision_id: revisionId };
       return (await service.call(ENDPOINTS.getBuildLogs, { params, body }, call)).value;
+    },
+    getDeployLogs: async (id, revisionId, body = {}, call) => {
+      const params = { project_id: id, revision_id: revisionId };
+      return (await service.call(ENDPOINTS.getDeployLogs, { params, body }, call)).value;
     },
     async *eachBuildLogLine(id, revisionId, call) {
       let offset: string | number | undefined;

@@ -7,6 +7,8 @@ import { type Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
+import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
+import { createAgentKeys } from './access/agentKeys.ts';
 import { callerOf } from './access/caller.ts';
 import { requireCaller } from './access/requireCaller.ts';
 import { type BuildLimits } from './builder/buildLimits.ts';
@@ -17,7 +19,7 @@ import { type BuildRevision, type StartAgent } from './controlPlane/seams.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
-import { problemHandler, respondWithNotFound } from './http/problem.ts';
+import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { ownDatabase } from './store/databaseOwner.ts';
@@ -98,13 +100,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       );
       undo.push(() => owner.release());
     }
-    const gateway = createGateway();
+    const agentKeys = createAgentKeys();
+    const gateway = createGateway({ agentKeyOf: (deploymentId) => agentKeys.of(deploymentId) });
     undo.push(() => gateway.close());
 
     const limits = options.buildLimits === undefined ? {} : { limits: options.buildLimits };
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
-    const access = createAccess({ operatorKey: apiKey });
+    const access = createAccess({ operatorKey: apiKey, kysely: database.kysely, log });
     const controlPlane = createControlPlane({
       home: options.home,
       kysely: database.kysely,
@@ -116,7 +119,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       startAgent: options.startAgent ?? startAgent,
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
-        SLIPWAY_AGENT_API_KEY: apiKey,
+        SLIPWAY_AGENT_API_KEY: agentKeys.of(deploymentId),
         SLIPWAY_AGENT_TRACING_URL: options.publicUrl ?? url,
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
         SLIPWAY_AGENT_REVISION_ID: revisionId,
@@ -139,12 +142,16 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       '/',
       feedbackRoutes({
         tracing,
-        readers: { guard: requireCaller(access), tenantOf: (c) => callerOf(c).tenantId },
+        guard: requireCaller(access),
+        readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
       }),
     );
     app.route('/', controlPlane.app);
 
-    const listening = await listenOn(listenerOf(app, gateway, log), options);
+    const listening = await listenOn(
+      listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
+      options,
+    );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));
     await controlPlane.start();
@@ -188,8 +195,11 @@ async function listenOn(listener: RequestListener, options: PlatformOptions): Pr
   }
 }
 
-/** Agents' requests go through as they are; all others are the app's. */
-function listenerOf(app: Hono, gateway: Gateway, log: Logger): RequestListener {
+/** Requests to agents go to the gateway, where they may; all others are the app's. */
+function listenerOf(
+  app: Hono,
+  { gateway, admission, log }: { gateway: Gateway; admission: AgentAdmission; log: Logger },
+): RequestListener {
   const toApp = getRequestListener(app.fetch);
   return (request: IncomingMessage, response: ServerResponse) => {
     const agent = agentPath(request.url ?? '');
@@ -197,10 +207,17 @@ function listenerOf(app: Hono, gateway: Gateway, log: Logger): RequestListener {
       void toApp(request, response);
       return;
     }
-    gateway.handle(agent.deploymentId, request, response, agent.path).catch((error: unknown) => {
-      log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
-      response.destroy();
-    });
+    admission
+      .admit(request, agent.deploymentId, agent.path)
+      .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
+      .catch((error: unknown) => {
+        if (error instanceof HttpProblem) {
+          answerProblem(response, error);
+          return;
+        }
+        log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
+        response.destroy();
+      });
   };
 }
 

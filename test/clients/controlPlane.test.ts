@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { ACCESS_ENDPOINTS } from '../../src/contract/controlPlane/accessEndpoints.ts';
 import { CONTROL_PLANE_ENDPOINTS } from '../../src/contract/controlPlane/endpoints.ts';
 import { type FaultyService, json, type SeenRequest, startService } from './faultyService.ts';
 
@@ -161,6 +162,15 @@ const CALLS: [
       answer: { logs: [{ message: 'hello' }], next_offset: null },
     },
   ],
+  [
+    'getDeployLogs',
+    (plane) => plane.getDeployLogs(ID, REVISION, { limit: 3 }),
+    {
+      url: `/v1/projects/${ID}/revisions/${REVISION}/deploy_logs`,
+      body: { limit: 3 },
+      answer: { logs: [{ message: 'hello' }], next_offset: null },
+    },
+  ],
 ];
 
 describe('The control plane client', () => {
@@ -179,9 +189,8 @@ describe('The control plane client', () => {
 
   it('has a call for every endpoint of the contract', () => {
     const called = CALLS.map(([name]) => name);
-    expect([...called, 'createUploadUrlVersioned'].sort()).toEqual(
-      Object.keys(CONTROL_PLANE_ENDPOINTS).sort(),
-    );
+    const others = ['createUploadUrlVersioned', ...Object.keys(ACCESS_ENDPOINTS)];
+    expect([...called, ...others].sort()).toEqual(Object.keys(CONTROL_PLANE_ENDPOINTS).sort());
   });
 
   it('keeps the path of its base URL', async () => {

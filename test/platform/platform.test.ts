@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -169,6 +170,34 @@ describe('a platform with real agents', () => {
     hello = await release(id, await agentSource('Hello'));
     expect(await settles(id, hello)).toMatchObject({ status: 'DEPLOYED' });
     expect(await greet(id)).toBe('Hello Ada!');
+  });
+
+  it('lets whoever has a key of the deployment’s tenant run its agent, and nobody else', async () => {
+    const keyOf = async (tenant: string): Promise<string> => {
+      const made = await fetch(`${url}/v1/api-keys`, {
+        method: 'POST',
+        headers: { 'x-api-key': apiKey, ...(tenant === '' ? {} : { 'x-tenant-id': tenant }) },
+        body: JSON.stringify({ name: 'checks', scope: 'read' }),
+      });
+      return ((await made.json()) as { key: string }).key;
+    };
+    const run = async (headers: Record<string, string>, path = '/runs/wait'): Promise<number> => {
+      const answer = await fetch(`${url}/agents/${id}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ assistant_id: 'greeter', input: { name: 'Ada' } }),
+      });
+      await answer.body?.cancel();
+      return answer.status;
+    };
+    const own = await keyOf('');
+    expect(await run({ 'x-api-key': own })).toBe(200);
+    expect(await run({ authorization: `Bearer ${own}` })).toBe(200);
+    expect(await run({})).toBe(401);
+    expect(await run({ 'x-api-key': 'made up' })).toBe(403);
+    expect(await run({ 'x-api-key': await keyOf(randomUUID()) })).toBe(404);
+    expect(await run({}, `/api/v1/feedback/tokens/${randomUUID()}`)).toBe(404);
+    expect((await fetch(`${url}/agents/${id}/ok`)).status).toBe(200);
   });
 
   it('switches to a new revision without failing a request, and back again', async () => {

@@ -1,5 +1,6 @@
 import { type Endpoint } from '../endpoint.ts';
 import { PageQuery } from '../pageQuery.ts';
+import { ACCESS_ENDPOINTS } from './accessEndpoints.ts';
 import { BuildLogs, BuildLogsPath, BuildLogsRequest } from './buildLogs.ts';
 import {
   Deployment,
@@ -250,4 +251,16 @@ export const CONTROL_PLANE_ENDPOINTS = {
     errors: [404, 422],
     section: RELATIVE,
   },
+  getDeployLogs: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/projects/{project_id}/revisions/{revision_id}/deploy_logs',
+    params: BuildLogsPath,
+    request: BuildLogsRequest,
+    response: BuildLogs,
+    success: 200,
+    errors: [404, 422],
+    section: OURS,
+  },
+  ...ACCESS_ENDPOINTS,
 } as const satisfies Record<string, Endpoint>;

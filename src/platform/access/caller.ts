@@ -1,15 +1,17 @@
 import { type Context } from 'hono';
 
+import { type Scope } from '../../contract/controlPlane/apiKey.ts';
+
 /** The tenant of a platform's own key, and of everything that was made before there were others. */
 export const DEFAULT_TENANT_ID = '51195ba7-0000-4000-8000-000000000001';
 
-/** What a key may do: `read` looks and runs agents, `deploy` changes deployments too, `admin` everything. */
-export type Scope = 'read' | 'deploy' | 'admin';
+/** What stands in the place of a key's id for the platform's own key. */
+export const OPERATOR = 'operator';
 
 /** Whoever a request comes from. Everything that a request can see or change belongs to the tenant. */
 export interface Caller {
   readonly tenantId: string;
-  /** The id of the API key; `operator` for the platform's own key; `platform` where no request is behind it. */
+  /** The id of the API key; {@link OPERATOR} for the platform's own key; `platform` where no request is behind it. */
   readonly keyId: string;
   /** The name that the key was given. */
   readonly keyName: string;
@@ -29,6 +31,11 @@ const RANK: Readonly<Record<Scope, number>> = { read: 0, deploy: 1, admin: 2 };
 /** Whether the caller's key has a scope, or one that includes it. */
 export function permits(caller: Caller, scope: Scope): boolean {
   return RANK[caller.scope] >= RANK[scope];
+}
+
+/** Whether it is the platform's own key that calls: it is for every tenant. */
+export function isOperator(caller: Caller): boolean {
+  return caller.keyId === OPERATOR;
 }
 
 /** The caller of what the platform does for a tenant by itself, such as building what was pushed; `why` names it. */

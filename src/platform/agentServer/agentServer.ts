@@ -129,7 +129,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.notFound(respondWithNotFound);
     app.get('/ok', (c) => c.json({ ok: true }));
     const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
-    app.route('/', feedbackRoutes({ tracing, ...(guard !== undefined && { readers: { guard } }) }));
+    app.route('/', feedbackRoutes({ tracing, guard, readerOf: () => ({ deploymentId }) }));
     if (guard !== undefined) app.use(guard);
     app.use(limitBody(BODY_MAX_BYTES));
     app.get('/info', async (c) =>

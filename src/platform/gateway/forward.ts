@@ -11,6 +11,8 @@ export interface Passage {
   readonly path: string;
   /** What the client's path has before that. */
   readonly prefix: string;
+  /** What the agent is shown in place of the client's key. Without it, the client's key is sent on. */
+  readonly agentKey?: string | undefined;
 }
 
 /** How one attempt to forward a request went. */
@@ -40,7 +42,7 @@ export async function forward(route: AgentRoute, passage: Passage): Promise<Forw
         {
           path: passage.path,
           method: request.method ?? 'GET',
-          headers: requestHeaders(request, passage.prefix),
+          headers: requestHeaders(request, passage),
           body: hasBody(request) ? bodyOf(request) : null,
         } as Dispatcher.DispatchOptions,
         handler,

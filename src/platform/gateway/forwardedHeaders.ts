@@ -29,17 +29,23 @@ export const REVISION_HEADER = 'x-slipway-revision-id';
 /**
  * A request's headers as the agent gets them: without hop-by-hop headers, with `x-forwarded-for` (the client's
  * address added to what was there), `-host`, `-proto` (kept from a proxy before this one) and `-prefix` (the
- * path that was taken off). Flat: name, value, name, value, repetitions kept.
+ * path that was taken off). With an `agentKey`, the credentials that the client showed the platform stay here, and the
+ * agent is shown that key instead. Flat: name, value, name, value, repetitions kept.
  */
-export function requestHeaders(request: IncomingMessage, prefix: string): string[] {
+export function requestHeaders(
+  request: IncomingMessage,
+  { prefix, agentKey }: { readonly prefix: string; readonly agentKey?: string | undefined },
+): string[] {
   const { headers, socket } = request;
+  const replaced = new Set([...REPLACED, ...(agentKey === undefined ? [] : platformCredentials(request))]);
   const kept = endToEnd(request.rawHeaders, headers.connection).filter(
-    ([name]) => !REPLACED.has(name.toLowerCase()),
+    ([name]) => !replaced.has(name.toLowerCase()),
   );
   const passedBy = [headers['x-forwarded-for'], socket.remoteAddress].flat().filter(Boolean).join(', ');
   const host = first(headers['x-forwarded-host']) ?? headers.host;
   return [
     ...kept.flat(),
+    ...(agentKey === undefined ? [] : ['x-api-key', agentKey]),
     ...(passedBy === '' ? [] : ['x-forwarded-for', passedBy]),
     ...(host === undefined ? [] : ['x-forwarded-host', host]),
     'x-forwarded-proto',
@@ -47,6 +53,12 @@ export function requestHeaders(request: IncomingMessage, prefix: string): string
     'x-forwarded-prefix',
     prefix,
   ];
+}
+
+/** Which headers were for the platform: `Authorization` only where it stood in for the key, else it is the agent's. */
+function platformCredentials({ headers }: IncomingMessage): string[] {
+  const own = ['x-api-key', 'x-tenant-id'];
+  return (first(headers['x-api-key']) ?? '') === '' ? [...own, 'authorization'] : own;
 }
 
 /** An agent's response headers as the client gets them: end-to-end ones, and the revision that answered. */

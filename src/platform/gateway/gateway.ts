@@ -15,6 +15,8 @@ const SENDS_OF_A_READ = 2;
 export interface GatewayOptions {
   /** How long a request waits for an agent that is being started or restarted, in ms. Default: 5,000. */
   readonly patienceMs?: number;
+  /** The key that a deployment's agents ask for. Default: clients' keys are sent on as they are. */
+  readonly agentKeyOf?: (deploymentId: string) => string;
 }
 
 /**
@@ -83,7 +85,8 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       }
       const url = request.url ?? path;
       const prefix = url.endsWith(path) ? url.slice(0, url.length - path.length) : '';
-      await pass(deployment, { request, response, path, prefix }, performance.now() + patienceMs);
+      const agentKey = options.agentKeyOf?.(deploymentId);
+      await pass(deployment, { request, response, path, prefix, agentKey }, performance.now() + patienceMs);
     },
     register: (deploymentId, { starting }) => known(deploymentId).expect(starting),
     switchTo: (deploymentId, agent) => retire(known(deploymentId).serveWith(agent)),

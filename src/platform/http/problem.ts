@@ -1,3 +1,5 @@
+import { type ServerResponse } from 'node:http';
+
 import { type Context, type ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { routePath } from 'hono/route';
@@ -54,6 +56,17 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   // The route's pattern, not the path itself: paths may carry signed tokens.
   log?.error({ err: error, method: c.req.method, path: routePath(c) }, 'a request failed');
   return c.json({ detail: 'Internal Server Error' }, 500);
+}
+
+/** Answers a request outside of Hono with a problem. The body that may still come is not read: the connection ends. */
+export function answerProblem(response: ServerResponse, problem: HttpProblem): void {
+  if (response.destroyed || response.headersSent) return;
+  response.writeHead(problem.status, {
+    'content-type': 'application/json',
+    connection: 'close',
+    ...problem.headers,
+  });
+  response.end(JSON.stringify({ detail: problem.detail }));
 }
 
 /** {@link respondWithProblem} as Hono's `app.onError` takes it. */

@@ -2,6 +2,7 @@ import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
 
 import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { type RevisionStatus } from '../controlPlane/revisionStates.ts';
+import { type AccessTables } from './accessTables.ts';
 
 /** A point in time: a `Date` when read; a `Date` when written. */
 type Time = ColumnType<Date, Date, Date>;
@@ -163,7 +164,7 @@ export interface IdempotencyKeysTable {
 }
 
 /** The control plane's tables. */
-export interface Schema {
+export interface Schema extends AccessTables {
   deployments: DeploymentsTable;
   revisions: RevisionsTable;
   revision_transitions: RevisionTransitionsTable;

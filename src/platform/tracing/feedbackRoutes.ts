@@ -7,28 +7,26 @@ import { Uuid } from '../../contract/scalars.ts';
 import { limitBody } from '../http/bodyLimit.ts';
 import { parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type FeedbackOutcome, type TracingStore } from './tracingStore.ts';
-
-/** What stands before reading feedback back. */
-export interface FeedbackReaders {
-  /** Lets only those through who may read. */
-  readonly guard: MiddlewareHandler;
-  /** Whose feedback a request may read. Default: all there is. */
-  readonly tenantOf?: (c: Context) => string;
-}
+import { type FeedbackOutcome, type FeedbackReader, type TracingStore } from './tracingStore.ts';
 
 const RunOfPath = z.object({ run_id: Uuid });
 
 /**
  * The tracing service's addresses: `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract 001,
  * "Endpoints"; the link is its own credential, and may be called from any web page), and
- * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded, for `readers` where there are some.
+ * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded, for those whom `guard` lets through.
  *
  * Answers `{"recorded": true, "key": …}`; 404 for an unknown link, 410 for an expired one, 422 `{detail: […]}`.
  * Errors are thrown as `HttpProblem`: the app that mounts these routes turns them into answers.
  */
-export function feedbackRoutes(options: { tracing: TracingStore; readers?: FeedbackReaders }): Hono {
-  const { tracing, readers } = options;
+export function feedbackRoutes(options: {
+  tracing: TracingStore;
+  /** Lets only those through who may read feedback back. Default: everybody may. */
+  guard?: MiddlewareHandler | undefined;
+  /** Whose feedback a request reads. */
+  readerOf: (c: Context) => FeedbackReader;
+}): Hono {
+  const { tracing, guard, readerOf } = options;
   const app = new Hono();
   const links = '/api/v1/feedback/tokens/:token_id';
   app.use(links, cors({ origin: '*', allowMethods: ['GET', 'POST'] }));
@@ -43,9 +41,9 @@ export function feedbackRoutes(options: { tracing: TracingStore; readers?: Feedb
     return answer(c, await tracing.record(token, submission));
   });
   const readBack = '/api/v1/runs/:run_id/feedback';
-  if (readers !== undefined) app.use(readBack, readers.guard);
+  if (guard !== undefined) app.use(readBack, guard);
   app.get(readBack, async (c) =>
-    c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readers?.tenantOf?.(c))),
+    c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readerOf(c))),
   );
   return app;
 }

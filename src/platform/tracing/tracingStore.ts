@@ -55,6 +55,9 @@ export interface RecordedFeedback {
   readonly updated_at: string;
 }
 
+/** Who reads feedback: a tenant reads what is on its deployments' runs, an agent what is on its own. */
+export type FeedbackReader = { readonly tenantId: string } | { readonly deploymentId: string };
+
 /** What became of a submission: recorded, or why the link does not work. */
 export type FeedbackOutcome =
   { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
@@ -144,10 +147,10 @@ export class TracingStore {
   }
 
   /**
-   * What was recorded on a run, oldest first. With a tenant: only where the tracing project of the run's deployment is
+   * What was recorded on a run, oldest first. For a tenant: only where the tracing project of the run's deployment is
    * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
    */
-  async feedbackOf(runId: string, tenantId?: string): Promise<RecordedFeedback[]> {
+  async feedbackOf(runId: string, reader: FeedbackReader): Promise<RecordedFeedback[]> {
     let select = this.#db
       .selectFrom('slipway_tracing.feedback')
       .select([
@@ -165,7 +168,7 @@ export class TracingStore {
       .where('run_id', '=', runId)
       .orderBy('created_at')
       .orderBy('key');
-    if (tenantId !== undefined) select = select.where(isOf(tenantId));
+    select = select.where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId));
     const rows = await select.execute();
     return rows.map((row) => ({
       ...row,
@@ -173,6 +176,13 @@ export class TracingStore {
       updated_at: row.updated_at.toISOString(),
     }));
   }
+}
+
+/** Whether a piece of feedback came through a link of a deployment, in SQL that has the feedback. */
+function isFrom(deploymentId: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from slipway_tracing.feedback_tokens as tokens
+    where tokens.token_hash = slipway_tracing.feedback.token_hash and tokens.deployment_id = ${deploymentId})`;
 }
 
 /** Whether the tracing project of a piece of feedback is a tenant's, in SQL that has the feedback. */

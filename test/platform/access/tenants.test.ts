@@ -14,12 +14,21 @@ let platform: TestPlatform;
 let deploymentId: string;
 let revisionId: string;
 let listenerId: string;
+let keyId: string;
+let integrationId: string;
 
 beforeAll(async () => {
   platform = await TestPlatform.open();
   ({ deploymentId, revisionId } = await deploy(ALICE, 'agent'));
   const listener = await as(ALICE, 'POST', '/v2/listeners', LISTENER);
   listenerId = listener.json.id;
+  ({ id: integrationId } = (
+    await as(ALICE, 'POST', '/v1/integrations/github/install', {
+      name: 'host',
+      url_prefix: 'https://git.example/',
+    })
+  ).json);
+  ({ id: keyId } = (await as(ALICE, 'POST', '/v1/api-keys', { name: 'ci', scope: 'deploy' })).json);
 });
 
 afterAll(async () => {
@@ -46,18 +55,19 @@ describe('what belongs to a tenant', () => {
   const withPath = endpoints.filter(([, { params }]) => params !== undefined);
 
   it.each(withPath)('does not exist to another: %s', async (_, { method, path }) => {
-    const url = path
-      .replace('{deployment_id}', deploymentId)
-      .replace('{project_id}', deploymentId)
-      .replace('{revision_id}', revisionId)
-      .replace('{listener_id}', listenerId);
-    expect(url).not.toContain('{');
+    const ids: Record<string, [what: string, id: string]> = {
+      listener_id: ['Listener ID', listenerId],
+      integration_id: ['Integration ID', integrationId],
+      key_id: ['API key ID', keyId],
+      project_id: ['Deployment ID', deploymentId],
+      deployment_id: ['Deployment ID', deploymentId],
+      revision_id: ['Deployment ID', revisionId],
+    };
+    const url = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name]?.[1] ?? 'no such id');
+    const [, name = ''] = /\{(\w+)\}/.exec(path) ?? [];
     const { status, json } = await as(BOB, method, url, method === 'PATCH' ? {} : undefined);
     expect(status).toBe(404);
-    const named = path.includes('listener_id')
-      ? `Listener ID ${listenerId}`
-      : `Deployment ID ${deploymentId}`;
-    expect(json).toEqual({ detail: `${named} not found.` });
+    expect(json).toEqual({ detail: `${ids[name]?.join(' ') ?? ''} not found.` });
   });
 
   it('is as it was after another tried to change it', async () => {
@@ -70,6 +80,8 @@ describe('what belongs to a tenant', () => {
 
   it('is in no list of another', async () => {
     expect((await as(BOB, 'GET', '/v2/listeners')).json.resources).toEqual([]);
+    expect((await as(BOB, 'GET', '/v1/api-keys')).json.resources).toEqual([]);
+    expect((await as(BOB, 'GET', '/v1/integrations/github/install')).json).toEqual([]);
     expect((await as(BOB, 'GET', '/v2/deployments')).json.resources).toEqual([]);
     const { json } = await as(ALICE, 'GET', '/v2/deployments');
     expect(json.resources.map(({ id }) => id)).toEqual([deploymentId]);

@@ -41,6 +41,7 @@ export interface AnswerBody {
   resources: AnswerBody[];
   offset: number;
   upload_url: string;
+  key: string;
   object_path: string;
   logs: { message: string }[];
   next_offset: string | null;
@@ -122,7 +123,7 @@ export class TestPlatform {
       home: this.home,
       kysely: this.kysely,
       masterKey: Buffer.alloc(32, 7),
-      access: createAccess({ operatorKey: API_KEY }),
+      access: createAccess({ operatorKey: API_KEY, kysely: this.kysely, log }),
       log,
       gateway: {
         register: () => undefined,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach } from 'vitest';
-import { createGateway, type Gateway } from '../../../src/platform/gateway/gateway.ts';
+import { createGateway, type Gateway, type GatewayOptions } from '../../../src/platform/gateway/gateway.ts';
 
 /** An HTTP server on loopback. */
 export interface Served {
@@ -46,12 +46,12 @@ export async function serveGateway(gateway: Gateway): Promise<Served & { arrived
 }
 
 /** A gateway of its own for every test of a file, at the front of agents that live as long as the test. */
-export function useGateway() {
+export function useGateway(options: GatewayOptions = {}) {
   let gateway: Gateway;
   let front: Awaited<ReturnType<typeof serveGateway>>;
   let served: Served[];
   beforeEach(async () => {
-    gateway = createGateway({ patienceMs: 1_000 });
+    gateway = createGateway({ patienceMs: 1_000, ...options });
     front = await serveGateway(gateway);
     served = [front];
   });

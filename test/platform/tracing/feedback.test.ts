@@ -18,6 +18,7 @@ import { openTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';
 const KEY = 'the key';
+const DEPLOYMENT = 'the deployment';
 
 let home: string;
 let database: Database;
@@ -30,7 +31,10 @@ beforeAll(async () => {
   [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
   app = new Hono();
   app.onError((error, c) => respondWithProblem(error, c));
-  app.route('/', feedbackRoutes({ tracing, readers: { guard: requireApiKey(KEY) } }));
+  app.route(
+    '/',
+    feedbackRoutes({ tracing, guard: requireApiKey(KEY), readerOf: () => ({ deploymentId: DEPLOYMENT }) }),
+  );
 });
 
 afterAll(async () => {
@@ -43,6 +47,7 @@ async function linkTo(options: { runId?: string; expiresInSeconds?: number } = {
   const links = await tracing.createFeedbackLinks({
     tracingUrl: TRACING,
     keys: ['helpful'],
+    deploymentId: DEPLOYMENT,
     ...options,
     runId,
   });
@@ -162,8 +167,10 @@ describe('recorded feedback', () => {
       deploymentId,
     });
     await post(links['helpful']!, { score: 1 });
-    expect(await tracing.feedbackOf(runId, tenantId)).toMatchObject([{ key: 'helpful', score: 1 }]);
-    expect(await tracing.feedbackOf(runId, randomUUID())).toEqual([]);
+    expect(await tracing.feedbackOf(runId, { tenantId })).toMatchObject([{ key: 'helpful', score: 1 }]);
+    expect(await tracing.feedbackOf(runId, { tenantId: randomUUID() })).toEqual([]);
+    expect(await tracing.feedbackOf(runId, { deploymentId })).toHaveLength(1);
+    expect(await tracing.feedbackOf(runId, { deploymentId: DEPLOYMENT })).toEqual([]);
   });
 
   it('is read back only with the API key', async () => {

@@ -1,7 +1,9 @@
 import { Hono } from 'hono';
 
 import { type Access } from '../../access/access.ts';
+import { accessRoutes } from '../../access/accessRoutes.ts';
 import { requireCaller } from '../../access/requireCaller.ts';
+import { requireScope } from '../../access/requireScope.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { type Deployments } from '../deployments.ts';
 import { type Integrations } from '../integrations.ts';
@@ -44,7 +46,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const app = new Hono();
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireCaller(options.access), limitBody(), async (c, next) => {
+    app.use(path, requireCaller(options.access), requireScope(), limitBody(), async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');
@@ -61,5 +63,6 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', logRoutes({ revisions, logs, logFollowing: options.logFollowing }));
   app.route('/', listenerRoutes(options.listeners));
   app.route('/', integrationRoutes({ integrations: options.integrations, origin }));
+  app.route('/', accessRoutes(options.access));
   return app;
 }

@@ -2,6 +2,7 @@ import { type Migration } from '../migrate.ts';
 import { DEPLOYMENTS } from './001_deployments.ts';
 import { INTEGRATIONS } from './002_integrations.ts';
 import { LISTENERS } from './003_listeners.ts';
+import { API_KEYS } from './004_api_keys.ts';
 import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
 import { IDEMPOTENCY } from './007_idempotency.ts';
@@ -12,6 +13,7 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
   INTEGRATIONS,
   LISTENERS,
   TENANTS,
+  API_KEYS,
   VOCABULARY,
   IDEMPOTENCY,
 ];

@@ -50,7 +50,7 @@ describe('every endpoint of the contract', () => {
     const url = path.replaceAll(/\{\w+\}/g, randomUUID());
     const { status, json } = await platform.call(method, url, method === 'PATCH' ? {} : undefined);
     expect(status).toBe(404);
-    expect(json.detail).toMatch(/^(Deployment|Listener|Integration) ID [0-9a-f-]{36} not found\.$/);
+    expect(json.detail).toMatch(/^(Deployment|Listener|Integration|API key) ID [0-9a-f-]{36} not found\.$/);
   });
 
   it.each(withPath)('%s answers 422 for an id that is no uuid', async (_, { method, path }) => {

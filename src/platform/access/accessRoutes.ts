@@ -1,0 +1,20 @@
+import { Hono } from 'hono';
+
+import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery } from '../../contract/controlPlane/apiKey.ts';
+import { parseBody, parsePath, parseQuery } from '../http/parse.ts';
+import { type Access } from './access.ts';
+import { callerOf } from './caller.ts';
+
+/** API keys: make, list, revoke. */
+export function accessRoutes({ keys }: Access): Hono {
+  const app = new Hono();
+  app.post('/v1/api-keys', async (c) =>
+    c.json(await keys.create(callerOf(c), await parseBody(ApiKeyCreate, c)), 201),
+  );
+  app.get('/v1/api-keys', async (c) => c.json(await keys.list(callerOf(c), parseQuery(ApiKeysQuery, c))));
+  app.delete('/v1/api-keys/:key_id', async (c) => {
+    await keys.revoke(callerOf(c), parsePath(ApiKeyPath, c).key_id);
+    return c.body(null, 204);
+  });
+  return app;
+}

@@ -1,0 +1,64 @@
+import { type IncomingMessage } from 'node:http';
+
+import { type Kysely } from 'kysely';
+
+import { HttpProblem } from '../http/problem.ts';
+import { type Schema } from '../store/schema.ts';
+import { type Access } from './access.ts';
+
+/** Lets requests to agents through, or not. */
+export interface AgentAdmission {
+  /**
+   * Resolves where a request may go on to the deployment's agent. Any key of the deployment's tenant will do: whoever may
+   * look at a deployment may run it. `GET /ok` and feedback links ask for none, as with an agent that runs alone.
+   * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 for a deployment that is not of the caller's tenant.
+   */
+  admit(request: IncomingMessage, deploymentId: string, path: string): Promise<void>;
+}
+
+/** Makes an {@link AgentAdmission}. */
+export function createAgentAdmission(access: Access, kysely: Kysely<Schema>): AgentAdmission {
+  // A deployment never changes hands, and ids are never used twice.
+  const tenants = new Map<string, string>();
+
+  const tenantOf = async (deploymentId: string): Promise<string | undefined> => {
+    const known = tenants.get(deploymentId);
+    if (known !== undefined) return known;
+    const row = await kysely
+      .selectFrom('deployments')
+      .select('tenant_id')
+      .where('id', '=', deploymentId)
+      .executeTakeFirst();
+    if (row !== undefined) tenants.set(deploymentId, row.tenant_id);
+    return row?.tenant_id;
+  };
+
+  return {
+    admit: async (request, deploymentId, path) => {
+      if (isOpen(request.method, path)) return;
+      const { headers, socket } = request;
+      const caller = await access.authenticate({
+        apiKey: only(headers['x-api-key']),
+        authorization: headers.authorization,
+        tenantId: only(headers['x-tenant-id']),
+        address: socket.remoteAddress ?? null,
+        userAgent: headers['user-agent'] ?? null,
+      });
+      if ((await tenantOf(deploymentId)) !== caller.tenantId) {
+        throw new HttpProblem(404, `Deployment ID ${deploymentId} not found.`);
+      }
+    },
+  };
+}
+
+const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
+
+/** What an agent answers without a key. */
+function isOpen(method: string | undefined, path: string): boolean {
+  if (FEEDBACK_LINK.test(path)) return true;
+  return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);
+}
+
+function only(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { type Scope } from '../../../src/contract/controlPlane/apiKey.ts';
+import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endpoints.ts';
+import { ENDPOINT_SCOPES, operationAt } from '../../../src/platform/access/endpointScopes.ts';
+import { TestPlatform } from '../controlPlane/testPlatform.ts';
+
+const RANK: readonly Scope[] = ['read', 'deploy', 'admin'];
+
+let platform: TestPlatform;
+const keys = new Map<Scope, string>();
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  for (const scope of RANK) {
+    const { status, json } = await platform.call('POST', '/v1/api-keys', { name: `a ${scope} key`, scope });
+    expect(status).toBe(201);
+    keys.set(scope, json.key);
+  }
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+const endpoints = Object.entries(CONTROL_PLANE_ENDPOINTS).map(([name, { method, path }]) => ({
+  name,
+  method,
+  path: path.replaceAll(/\{\w+\}/g, () => randomUUID()),
+  needed: ENDPOINT_SCOPES[name as keyof typeof ENDPOINT_SCOPES],
+}));
+
+describe('the scope of a key', () => {
+  it.each(endpoints)('lets through to $name from $needed on', async ({ method, path, needed }) => {
+    for (const scope of RANK) {
+      const headers = { 'x-api-key': keys.get(scope) ?? '' };
+      const { status, json } = await platform.call(method, path, method === 'GET' ? undefined : {}, headers);
+      if (needed === 'operator') {
+        expect({ status, json }).toEqual({
+          status: 403,
+          json: { detail: expect.stringContaining('own key') },
+        });
+      } else if (RANK.indexOf(scope) >= RANK.indexOf(needed)) {
+        expect([401, 403], `${scope}: ${JSON.stringify(json)}`).not.toContain(status);
+      } else {
+        expect(status, scope).toBe(403);
+        expect(json.detail).toContain(`'${needed}'`);
+      }
+    }
+  });
+
+  it('is in the table for every route behind a key', () => {
+    const routes = platform.app.routes
+      .filter(({ method, path }) => method !== 'ALL' && /^\/(?:v1|v2|deployments)\//.test(path))
+      .filter(({ method, path }) => operationAt(method, path) === undefined);
+    expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+
+  it('does not matter where there is nothing', async () => {
+    const headers = { 'x-api-key': keys.get('read') ?? '' };
+    const { status } = await platform.app.request('/v2/nothing', { headers });
+    expect(status).toBe(404);
+  });
+});
