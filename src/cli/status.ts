@@ -72,5 +72,6 @@ function statusEvent(
     history: state?.history.slice(-last) ?? [],
     ignored: state?.ignored ?? [],
     quarantined: state?.quarantined ?? [],
+    drift: state?.drift ?? null,
   };
 }

@@ -1,5 +1,5 @@
 import { type Progress, type StepRecord } from './release.ts';
-import { type Running, type TargetState } from './targetState.ts';
+import { type Drift, type Running, type TargetState } from './targetState.ts';
 
 /**
  * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
@@ -23,11 +23,18 @@ export function tellTarget(state: TargetState, running: Running | null): string 
     lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
   }
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
+  if (state.drift !== null) lines.push(`${driftWords(state.drift)}`, '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);
   }
   return lines.join('\n');
+}
+
+/** A drift in words. */
+export function driftWords({ at, expected, found }: Drift): string {
+  const what = found === null ? 'nothing' : `revision ${found}`;
+  return `changed by hand: ${what} served at ${at}, where revision ${expected} was known to serve`;
 }
 
 /** What a step is called where people read it: `check "greets"`, `restore: redeploy`. */

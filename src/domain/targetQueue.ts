@@ -107,7 +107,7 @@ export function requestRollback(
     state: {
       ...emptied,
       rollbacks: [...state.rollbacks, request],
-      hold: state.hold ?? { since: now, by: request.requestedBy },
+      hold: state.hold ?? { since: now, by: request.requestedBy, requestId: request.requestId },
       seenRequestIds: [...state.seenRequestIds, request.requestId].slice(-SEEN_MAX),
     },
     answer: {

@@ -48,10 +48,35 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
       activeRevisionId: servingRevisionId ?? (unknown ? null : state.activeRevisionId),
       known: mergeKnown(state.known, result.knownRevisions),
       rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
+      hold: holdAfter(state, result, satisfied),
+      drift: driftOf(state, result),
       late: [...watched, ...late].slice(-LATE_MAX),
     },
     row,
   );
+}
+
+/** A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. */
+function holdAfter(
+  { hold }: TargetState,
+  { kind, outcome }: ReleaseResult,
+  satisfied: readonly RollbackRequest[],
+): TargetState['hold'] {
+  const changedNothing = kind === 'rollback' && outcome === 'failed';
+  const isItsHold = satisfied.some((request) => request.requestId === hold?.requestId);
+  return changedNothing && isItsHold ? null : hold;
+}
+
+/**
+ * A release looks at what serves before it changes anything: that is when a change by hand is noticed. A revision of
+ * ours that came up late is none.
+ */
+function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): TargetState['drift'] {
+  const expected = state.activeRevisionId;
+  if (baseline === null || expected === null) return state.drift;
+  const found = baseline.revisionId;
+  const isOurs = state.late.some((late) => late.revisionId === found);
+  return found === expected || isOurs ? null : { at: startedAt, expected, found };
 }
 
 /**

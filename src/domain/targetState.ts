@@ -19,6 +19,18 @@ export interface QueuedRelease {
 export interface Hold {
   readonly since: string;
   readonly by: Actor;
+  /** The rollback that set it; absent where a person did. */
+  readonly requestId?: string;
+}
+
+/** Somebody changed the deployment by hand: what served when we looked is not what was known to serve. */
+export interface Drift {
+  /** When it was noticed: ISO 8601. */
+  readonly at: string;
+  /** The revision that was known to serve. */
+  readonly expected: string;
+  /** The revision that served instead; `null`: none. */
+  readonly found: string | null;
 }
 
 /** One ended release or rollback, compact: the whole story is in its record. */
@@ -69,6 +81,8 @@ export interface TargetState {
   /** Oldest first. */
   readonly history: readonly HistoryRow[];
   readonly activeRevisionId: string | null;
+  /** The last drift that was noticed; `null` where there was none since the last release that found none. */
+  readonly drift: Drift | null;
   readonly late: readonly LateRevision[];
   readonly ignored: readonly IgnoredMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
@@ -113,6 +127,7 @@ export const EMPTY_TARGET: TargetState = {
   known: [],
   history: [],
   activeRevisionId: null,
+  drift: null,
   late: [],
   ignored: [],
   seenRequestIds: [],

@@ -172,7 +172,7 @@ describe('a rollback that is requested', () => {
   it('rejects what waits with who asked and why, and puts the target on hold', () => {
     const { state } = requestRollback(waiting, runs('release-0'), rollback('id'), NOW);
     expect(state.queue).toEqual([]);
-    expect(state.hold).toEqual(HOLD);
+    expect(state.hold).toEqual({ ...HOLD, requestId: 'id' });
     expect(state.history).toMatchObject([
       { outcome: 'rejected', reason: 'rejected by a manual rollback, by ada: a reason' },
     ]);

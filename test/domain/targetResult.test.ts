@@ -68,6 +68,56 @@ describe('a result', () => {
   });
 });
 
+describe('a hold', () => {
+  const waiting = rollback('r1');
+  const held = seasoned({
+    rollbacks: [waiting],
+    hold: { since: 'then', by: waiting.requestedBy, requestId: 'r1' },
+  });
+
+  it('goes with the rollback that set it and changed nothing', () => {
+    const failed = result('rollback-1', { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    expect(recordResult(held, failed, HOUR).hold).toBeNull();
+  });
+
+  it.each(['rolled_back', 'rollback_failed'] as const)('stays after a rollback that ended %s', (outcome) => {
+    expect(recordResult(held, result('rollback-1', { outcome }), HOUR).hold).not.toBeNull();
+  });
+
+  it('that a person set, or an earlier rollback, stays', () => {
+    const failed = result('rollback-1', { outcome: 'failed' });
+    for (const hold of [
+      { since: 'then', by: waiting.requestedBy },
+      { since: 'then', by: waiting.requestedBy, requestId: 'r0' },
+    ]) {
+      expect(recordResult({ ...held, hold }, failed, HOUR).hold).toBe(hold);
+    }
+  });
+});
+
+describe('a drift', () => {
+  const known = seasoned({ activeRevisionId: 'a' });
+  const found = (revisionId: string | null) =>
+    result('release-1', { baseline: { revisionId, verified: false } });
+
+  it('is noticed where something else served than was known to', () => {
+    expect(recordResult(known, found('b'), HOUR).drift).toMatchObject({ expected: 'a', found: 'b' });
+    expect(recordResult(known, found(null), HOUR).drift).toMatchObject({ expected: 'a', found: null });
+  });
+
+  it('is over with the next release that finds what it expects', () => {
+    const drifted = { ...known, drift: { at: 'then', expected: 'z', found: 'b' } };
+    expect(recordResult(drifted, found('a'), HOUR).drift).toBeNull();
+  });
+
+  it('is none where it is not known what served, nothing was looked at, or a late revision of ours came up', () => {
+    expect(recordResult(seasoned(), found('b'), HOUR).drift).toBeNull();
+    expect(recordResult(known, result('release-1'), HOUR).drift).toBeNull();
+    const late = [{ revisionId: 'b', deploymentId: 'd', restoreTo: 'a', until: 'then' }];
+    expect(recordResult({ ...known, late }, found('b'), HOUR).drift).toBeNull();
+  });
+});
+
 describe('the rollbacks that a result settles', () => {
   const tried = {
     step: 'redeploy',

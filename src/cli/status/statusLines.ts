@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { driftWords } from '../../domain/story.ts';
 import { type HistoryRow } from '../../domain/targetState.ts';
 import { OUTCOME_WORDS } from '../follow/endingText.ts';
 import { fitLine, stepLine } from '../follow/progressLines.ts';
@@ -23,6 +24,7 @@ export function statusLines(
   if (view === undefined) return [...lines, '  has never taken a release'];
   const { state, running } = view;
   lines.push(`  serves   ${servesText(state.activeRevisionId, localHold?.to)}`);
+  if (state.drift !== null) lines.push(`  ${style.warn(driftWords(state.drift))}`);
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
   for (const step of progress?.steps ?? [])

@@ -54,6 +54,30 @@ describe('the status of a target', () => {
     expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
   });
 
+  it('tells that somebody changed the deployment by hand, and what is in quarantine', () => {
+    const drift = { at: 'noon', expected: 'r1', found: 'r2' };
+    const quarantined = [
+      { artifact: 'sha256:aa', since: 'noon', by: { who: 'ada', from: 'cli', reason: 'leaks' } },
+    ];
+    const text = lines({ view: { state: { ...EMPTY_TARGET, drift, quarantined }, running: null } });
+    expect(text).toContain(
+      'changed by hand: revision r2 served at noon, where revision r1 was known to serve',
+    );
+    expect(text).toContain('quarantine sha256:aa, by ada: leaks');
+  });
+
+  it('tells what a release waits for, and for how long still', () => {
+    const waiting = {
+      for: 'approval',
+      since: '2026-11-21T12:00:00.000Z',
+      until: '2026-11-21T12:15:00.000Z',
+      note: 'one approval is needed',
+    } as const;
+    const progress = { ...sampleProgress([]), waiting };
+    const text = lines({ view: { state: EMPTY_TARGET, running: null }, progress });
+    expect(text.join('\n')).toMatch(/waits {4}one approval is needed; for 5m.* still/);
+  });
+
   it('tells what break-glass put back, which the target does not know', () => {
     const localHold = {
       target: 'production',
