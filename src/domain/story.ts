@@ -23,7 +23,7 @@ export function tellTarget(state: TargetState, running: Running | null): string 
     lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
   }
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
-  if (state.drift !== null) lines.push(`${driftWords(state.drift)}`, '');
+  if (state.drift !== null) lines.push(driftWords(state.drift), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);
