@@ -21,6 +21,8 @@ export interface AgentEnvironment {
     | 'deploymentId'
     | 'revisionId'
     | 'projectName'
+    | 'leaseMs'
+    | 'maxAttempts'
     | 'limits'
     | 'webhooks'
   >;
@@ -44,6 +46,8 @@ export function readAgentEnvironment(dir: string): AgentEnvironment {
   const tracingUrl = take('SLIPWAY_AGENT_TRACING_URL');
   const revisionId = take('SLIPWAY_AGENT_REVISION_ID');
   const projectName = take('SLIPWAY_AGENT_PROJECT_NAME');
+  const leaseMs = takeNumber('SLIPWAY_AGENT_LEASE_MS', 1_000);
+  const maxAttempts = takeNumber('SLIPWAY_AGENT_MAX_ATTEMPTS', 1);
   const concurrentRuns = takeNumber('SLIPWAY_AGENT_CONCURRENT_RUNS', 1);
   const pendingRuns = takeNumber('SLIPWAY_AGENT_PENDING_RUNS', 1);
   const runSeconds = takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001);
@@ -61,6 +65,8 @@ export function readAgentEnvironment(dir: string): AgentEnvironment {
       ...(deploymentId !== undefined && { deploymentId }),
       ...(revisionId !== undefined && { revisionId }),
       ...(projectName !== undefined && { projectName }),
+      ...(leaseMs !== undefined && { leaseMs }),
+      ...(maxAttempts !== undefined && { maxAttempts }),
       limits: {
         ...(concurrentRuns !== undefined && { concurrentRuns }),
         ...(pendingRuns !== undefined && { pendingRuns }),

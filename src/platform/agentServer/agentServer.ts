@@ -20,15 +20,19 @@ import { runRoutes } from './http/runRoutes.ts';
 import { stateRoutes } from './http/stateRoutes.ts';
 import { threadRoutes } from './http/threadRoutes.ts';
 import { unservedRoutes } from './http/unservedRoutes.ts';
+import { LEASE_MS, ProcessLease } from './runs/processLease.ts';
 import { RunExecution } from './runs/runExecution.ts';
 import { type RunLimits } from './runs/runLimits.ts';
 import { RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
+import { RunWatch } from './runs/runWatch.ts';
 import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
 import { AssistantStore } from './store/assistantStore.ts';
 import { CheckpointStore } from './store/checkpointStore.ts';
 import { ProcessStore } from './store/processStore.ts';
+import { RunFootprint } from './store/runFootprint.ts';
+import { RunLeases } from './store/runLeases.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
@@ -65,6 +69,13 @@ export interface AgentServerOptions {
   limits?: Partial<RunLimits>;
   /** Where webhooks may go beside public addresses, and what signs them. */
   webhooks?: Omit<WebhookOptions, 'log'>;
+  /**
+   * After how much silence other processes of the deployment take up the runs of this one, in milliseconds. Default
+   * 20,000; a process of the same machine that is dead is noticed at once.
+   */
+  leaseMs?: number;
+  /** How many attempts of a run may be lost with their process before it ends with an error. Default 3. */
+  maxAttempts?: number;
   /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
   keepAliveMs?: number;
   log?: Logger;
@@ -74,8 +85,8 @@ export interface AgentServerOptions {
 export interface AgentServer {
   readonly url: string;
   /**
-   * Takes no new runs, lets running ones go on for up to `timeoutMs` and stops them then (status `error`); pending
-   * ones are left to the next process of the deployment. Resolves when nothing runs any more.
+   * Takes no new runs, lets running ones go on for up to `timeoutMs`, and hands over what is left to the next process
+   * of the deployment; pending ones it hands over at once. Resolves when nothing runs any more.
    */
   drain(timeoutMs: number): Promise<void>;
   /** Drains without patience, stops listening, and closes the database. */
@@ -100,16 +111,25 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     close: closeDatabase,
   } = await openStorage(options, deploymentId, log);
   try {
-    const processes = new ProcessStore({ db: database.kysely, deploymentId });
-    const runs = new RunStore({ db: database.kysely, deploymentId, processId: processes.processId });
+    const leaseMs = options.leaseMs ?? LEASE_MS;
+    const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
+    const { processId } = processes;
+    const runs = new RunStore({ db: database.kysely, deploymentId, processId });
+    const leases = new RunLeases({ db: database.kysely, deploymentId, processId });
+    const footprint = new RunFootprint({ db: database.kysely, deploymentId });
     const threads = new ThreadStore({ db: database.kysely, deploymentId });
     const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
     const states = new ThreadStates({ threads, assistants, checkpoints });
+    const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
     let url = '';
     const service = new RunService({
       runs,
+      leases,
+      lease,
       checkpoints,
-      execution: new RunExecution({ assistants, checkpoints, log }),
+      footprint,
+      watch: new RunWatch({ leases, log }),
+      execution: new RunExecution({ assistants, checkpoints, footprint, lease, log }),
       linkFeedback: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,
@@ -120,9 +140,10 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         }),
       webhooks,
       limits: options.limits,
+      maxAttempts: options.maxAttempts,
       log,
     });
-    const ownership = new RunOwnership({ runs, processes, checkpoints, service, log });
+    const ownership = new RunOwnership({ runs, leases, processes, checkpoints, lease, service, log });
 
     const app = new Hono();
     app.onError(problemHandler(log));
@@ -150,6 +171,8 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', runRoutes({ assistants, threads, runs, service, webhooks, log, keepAliveMs }));
     app.route('/', unservedRoutes());
 
+    // Before the first run can be accepted: an owner that is not on the list is nobody.
+    await lease.start();
     const answer = getRequestListener(app.fetch);
     const listening = await listen((request, response) => void answer(request, response), {
       port: options.port,
@@ -161,8 +184,9 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       url,
       drain: (timeoutMs) => service.drain(timeoutMs),
       close: async () => {
-        await service.drain(CLOSE_DRAIN_MS);
         await ownership.stop();
+        await service.drain(CLOSE_DRAIN_MS);
+        await lease.stop();
         await listening.close();
         await webhooks.close();
         await closeDatabase();

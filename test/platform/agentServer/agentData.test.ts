@@ -12,6 +12,7 @@ import { openAgentDatabase } from '../../../src/platform/agentServer/store/agent
 import { AssistantStore } from '../../../src/platform/agentServer/store/assistantStore.ts';
 import { CheckpointStore } from '../../../src/platform/agentServer/store/checkpointStore.ts';
 import { ProcessStore } from '../../../src/platform/agentServer/store/processStore.ts';
+import { RunStore } from '../../../src/platform/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../../src/platform/agentServer/store/threadStore.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 
@@ -41,12 +42,13 @@ it('what the agents of a deployment stored is removed from every table, and noth
   for (const deploymentId of ['mine', 'mine too']) {
     const threads = new ThreadStore({ db: agents.kysely, deploymentId });
     const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
-    await new ProcessStore({ db: agents.kysely, deploymentId }).heartbeat();
+    const processes = new ProcessStore({ db: agents.kysely, deploymentId, leaseMs: 1_000 });
+    await processes.heartbeat();
     await new AssistantStore({ db: agents.kysely, deploymentId }).create(
       { graph_id: 'g', name: 'n', description: null, config: {}, context: {}, metadata: {} },
       { ifExists: 'raise' },
     );
-    await agents.kysely
+    const run = await agents.kysely
       .insertInto('slipway_agent.runs')
       .values({
         run_id: randomUUID(),
@@ -54,14 +56,15 @@ it('what the agents of a deployment stored is removed from every table, and noth
         thread_id: threadId,
         assistant_id: randomUUID(),
         metadata: '{}',
-        status: 'success',
+        status: 'pending',
         kwargs: '{}',
         multitask_strategy: 'reject',
-        owner: 'nobody',
+        owner: processes.processId,
         output: null,
         error: null,
       })
-      .execute();
+      .returningAll()
+      .executeTakeFirstOrThrow();
     const checkpoints = new CheckpointStore(agents.pool, deploymentId);
     await checkpoints.setup();
     const config = { configurable: { thread_id: threadId, checkpoint_ns: '' } };
@@ -77,7 +80,8 @@ it('what the agents of a deployment stored is removed from every table, and noth
       { text: 1 },
     );
     await checkpoints.putWrites(put, [['text', 'y']], randomUUID());
-    await checkpoints.rememberPending(threadId, randomUUID());
+    const runs = new RunStore({ db: agents.kysely, deploymentId, processId: processes.processId });
+    expect(await runs.begin(run)).toMatchObject({ run: { attempt: 1 }, keptPending: true });
   }
   const counts = async (): Promise<number[]> =>
     Promise.all(

@@ -94,29 +94,6 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect(bulk.status).toBe(404);
   });
 
-  it('settle what a killed one left: running runs end with the reason, pending ones are taken up', async () => {
-    const first = await start('killed');
-    const thread = await first.api.thread();
-    const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
-    await first.api.untilLogged(thread, 1);
-    const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
-      ...echo,
-      multitask_strategy: 'enqueue',
-    });
-    first.child.kill('SIGKILL');
-    await first.exited;
-    const second = await start('killed');
-    const ended = await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}/join`);
-    expect(ended.__error__).toMatchObject({
-      error: 'ServerDied',
-      message: expect.stringContaining('attempt 1'),
-    });
-    expect((await second.api.json('GET', `/threads/${thread}/runs/${running.run_id}`)).status).toBe('error');
-    const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
-    expect(taken).toMatchObject({ text: 'echo: x', log: ['first', 'hello from graph.json'] });
-    expect((await second.api.json('GET', `/threads/${thread}`)).status).toBe('idle');
-  });
-
   it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
     const hold = gate();
     const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '120000' });
@@ -140,20 +117,6 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     const second = await start('drained');
     const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
     expect(taken).toMatchObject({ text: 'echo: x' });
-  });
-
-  it('stop what runs longer than the limit, and say so', async () => {
-    const first = await start('limited', { SLIPWAY_AGENT_DRAIN_MS: '50' });
-    const thread = await first.api.thread();
-    const run = await first.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
-    await first.api.untilLogged(thread, 1);
-    first.child.kill('SIGTERM');
-    expect(await first.exited).toEqual({ code: 0, signal: null });
-    const second = await start('limited');
-    expect(await second.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).toMatchObject({
-      status: 'error',
-      error: { error: 'ServerShutdown' },
-    });
   });
 
   it('die with their parent', async () => {

@@ -124,13 +124,18 @@ export async function collectEvents(response: Response): Promise<ReadEvent[]> {
   return events;
 }
 
-/** Waits until a condition holds, looking every 20 ms; fails after 10 s. */
-export async function until<T>(look: () => Promise<T | undefined | false>, what: string): Promise<T> {
-  const deadline = Date.now() + 10_000;
+/** Waits until a condition holds, looking every 20 ms; fails after `withinMs`. */
+export async function until<T>(
+  look: () => Promise<T | undefined | false>,
+  what: string,
+  withinMs = 10_000,
+): Promise<T> {
+  const deadline = Date.now() + withinMs;
   for (;;) {
     const seen = await look();
     if (seen !== undefined && seen !== false) return seen;
-    if (Date.now() > deadline) throw new Error(`It did not come about within 10 s that ${what}.`);
+    if (Date.now() > deadline)
+      throw new Error(`It did not come about within ${withinMs / 1_000} s that ${what}.`);
     await delay(20);
   }
 }

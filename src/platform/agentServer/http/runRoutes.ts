@@ -10,9 +10,10 @@ import { ThreadPath } from '../../../contract/runApi/thread.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import { type Assistants } from '../graphs/assistants.ts';
-import { type LiveRun, type RunEnding } from '../runs/liveRun.ts';
+import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
-import { isActive, type RunService } from '../runs/runService.ts';
+import { isActive } from '../runs/runLife.ts';
+import { type RunService } from '../runs/runService.ts';
 import { type RunRecord, type RunStore } from '../store/runStore.ts';
 import { type ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
@@ -57,10 +58,10 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
     app.post(`${prefix}/runs/wait`, async (c) => {
       const { live, plan } = await start(c, prefix);
-      return waitFor(live.ended, {
+      return waitFor(service.ending(live.record), {
         headers: addressOf(live),
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) live.stop('interrupt');
+          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
         },
       });
     });
@@ -71,7 +72,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
         headers: addressOf(live),
         keepAliveMs: parts.keepAliveMs,
         onDisconnect: () => {
-          if (plan.cancelOnDisconnect) live.stop('interrupt');
+          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
         },
       });
     });
@@ -199,8 +200,12 @@ export function runRoutes(parts: RunRouteParts): Hono {
     service.cancelUnheard(run, 'interrupt');
   }
 
-  /** The headers have been sent: a failure of ours can only be told in the body. */
+  /**
+   * The headers have been sent: a failure of ours can only be told in the body. That the run goes on elsewhere is no
+   * answer at all: the connection is broken off, and the client asks again.
+   */
   function lostEnding(error: unknown): string {
+    if (error instanceof RunMoved) throw error;
     // Nobody waits any more after an abort.
     if ((error as Error).name !== 'AbortError')
       parts.log.error({ err: error }, 'the end of a run could not be told');

@@ -1,7 +1,7 @@
 import { EVENT_OF_MODE, parseEventName } from '../../../contract/runApi/stream.ts';
 import { type StreamModes } from '../../../contract/runApi/run.ts';
 import { EventChannel, type Subscriber } from '../runs/eventChannel.ts';
-import { metadataFrame } from '../runs/liveRun.ts';
+import { metadataFrame, RunMoved } from '../runs/liveRun.ts';
 import { type RunService } from '../runs/runService.ts';
 import { type RunRecord } from '../store/runStore.ts';
 
@@ -35,6 +35,10 @@ export async function joinStream(
       },
       (error: unknown) => {
         if (options.signal.aborted) return;
+        if (error instanceof RunMoved) {
+          channel.breakOff(error);
+          return;
+        }
         const message = error instanceof Error ? error.message : String(error);
         channel.publish('error', JSON.stringify({ error: 'JoinFailed', message }));
       },

@@ -59,6 +59,13 @@ export class EventChannel {
     this.#subscribers.clear();
   }
 
+  /** Like {@link close}, but the readers' streams break with an error: what follows comes from elsewhere. */
+  breakOff(error: Error): void {
+    this.#closed = true;
+    for (const subscriber of this.#subscribers) subscriber.finish(error);
+    this.#subscribers.clear();
+  }
+
   /**
    * Begins to read. `lastEventId` replays a resumable run from behind that event (`-1` or `0`: from the start).
    * `accepts` leaves out the events that the reader did not ask for. The reader sees nothing before
@@ -99,6 +106,7 @@ export class Subscriber {
   #queuedBytes = 0;
   #held = true;
   #finished = false;
+  #broken: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(options: {
@@ -136,9 +144,10 @@ export class Subscriber {
     this.#wake?.();
   }
 
-  /** No more events will come; what waits is still read. */
-  finish(): void {
+  /** No more events will come; what waits is still read, and then the error is thrown, where one is given. */
+  finish(error?: Error): void {
     this.#finished = true;
+    this.#broken = error;
     if (!this.#held) this.#wake?.();
   }
 
@@ -151,7 +160,10 @@ export class Subscriber {
     this.#onLeave(this);
   }
 
-  /** The next event's bytes; `undefined` at the end; `'idle'` when nothing came for `idleMs`. One call at a time. */
+  /**
+   * The next event's bytes; `undefined` at the end; `'idle'` when nothing came for `idleMs`. One call at a time.
+   * @throws what the stream was broken off with.
+   */
   async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
     if (this.#held || (this.#queue.length === 0 && !this.#finished)) {
       await new Promise<void>((resolve) => {
@@ -163,13 +175,19 @@ export class Subscriber {
       });
       this.#wake = undefined;
     }
-    if (this.#held) return this.#finished ? undefined : 'idle';
+    if (this.#held) return this.#whenEmpty();
     const frame = this.#queue.shift();
     if (frame !== undefined) {
       this.#queuedBytes -= frame.byteLength;
       return frame;
     }
-    return this.#finished ? undefined : 'idle';
+    return this.#whenEmpty();
+  }
+
+  #whenEmpty(): undefined | 'idle' {
+    if (!this.#finished) return 'idle';
+    if (this.#broken !== undefined) throw this.#broken;
+    return undefined;
   }
 
   #enqueue(frame: Uint8Array): void {

@@ -1,39 +1,60 @@
+import { HttpProblem } from '../../http/problem.ts';
 import { type RunFailure } from '../store/agentDatabase.ts';
 import { type RunRecord } from '../store/runStore.ts';
 import { encodeEvent, EventChannel, type Subscriber } from './eventChannel.ts';
 
-/** Why a run was told to stop. `handover`: this process goes away, another one takes the pending run up. */
-export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'shutdown' | 'handover';
+/**
+ * Why a run was told to stop. `handover`: this process goes away, another one takes the run up. `lost`: another one may
+ * have taken it up already, so this one must not touch it any more.
+ */
+export type StopReason = 'interrupt' | 'rollback' | 'timeout' | 'handover' | 'lost';
 
-/** How a run ended. */
+/** How a run ended; `handed_over` and `lost`: only here, it goes on elsewhere. */
 export interface RunEnding {
-  readonly status: 'success' | 'error' | 'timeout' | 'interrupted' | 'rolled_back' | 'handed_over';
+  readonly status: 'success' | 'error' | 'timeout' | 'interrupted' | 'rolled_back' | 'handed_over' | 'lost';
   /** JSON text: the final values of the graph, or of its last completed step. */
   readonly values: string;
   readonly failure: RunFailure | undefined;
 }
 
-/** A run in this process, from its acceptance to its end. */
+/** Whether the run goes on elsewhere. */
+export function hasMoved(ending: RunEnding): boolean {
+  return ending.status === 'handed_over' || ending.status === 'lost';
+}
+
+/** A run in this process, from its acceptance to its end, or until it goes on elsewhere. */
 export class LiveRun {
   readonly runId: string;
   readonly threadId: string;
   readonly stateless: boolean;
+  /** Whether readers may come back to its stream. */
+  readonly resumable: boolean;
   readonly channel: EventChannel;
-  /** Whether this process has begun to execute it, or is about to: from then on it is not handed over. */
+  /** Whether this process has begun to execute it, or is about to. */
   begun = false;
   /** Resolves when everything about the run is over and stored. Never rejects. */
   readonly ended: Promise<RunEnding>;
   readonly #end: (ending: RunEnding) => void;
   readonly #abort = new AbortController();
-  #feedback: Promise<Record<string, string> | undefined> = Promise.resolve(undefined);
+  readonly #feedback: () => Promise<FeedbackLinks | undefined>;
+  #links: Promise<FeedbackLinks | undefined> | undefined;
   #record: RunRecord | undefined;
   #stopReason: StopReason | undefined;
 
-  constructor(options: { runId: string; threadId: string; stateless: boolean; resumable: boolean }) {
+  /** `feedback` makes the links of the run's feedback keys, where it has some; called at most once. */
+  constructor(options: {
+    runId: string;
+    threadId: string;
+    stateless: boolean;
+    resumable: boolean;
+    feedback: () => Promise<FeedbackLinks | undefined>;
+  }) {
     this.runId = options.runId;
     this.threadId = options.threadId;
     this.stateless = options.stateless;
+    this.resumable = options.resumable;
     this.channel = new EventChannel({ resumable: options.resumable });
+    this.#feedback = options.feedback;
     const { promise, resolve } = withResolvers<RunEnding>();
     this.ended = promise;
     this.#end = resolve;
@@ -58,16 +79,23 @@ export class LiveRun {
     return this.#stopReason;
   }
 
-  /** The links of the run's feedback keys, when it has some. */
-  set feedback(links: Promise<Record<string, string> | undefined>) {
-    this.#feedback = links;
+  /** Whether the run is on its way to another process: who wants something of it has to ask there. */
+  get isLeaving(): boolean {
+    return this.#stopReason === 'handover' || this.#stopReason === 'lost';
   }
 
-  /** Asks the run to stop. The first reason counts, except that a rollback outdoes an interrupt. */
+  /** Makes the feedback links now, so that they are there when somebody follows. */
+  makeFeedbackLinks(): Promise<FeedbackLinks | undefined> {
+    return (this.#links ??= this.#feedback());
+  }
+
+  /**
+   * Asks the run to stop. The first reason counts, except that a rollback outdoes an interrupt, and that a lost run is
+   * lost whatever else it was to be.
+   */
   stop(reason: StopReason): void {
-    if (this.#stopReason === undefined || (this.#stopReason === 'interrupt' && reason === 'rollback')) {
-      this.#stopReason = reason;
-    }
+    const outdoes = reason === 'lost' || (this.#stopReason === 'interrupt' && reason === 'rollback');
+    if (this.#stopReason === undefined || outdoes) this.#stopReason = reason;
     if (!this.#abort.signal.aborted)
       this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));
   }
@@ -77,10 +105,11 @@ export class LiveRun {
     if (!this.#abort.signal.aborted) this.#abort.abort(new DOMException('The run has ended', 'AbortError'));
   }
 
-  /** Over: answers whoever waits, and ends the streams. */
+  /** Over: answers whoever waits, and ends the streams; those of a run that goes on elsewhere are broken off. */
   finish(ending: RunEnding): void {
     this.#end(ending);
-    this.channel.close();
+    if (hasMoved(ending)) this.channel.breakOff(new RunMoved(this.runId));
+    else this.channel.close();
   }
 
   /**
@@ -94,10 +123,22 @@ export class LiveRun {
     // The run goes on while its links are made: what it publishes meanwhile waits behind them.
     const { attempt, status } = this.record;
     const prologue = [metadataFrame(this.runId, status === 'pending' ? attempt + 1 : attempt)];
-    const links = await this.#feedback;
+    const links = await this.makeFeedbackLinks();
     if (links !== undefined) prologue.push(encodeEvent('feedback', JSON.stringify(links)));
     subscriber.release(prologue);
     return subscriber;
+  }
+}
+
+/** A run's feedback links, by key. */
+export type FeedbackLinks = Record<string, string>;
+
+/** The run goes on in another process: who follows it here is cut off, asks again, and finds it there. */
+export class RunMoved extends HttpProblem {
+  constructor(runId: string) {
+    super(503, `Run ${runId} goes on in another process of the deployment: ask again.`, {
+      headers: { 'retry-after': '1' },
+    });
   }
 }
 

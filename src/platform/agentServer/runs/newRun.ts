@@ -11,7 +11,6 @@ export interface RunPlan {
   readonly resumable: boolean;
   readonly feedbackKeys: readonly string[];
   readonly cancelOnDisconnect: boolean;
-  readonly delaySeconds: number;
   readonly createThread: boolean;
 }
 
@@ -43,13 +42,13 @@ export function planRun(options: {
     kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
     multitaskStrategy: body.multitask_strategy,
     stateless,
+    delaySeconds: body.after_seconds ?? 0,
   };
   return {
     newRun,
     resumable: body.stream_resumable,
     feedbackKeys: body.feedback_keys ?? [],
     cancelOnDisconnect: disconnectMode(options.query, body) === 'cancel',
-    delaySeconds: body.after_seconds ?? 0,
     createThread: body.if_not_exists === 'create',
   };
 }

@@ -5,10 +5,13 @@ import { type Assistants } from '../graphs/assistants.ts';
 import { type CompiledGraph, type StateSnapshot } from '../graphs/compiledGraph.ts';
 import { executeGraph, type ExecutionEvent, type ExecutionResult } from '../graphs/graphExecution.ts';
 import { type RunFailure } from '../store/agentDatabase.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
+import { ATTEMPT_KEY, type CheckpointStore, RunWriter } from '../store/checkpointStore.ts';
+import { isDatabaseAway, throughOutage } from '../store/databaseAway.ts';
+import { type RunFootprint } from '../store/runFootprint.ts';
 import { type RunRecord, type ThreadOutcome } from '../store/runStore.ts';
 import { type LiveRun, type RunEnding } from './liveRun.ts';
 import { type Kwargs } from './newRun.ts';
+import { type Entry, entryOf } from './resumption.ts';
 import { toWireJson } from './wireJson.ts';
 
 /** How long a stopped graph may take to come to rest before it is left behind, in milliseconds. */
@@ -25,40 +28,57 @@ export interface ExecutionOutcome {
 export class RunExecution {
   readonly #assistants: Assistants;
   readonly #checkpoints: CheckpointStore;
+  readonly #footprint: RunFootprint;
+  readonly #lease: { readonly holds: boolean };
   readonly #log: Logger;
 
-  constructor(options: { assistants: Assistants; checkpoints: CheckpointStore; log: Logger }) {
+  constructor(options: {
+    assistants: Assistants;
+    checkpoints: CheckpointStore;
+    footprint: RunFootprint;
+    lease: { readonly holds: boolean };
+    log: Logger;
+  }) {
     this.#assistants = options.assistants;
     this.#checkpoints = options.checkpoints;
+    this.#footprint = options.footprint;
+    this.#lease = options.lease;
     this.#log = options.log;
   }
 
   /**
-   * Executes a run that has begun, to its end. Never throws: whatever the graph does is an ending. A run that was
-   * stopped ends by its reason, and what is left of it can store nothing more.
+   * Executes a run that has begun, to its end. Whatever the graph does is an ending. A run that was stopped ends by its
+   * reason, and what is left of it can store nothing more.
+   * @throws what a database that cannot be reached for longer than the lease says.
    */
   async execute(live: LiveRun): Promise<ExecutionOutcome> {
     const kwargs = live.record.kwargs as Kwargs;
     const timer = this.#startTimeout(live, kwargs.timeout);
-    if (live.stateless) this.#checkpoints.openTemporary(live.threadId);
+    const { run_id: runId, attempt, owner } = live.record;
+    this.#checkpoints.admit(
+      new RunWriter({
+        fence: { runId, attempt, owner },
+        holds: () => this.#lease.holds,
+        onLost: () => live.stop('lost'),
+      }),
+    );
+    let result: ExecutionResult | undefined;
+    let failure: RunFailure | undefined;
     try {
-      let result: ExecutionResult | undefined;
-      let failure: RunFailure | undefined;
-      try {
-        const graph = await this.graphFor(kwargs);
-        result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph)));
-      } catch (error) {
-        // After a stop, whatever is thrown is the stop's echo.
-        if (live.stopReason === undefined) failure = failureOf(error);
-        // The graph may be going on behind the error: it is told to stop, and can store nothing more.
-        live.release();
-        await this.#checkpoints.fence(live.runId);
-      }
-      return await this.outcome(live, failure, result);
+      const graph = await this.graphFor(kwargs);
+      const entry = await this.#entryOf(live, kwargs, graph);
+      if (entry !== 'over')
+        result = await this.#follow(live, executeGraph(requestFor(live, kwargs, graph, entry)));
+    } catch (error) {
+      // After a stop, whatever is thrown is the stop's echo.
+      if (live.stopReason === undefined) failure = failureOf(error);
+      // The graph may be going on behind the error: it is told to stop.
+      live.release();
     } finally {
       clearTimeout(timer);
-      if (live.stateless) this.#checkpoints.closeTemporary(live.threadId);
+      await this.#checkpoints.fence(runId);
     }
+    return this.outcome(live, failure, result);
   }
 
   /** The ending of a run, and how it leaves its thread: read from the thread's newest checkpoint. */
@@ -68,16 +88,22 @@ export class RunExecution {
     result?: ExecutionResult,
   ): Promise<ExecutionOutcome> {
     let told = failure ?? stoppedFailure(live);
+    if (live.isLeaving) {
+      return { ending: { status: statusOf(live, told), values: 'null', failure: told }, thread: undefined };
+    }
     let snapshot: StateSnapshot | undefined;
     let values = 'null';
     try {
-      if (!live.stateless || result === undefined) snapshot = await this.#snapshot(live);
+      if (!live.stateless || result === undefined) {
+        snapshot = await this.#patiently(live, () => this.#snapshot(live));
+      }
       const shown =
         snapshot === undefined
           ? withInterrupts(result?.values ?? {}, result?.interrupts ?? [])
           : shownValues(snapshot);
       values = toWireJson(shown, { strict: true, root: 'values' });
     } catch (error) {
+      if (isDatabaseAway(error)) throw error;
       this.#log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
       told ??= failureOf(error);
     }
@@ -85,10 +111,30 @@ export class RunExecution {
     return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot) };
   }
 
-  /** The compiled graph of a run, with our checkpointer (unless its author wants nothing stored). */
+  /**
+   * The compiled graph of a run, with our checkpointer (unless its author wants nothing stored).
+   * @throws GraphNotServed where another revision accepted the run, and this one does not have its graph.
+   */
   async graphFor(kwargs: Pick<Kwargs, 'config'>): Promise<CompiledGraph> {
-    const loaded = this.#assistants.graphNamed(String(kwargs.config.configurable['graph_id']));
+    const name = String(kwargs.config.configurable['graph_id']);
+    const loaded = this.#assistants.find(name);
+    if (loaded === undefined) throw new GraphNotServed(name);
     return withCheckpointer(await loaded.resolve(kwargs.config), this.#checkpoints);
+  }
+
+  async #entryOf(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph): Promise<Entry> {
+    const stores = { checkpoints: this.#checkpoints, footprint: this.#footprint };
+    return this.#patiently(live, () => entryOf(live, kwargs, graph, stores));
+  }
+
+  /** Waits for a database that is away as long as the lease holds; the run is lost with it. */
+  async #patiently<T>(live: LiveRun, work: () => Promise<T>): Promise<T> {
+    try {
+      return await throughOutage(work, () => this.#lease.holds);
+    } catch (error) {
+      if (isDatabaseAway(error)) live.stop('lost');
+      throw error;
+    }
   }
 
   /** JSON text: the values that an ended run left, read from its own last checkpoint. */
@@ -129,9 +175,18 @@ export class RunExecution {
     }
   }
 
+  /** Decision: each attempt has the whole of the time; attempts are bounded themselves. */
   #startTimeout(live: LiveRun, seconds: number | null): NodeJS.Timeout | undefined {
     if (seconds === null) return undefined;
     return setTimeout(() => live.stop('timeout'), seconds * 1_000);
+  }
+}
+
+/** The revision that took a run up does not have the run's graph; the run ends with this. */
+class GraphNotServed extends Error {
+  constructor(name: string) {
+    super(`This revision serves no graph named ${name}, which the run was made for.`);
+    this.name = 'GraphNotServed';
   }
 }
 
@@ -162,9 +217,12 @@ export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
   return toWireJson(byTask, { strict: false, root: 'interrupts' });
 }
 
-function requestFor(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph) {
+function requestFor(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph, entry: Exclude<Entry, 'over'>) {
   const { metadata, configurable, tags, recursion_limit: recursionLimit, ...rest } = kwargs.config;
-  const { checkpoint_id: checkpointId, ...addressed } = configurable;
+  const { checkpoint_id: checkpointId, checkpoint_map: checkpointMap, ...addressed } = configurable;
+  // A resumed run goes on from its own newest checkpoint, wherever it had branched off.
+  const branch = entry === 'resume' ? {} : { checkpoint_id: checkpointId, checkpoint_map: checkpointMap };
+  const input = kwargs.command === null ? kwargs.input : toCommand(kwargs.command);
   const origin = {
     user_id: addressed['user_id'],
     run_id: live.runId,
@@ -174,13 +232,13 @@ function requestFor(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph) {
   };
   return {
     graph,
-    input: kwargs.command === null ? kwargs.input : toCommand(kwargs.command),
+    input: entry === 'resume' ? null : input,
     streamModes: kwargs.stream_mode,
     subgraphs: kwargs.subgraphs,
     options: {
       ...rest,
       // LangGraph takes the mere presence of a checkpoint id, null included, as a wish to replay from there.
-      configurable: checkpointId === null ? addressed : { ...addressed, checkpoint_id: checkpointId },
+      configurable: { ...addressed, ...withoutNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
       metadata: { ...metadata, ...origin },
       runId: live.runId,
       signal: live.signal,
@@ -189,9 +247,15 @@ function requestFor(live: LiveRun, kwargs: Kwargs, graph: CompiledGraph) {
       ...(kwargs.context !== null && { context: kwargs.context }),
       ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
       ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
-      ...(kwargs.durability !== null && { durability: kwargs.durability }),
+      // Decision: a step is stored before the next one begins, unless the request says otherwise. What was stored is
+      // what a killed run does not do again; the price is one statement's time per step.
+      durability: kwargs.durability ?? 'sync',
     },
   };
+}
+
+function withoutNulls(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
 }
 
 function toCommand(command: NonNullable<Kwargs['command']>): Command {
@@ -216,8 +280,8 @@ function statusOf(live: LiveRun, failure: RunFailure | undefined): RunEnding['st
       return 'timeout';
     case 'handover':
       return 'handed_over';
-    case 'shutdown':
-      return 'error';
+    case 'lost':
+      return 'lost';
     case undefined:
       return failure === undefined ? 'success' : 'error';
   }
@@ -227,15 +291,10 @@ function stoppedFailure(live: LiveRun): RunFailure | undefined {
   switch (live.stopReason) {
     case 'timeout':
       return { error: 'RunTimeout', message: 'The run took longer than its timeout and was stopped.' };
-    case 'shutdown':
-      return { error: 'ServerShutdown', message: 'The server was stopped before the run had ended.' };
     case 'rollback':
       return { error: 'RunRolledBack', message: 'The run was cancelled and rolled back.' };
     case 'handover':
-      return {
-        error: 'RunHandedOver',
-        message: 'This server stops before the run began; another one takes it up.',
-      };
+    case 'lost':
     case 'interrupt':
     case undefined:
       return undefined;

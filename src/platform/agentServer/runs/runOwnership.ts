@@ -1,114 +1,119 @@
 import { type Logger } from 'pino';
 
 import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { HEARTBEAT_MS, type ProcessStore } from '../store/processStore.ts';
-import { type RunRecord, type RunStore } from '../store/runStore.ts';
+import { type ProcessStore } from '../store/processStore.ts';
+import { type RunLeases } from '../store/runLeases.ts';
+import { type RunStore } from '../store/runStore.ts';
+import { type ProcessLease } from './processLease.ts';
 import { type CancelAction, type RunService } from './runService.ts';
+import { jittered } from './runWatch.ts';
+
+/** How often runs that nobody executes are looked for, in milliseconds. */
+const CLAIM_MS = 1_000;
 
 /** How often requests of other processes to cancel our runs are looked for, in milliseconds, while we have runs. */
-const CANCEL_POLL_MS = 500;
+const CANCEL_MS = 500;
+
+/** How often what nobody needs any more is removed, in milliseconds. */
+const FORGET_MS = 60_000;
 
 /**
  * What connects the processes of one deployment (the revision that serves, the one that is drained, the one after a
- * crash): signs of life, requests to cancel, and the runs of processes that died.
+ * crash or a rollback): runs that nobody executes are taken up, requests to cancel are obeyed.
  *
- * A dead process's `pending` runs never began: they are taken up. Its `running` ones did something that cannot be
- * known: they end with status `error` and the reason. None stays `running` for ever.
+ * Each of its three tasks is one look at the database for all runs, at jittered times: processes that were started
+ * together do not come together. The process that accepts a run starts it itself and waits for none of this.
  */
 export class RunOwnership {
   readonly #runs: RunStore;
+  readonly #leases: RunLeases;
   readonly #processes: ProcessStore;
   readonly #checkpoints: CheckpointStore;
+  readonly #lease: ProcessLease;
   readonly #service: RunService;
   readonly #log: Logger;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #claiming: Promise<void> | undefined;
+  #stopped = false;
 
   constructor(options: {
     runs: RunStore;
+    leases: RunLeases;
     processes: ProcessStore;
     checkpoints: CheckpointStore;
+    lease: ProcessLease;
     service: RunService;
     log: Logger;
   }) {
     this.#runs = options.runs;
+    this.#leases = options.leases;
     this.#processes = options.processes;
     this.#checkpoints = options.checkpoints;
+    this.#lease = options.lease;
     this.#service = options.service;
     this.#log = options.log;
   }
 
-  /** Enters this process, settles what dead ones left, and goes on doing so. */
+  /** Takes up what there is to take up, and goes on doing so. */
   async start(): Promise<void> {
-    await this.#processes.heartbeat();
-    await this.#settleOrphans();
-    this.#every(HEARTBEAT_MS, async () => {
-      await this.#processes.heartbeat();
-      await this.#settleOrphans();
-    });
-    this.#every(CANCEL_POLL_MS, async () => {
-      if (this.#service.activeCount > 0) await this.#obeyCancelRequests();
-    });
+    await this.takeUp();
+    this.#every(CLAIM_MS, () => this.takeUp());
+    this.#every(CANCEL_MS, () => this.#obeyCancelRequests());
+    this.#every(FORGET_MS, () => this.#forget());
   }
 
-  /** Takes this process off the list: what is left of its runs is up to others. */
+  /** Takes nothing up any more, and cancels nothing. */
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    await this.#processes.leave();
+    this.#stopped = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#claiming;
   }
 
-  async #settleOrphans(): Promise<void> {
-    await this.#settleLost();
-    const dead = await this.#processes.dead(await this.#runs.otherOwners());
-    if (dead.length === 0) return;
-    for (const run of await this.#runs.activeOfOwners(dead)) {
-      if (run.status === 'running') await this.#endOrphan(run, 'ServerDied', diedIn(run));
-      else if (await this.#service.adopt(run))
-        this.#log.info({ runId: run.run_id }, 'took up a run of a dead process');
+  /** Takes up the runs that nobody executes, now. Calls at the same time share one look. */
+  async takeUp(): Promise<void> {
+    this.#claiming ??= this.#claim().finally(() => {
+      this.#claiming = undefined;
+    });
+    await this.#claiming;
+  }
+
+  async #claim(): Promise<void> {
+    if (this.#stopped || this.#service.closing || !this.#lease.holds) return;
+    await this.#processes.removeDead();
+    const held = this.#service.takeUnsettled();
+    try {
+      for (const run of await this.#leases.claim(held)) this.#service.adopt(run);
+    } catch (error) {
+      if (held !== undefined) this.#service.noteUnsettled();
+      throw error;
     }
-    await this.#processes.leave(dead);
-  }
-
-  /** Our own runs that are over, but whose end could not be stored when it came: the database was away. */
-  async #settleLost(): Promise<void> {
-    for (const run of await this.#runs.activeOfOwners([this.#processes.processId])) {
-      if (this.#service.live(run.run_id) !== undefined) continue;
-      // While this process drains, what is pending waits for the next one.
-      if (run.status === 'pending' && this.#service.closing) continue;
-      await this.#endOrphan(run, 'EndLost', 'The run has ended, and how could not be stored when it did.');
-    }
-  }
-
-  async #endOrphan(run: RunRecord, name: string, message: string): Promise<void> {
-    const error = { error: name, message };
-    const thread = { status: 'error', values: undefined, interrupts: '{}' } as const;
-    await this.#runs.finish(run, { status: 'error', error, thread });
-    await this.#checkpoints.dropRemembered([run.run_id]);
-    this.#log.warn({ runId: run.run_id }, 'ended a run that nothing executes any more');
   }
 
   async #obeyCancelRequests(): Promise<void> {
-    for (const request of await this.#runs.cancelRequests()) {
-      this.#service.stop(request.run_id, request.cancel_action as CancelAction);
+    if (!this.#service.isIdle) {
+      for (const request of await this.#leases.cancelRequests()) {
+        this.#service.stop(request.run_id, request.cancel_action as CancelAction);
+      }
     }
+  }
+
+  async #forget(): Promise<void> {
+    for (const threadId of await this.#runs.removeExpired()) await this.#checkpoints.deleteThread(threadId);
   }
 
   /** A failure (the database is away) is told and tried again the next time; one round never overtakes another. */
   #every(milliseconds: number, work: () => Promise<void>): void {
-    let busy = false;
-    const timer = setInterval(() => {
-      if (busy) return;
-      busy = true;
-      work()
-        .catch((error: unknown) => this.#log.error({ err: error }, 'keeping up with other processes failed'))
-        .finally(() => {
-          busy = false;
-        });
-    }, milliseconds);
-    timer.unref();
-    this.#timers.push(timer);
+    const next = () => {
+      if (this.#stopped) return;
+      const timer = setTimeout(() => {
+        this.#timers.delete(timer);
+        work()
+          .catch((error: unknown) => this.#log.warn({ err: error }, 'keeping up with other processes failed'))
+          .finally(next);
+      }, jittered(milliseconds));
+      timer.unref();
+      this.#timers.add(timer);
+    };
+    next();
   }
-}
-
-function diedIn(run: RunRecord): string {
-  return `The server that executed the run died in attempt ${run.attempt}; what the run did until then remains.`;
 }

@@ -3,18 +3,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type RunRecord, type RunStore } from '../store/runStore.ts';
+import { type RunRecord } from '../store/runStore.ts';
 import { runEndedBody } from '../webhooks/runEnded.ts';
 import { type Webhooks } from '../webhooks/webhooks.ts';
-import { LiveRun, type RunEnding, type StopReason } from './liveRun.ts';
+import {
+  type FeedbackLinks,
+  hasMoved,
+  LiveRun,
+  type RunEnding,
+  RunMoved,
+  type StopReason,
+} from './liveRun.ts';
 import { type RunPlan } from './newRun.ts';
 import { type RunExecution } from './runExecution.ts';
+import { GONE, isActive, LOST, RunLife, type RunLifeParts } from './runLife.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
 import { RunSlots } from './runSlots.ts';
-
-/** How often the end of a run that another process executes is looked for, in milliseconds. */
-const REMOTE_POLL_MS = 150;
+import { type RunWatch } from './runWatch.ts';
 
 /** How long an ended resumable run is kept for readers that come back, in milliseconds. */
 const RESUMABLE_MS = 120_000;
@@ -23,43 +28,44 @@ const RESUMABLE_MS = 120_000;
 export type CancelAction = 'interrupt' | 'rollback';
 
 /** Makes the feedback links of a run, by key. */
-export type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise<Record<string, string>>;
+export type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
 
-/** The life of runs in this process: accepting, ordering within a thread, executing, cancelling, ending. */
+/** What a {@link RunService} works with. */
+export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {
+  readonly watch: RunWatch;
+  readonly linkFeedback: FeedbackLinker;
+  readonly webhooks: Webhooks;
+  readonly limits?: Partial<RunLimits> | undefined;
+}
+
+/**
+ * The runs of this process: accepted, taken up, cancelled, waited for, handed over. Whatever it
+ * writes about a run counts only while the run is this process's, in the attempt that it knows: a run that has become
+ * another's is left alone, and who waits for it here hears of its end there.
+ */
 export class RunService {
-  readonly #runs: RunStore;
-  readonly #checkpoints: CheckpointStore;
-  readonly #execution: RunExecution;
-  readonly #linkFeedback: FeedbackLinker;
-  readonly #webhooks: Webhooks;
+  readonly #parts: RunServiceParts;
+  readonly #life: RunLife;
   readonly #limits: RunLimits;
-  readonly #slots: RunSlots;
   readonly #log: Logger;
   readonly #live = new Map<string, LiveRun>();
   #closing = false;
+  #unsettled = false;
 
-  constructor(options: {
-    runs: RunStore;
-    checkpoints: CheckpointStore;
-    execution: RunExecution;
-    linkFeedback: FeedbackLinker;
-    webhooks: Webhooks;
-    limits?: Partial<RunLimits> | undefined;
-    log: Logger;
-  }) {
-    this.#runs = options.runs;
-    this.#checkpoints = options.checkpoints;
-    this.#execution = options.execution;
-    this.#linkFeedback = options.linkFeedback;
-    this.#webhooks = options.webhooks;
-    this.#limits = { ...DEFAULT_RUN_LIMITS, ...options.limits };
-    this.#slots = new RunSlots(this.#limits.concurrentRuns);
-    this.#log = options.log;
+  constructor(parts: RunServiceParts) {
+    this.#parts = parts;
+    this.#limits = { ...DEFAULT_RUN_LIMITS, ...parts.limits };
+    this.#life = new RunLife({
+      ...parts,
+      slots: new RunSlots(this.#limits.concurrentRuns),
+      over: (record, signal) => this.#over(record, signal),
+    });
+    this.#log = parts.log;
   }
 
-  /** How many runs are in this process. */
-  get activeCount(): number {
-    return [...this.#live.values()].filter((live) => !live.channel.closed).length;
+  /** Whether no run is in this process. */
+  get isIdle(): boolean {
+    return this.#live.size === 0;
   }
 
   /** How much this process takes on. */
@@ -97,61 +103,55 @@ export class RunService {
         { headers: { 'retry-after': '1' } },
       );
     const { newRun } = plan;
-    const live = new LiveRun({
-      runId: newRun.runId,
-      threadId: newRun.threadId,
-      stateless: newRun.stateless,
+    const live = this.#enter(newRun.runId, newRun.threadId, {
+      temporary: newRun.stateless,
       resumable: plan.resumable,
+      feedback_keys: plan.feedbackKeys,
     });
-    this.#live.set(live.runId, live);
     let before: RunRecord[];
     try {
-      const accepted = await this.#runs.accept(newRun);
+      const accepted = await this.#parts.runs.accept(newRun);
       live.record = accepted.run;
       before = accepted.before;
     } catch (error) {
       this.#live.delete(live.runId);
       live.finish(GONE);
+      // It may have been stored all the same: then it is taken up like any run that nobody executes.
+      if (!(error instanceof HttpProblem)) this.noteUnsettled();
       throw error;
     }
-    if (plan.feedbackKeys.length > 0) {
-      live.feedback = this.#linkFeedback(live.runId, plan.feedbackKeys).catch((error: unknown) => {
-        this.#log.error({ err: error, runId: live.runId }, 'feedback links could not be made');
-        return undefined;
-      });
-    }
+    void live.makeFeedbackLinks();
     const strategy = newRun.multitaskStrategy;
-    if (strategy === 'interrupt' || strategy === 'rollback') await this.#stopAll(before, strategy);
-    void this.#run(live, before, plan.delaySeconds);
+    if (strategy === 'interrupt' || strategy === 'rollback') {
+      for (const run of before) this.stop(run.run_id, strategy);
+    }
+    void this.#run(live, before);
     return live;
   }
 
-  /** Takes up a pending run that a dead process had accepted. */
-  async adopt(record: RunRecord): Promise<boolean> {
-    if (this.#closing || this.#live.has(record.run_id)) return false;
-    const adopted = await this.#runs.adopt(record);
-    if (adopted === undefined) return false;
-    const kwargs = record.kwargs as { temporary?: boolean; resumable?: boolean };
-    const live = new LiveRun({
-      runId: record.run_id,
-      threadId: record.thread_id,
-      stateless: kwargs.temporary === true,
-      resumable: kwargs.resumable === true,
-    });
-    live.record = adopted.run;
-    this.#live.set(live.runId, live);
-    void this.#run(live, adopted.before, 0);
-    return true;
+  /** Takes up a run that was claimed: another process accepted or began it. */
+  adopt(record: RunRecord): void {
+    const live = this.#enter(record.run_id, record.thread_id, record.kwargs);
+    live.record = record;
+    if (record.cancel_action !== null) live.stop(record.cancel_action as CancelAction);
+    this.#log.info({ runId: record.run_id, attempt: record.attempt }, 'took up a run that nobody executed');
+    void this.#run(live, []);
   }
 
-  /** Asks active runs to stop, wherever they are executed. Resolves once that is noted, not when they have ended. */
+  /**
+   * Asks active runs to stop, wherever they are executed. Resolves once that is stored, not when they have ended: a
+   * request that was acknowledged holds also for who takes the run up when this process dies.
+   */
   async cancel(records: readonly RunRecord[], action: CancelAction): Promise<void> {
-    await this.#stopAll(records, action);
+    const runIds = records.map((record) => record.run_id);
+    if (runIds.length === 0) return;
+    await this.#parts.runs.requestCancel(runIds, action);
+    for (const runId of runIds) this.stop(runId, action);
   }
 
   /** Like {@link cancel}, for a client that has gone: nobody is left to be told of a failure but the log. */
   cancelUnheard(record: RunRecord, action: CancelAction): void {
-    this.#stopAll([record], action).catch((error: unknown) => {
+    this.cancel([record], action).catch((error: unknown) => {
       this.#log.error(
         { err: error, runId: record.run_id },
         'a run could not be cancelled when its client went away',
@@ -164,21 +164,40 @@ export class RunService {
     this.#live.get(runId)?.stop(reason);
   }
 
-  /** How a run ended: waits for it, also where another process executes it. `signal` gives the waiting up. */
-  async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
-    const live = this.#live.get(record.run_id);
-    if (live !== undefined) return live.ended;
-    let current: RunRecord | undefined = record;
-    while (current !== undefined && isActive(current)) {
-      await delay(REMOTE_POLL_MS, undefined, { signal });
-      current = await this.#runs.find(record.thread_id, record.run_id);
-    }
-    return current === undefined ? GONE : storedEnding(current, this.#execution);
+  /** The lease on this process's runs is void: others may be executing them, so all that have begun stop here. */
+  loseAll(): void {
+    for (const live of this.#live.values()) if (live.begun) live.stop('lost');
+    this.noteUnsettled();
+  }
+
+  /** Something about this process's runs may not be stored as it is: they are to be looked through. */
+  noteUnsettled(): void {
+    this.#unsettled = true;
+  }
+
+  /** The runs that are in this process, where they are to be looked through; asking says that they will be. */
+  takeUnsettled(): string[] | undefined {
+    if (!this.#unsettled) return undefined;
+    this.#unsettled = false;
+    return [...this.#live.keys()];
   }
 
   /**
-   * Takes no new runs, lets those that execute go on for up to `timeoutMs`, then stops them. Runs that have not begun
-   * stay pending: the next process of the deployment takes them up.
+   * How a run ended: waits for it, also where another process executes it. `signal` gives the waiting up.
+   * @throws RunMoved where this process hands the run over and ends, so that nobody is left here to wait.
+   */
+  async ending(record: RunRecord, signal?: AbortSignal): Promise<RunEnding> {
+    const ending = await this.#live.get(record.run_id)?.ended;
+    if (ending !== undefined && !hasMoved(ending)) return ending;
+    await this.#over(record, signal);
+    const current = await this.#parts.runs.find(record.thread_id, record.run_id);
+    return current === undefined ? GONE : storedEnding(current, this.#parts.execution);
+  }
+
+  /**
+   * Takes no new runs, lets those that execute go on for up to `timeoutMs`, then hands them over where they stand: the
+   * next process of the deployment takes them up, and no attempt counts as lost. Runs that have not begun are handed
+   * over at once.
    */
   async drain(timeoutMs: number): Promise<void> {
     this.#closing = true;
@@ -192,131 +211,75 @@ export class RunService {
       delay(timeoutMs, undefined, { signal: deadline.signal }).catch(() => undefined),
     ]);
     deadline.abort();
-    for (const live of lives) live.stop('shutdown');
+    for (const live of lives) live.stop('handover');
     await all;
+    this.#parts.watch.stop();
   }
 
-  async #stopAll(records: readonly RunRecord[], action: CancelAction): Promise<void> {
-    const elsewhere: string[] = [];
-    for (const record of records) {
-      const live = this.#live.get(record.run_id);
-      if (live === undefined) elsewhere.push(record.run_id);
-      else live.stop(action);
-    }
-    if (elsewhere.length > 0) await this.#runs.requestCancel(elsewhere, action);
+  /** Waits until the run is over, wherever it is executed. */
+  async #over(record: RunRecord, signal?: AbortSignal): Promise<void> {
+    if (!isActive(record)) return;
+    const ending = await this.#live.get(record.run_id)?.ended;
+    if (ending !== undefined && !hasMoved(ending)) return;
+    if (this.#closing) throw new RunMoved(record.run_id);
+    await this.#parts.watch.ended(record.run_id, signal);
   }
 
-  /** From acceptance to end. Never throws. */
-  async #run(live: LiveRun, before: readonly RunRecord[], delaySeconds: number): Promise<void> {
-    let ending: RunEnding;
-    let leaveSlot: (() => void) | undefined;
+  /** A place for a run in this process. */
+  #enter(runId: string, threadId: string, kwargs: RunTraits): LiveRun {
+    const keys = kwargs.feedback_keys ?? [];
+    const live = new LiveRun({
+      runId,
+      threadId,
+      stateless: kwargs.temporary === true,
+      resumable: kwargs.resumable === true,
+      feedback: async () => (keys.length === 0 ? undefined : this.#linksOf(runId, keys)),
+    });
+    this.#live.set(runId, live);
+    return live;
+  }
+
+  async #linksOf(runId: string, keys: readonly string[]): Promise<FeedbackLinks | undefined> {
     try {
-      if (delaySeconds > 0) await pause(delaySeconds * 1_000, live.signal);
-      if (before.length > 0) await unlessStopped(this.#allEnded(before, live.signal), live.signal);
-      leaveSlot = await this.#slots.take(live.signal);
-      ending = live.stopReason === undefined ? await this.#execute(live) : await this.#settle(live);
+      return await this.#parts.linkFeedback(runId, keys);
+    } catch (error) {
+      this.#log.error({ err: error, runId }, 'feedback links could not be made');
+      return undefined;
+    }
+  }
+
+  /** From acceptance, or from being taken up, to the end. Never throws. */
+  async #run(live: LiveRun, before: readonly RunRecord[]): Promise<void> {
+    let ending: RunEnding;
+    try {
+      ending = await this.#life.endingOf(live, before);
     } catch (error) {
       this.#log.error({ err: error, runId: live.runId }, 'the end of a run could not be stored');
-      const message = 'The end of the run could not be stored.';
-      ending = { status: 'error', values: 'null', failure: { error: 'StorageError', message } };
-    } finally {
-      leaveSlot?.();
+      ending = LOST;
     }
-    if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
+    const moved = hasMoved(ending);
+    if (moved) this.noteUnsettled();
+    else if (ending.failure !== undefined) live.channel.publish('error', JSON.stringify(ending.failure));
     live.finish(ending);
     const { webhook } = live.record.kwargs as { webhook?: string | null };
-    if (webhook != null && ending.status !== 'handed_over')
-      void this.#webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
-    if (isResumable(live)) setTimeout(() => this.#live.delete(live.runId), RESUMABLE_MS).unref();
+    if (webhook != null && !moved)
+      void this.#parts.webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
+    if (live.resumable && !moved) setTimeout(() => this.#live.delete(live.runId), RESUMABLE_MS).unref();
     else this.#live.delete(live.runId);
   }
-
-  async #allEnded(records: readonly RunRecord[], signal: AbortSignal): Promise<void> {
-    await Promise.all(records.map((record) => this.ending(record, signal)));
-  }
-
-  async #execute(live: LiveRun): Promise<RunEnding> {
-    live.begun = true;
-    const begun = await this.#runs.begin(live.runId);
-    // Somebody else ended it, or its thread was removed, while it waited.
-    if (begun === undefined) return GONE;
-    live.record = begun;
-    const remembered =
-      !live.stateless && (await this.#checkpoints.rememberPending(live.threadId, live.runId));
-    const { ending, thread } = await this.#execution.execute(live);
-    if (ending.status === 'rolled_back') return this.#rollBack(live);
-    const { status, values, failure } = ending;
-    await this.#runs.finish(live.record, {
-      status,
-      thread,
-      ...(failure !== undefined && { error: failure }),
-      ...(live.stateless && { output: values }),
-    });
-    if (remembered) await this.#checkpoints.dropRemembered([live.runId]);
-    return ending;
-  }
-
-  /** The end of a run that was stopped before it began: nothing of it was executed. */
-  async #settle(live: LiveRun): Promise<RunEnding> {
-    const reason = live.stopReason;
-    if (reason === 'rollback') return this.#rollBack(live);
-    const { ending, thread } = await this.#execution.outcome(live, undefined);
-    if (reason === 'handover') return ending;
-    await this.#runs.finish(live.record, {
-      status: ending.status,
-      thread,
-      ...(ending.failure !== undefined && { error: ending.failure }),
-    });
-    return ending;
-  }
-
-  /** Takes a run back: its checkpoints, its record, and what it did to its thread. */
-  async #rollBack(live: LiveRun): Promise<RunEnding> {
-    if (!live.stateless) await this.#checkpoints.forgetRun(live.threadId, live.runId);
-    const { ending, thread } = await this.#execution.outcome(live, undefined);
-    await this.#runs.remove(live.record, thread);
-    return ending;
-  }
 }
 
-/** The ending of a run that is no more. */
-const GONE: RunEnding = {
-  status: 'rolled_back',
-  values: 'null',
-  failure: { error: 'RunRemoved', message: 'The run was rolled back or deleted.' },
-};
-
-export function isActive(record: Pick<RunRecord, 'status'>): boolean {
-  return record.status === 'pending' || record.status === 'running';
-}
-
-function isResumable(live: LiveRun): boolean {
-  return (live.record.kwargs as { resumable?: boolean }).resumable === true;
+/** What of a run's `kwargs` decides how it is kept in a process. */
+interface RunTraits {
+  readonly temporary?: boolean;
+  readonly resumable?: boolean;
+  readonly feedback_keys?: readonly string[] | null;
 }
 
 async function storedEnding(record: RunRecord, execution: RunExecution): Promise<RunEnding> {
   const status = record.status as RunEnding['status'];
   const failure = record.error ?? undefined;
+  if (failure !== undefined) return { status, values: 'null', failure };
   if (record.output !== null) return { status, values: JSON.stringify(record.output), failure };
   return { status, values: await execution.storedValues(record), failure };
-}
-
-/** Waits, or until the signal is aborted. */
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await delay(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
-}
-
-/** Waits for the work, or until the signal is aborted. */
-async function unlessStopped(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve, reject) => {
-    const stop = () => resolve();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, (error: unknown) => {
-      if (signal.aborted) resolve();
-      else reject(error instanceof Error ? error : new Error(String(error)));
-    });
-  });
 }

@@ -1,9 +1,10 @@
 import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 
-import { migrate, type Migration } from '../../store/migrate.ts';
+import { migrate } from '../../store/migrate.ts';
 import { type AssistantTables } from './assistantTables.ts';
-import { ASSISTANTS } from './migrations/003_assistants.ts';
+import { AGENT_MIGRATIONS } from './migrations/migrations.ts';
+import { PreparingClient } from './preparingClient.ts';
 
 /** A `json` column: read parsed, written as text. */
 type Json<T> = ColumnType<T, string, string>;
@@ -37,10 +38,16 @@ export interface RunsTable {
   status: string;
   kwargs: Json<Record<string, unknown>>;
   multitask_strategy: string;
-  /** How often the run was started: 0 while it is pending. */
+  /** How often the run was begun: 0 before it ever was. With the owner it is the token that every write is fenced by. */
   attempt: Generated<number>;
-  /** The process that executes it. */
+  /** How many of its attempts ended with their process, or with its lease: what the limit of attempts counts. */
+  lost_attempts: Generated<number>;
+  /** The process that executes it, or is to; empty when it was released and waits for one. */
   owner: string;
+  /** Not before then is it to begin; null: at once. */
+  start_after: Date | null;
+  /** When the record of an ended run goes (stateless runs); null: it stays. */
+  expires_at: Date | null;
   /** `interrupt` or `rollback`, once somebody asked for it. */
   cancel_action: string | null;
   /** The final values of a stateless run, which has no thread to read them from. */
@@ -48,13 +55,15 @@ export interface RunsTable {
   error: Json<RunFailure> | null;
 }
 
-/** An agent server's process, so that others notice when it is gone. */
+/** An agent server's process: the lease on all of its runs. */
 export interface ProcessesTable {
   process_id: string;
   deployment_id: string;
   host: string;
   pid: number;
   heartbeat_at: Timestamp;
+  /** After how much silence its runs are anybody's, in milliseconds. */
+  lease_ms: number;
 }
 
 /** Why a run ended other than well: the error's name and its message. */
@@ -82,11 +91,22 @@ export function storedThreadId(deploymentId: string, threadId: string): string {
 export interface AgentDatabase {
   readonly kysely: Kysely<AgentTables>;
   readonly pool: pg.Pool;
+  /** One connection apart, with a short patience: a queue of checkpoints never delays a sign of life. */
+  readonly heartbeats: Kysely<AgentTables>;
   close(): Promise<void>;
 }
 
 /** How many connections one agent server keeps at most: many agents share one database. */
 const POOL_SIZE = 8;
+
+/** How long a connection is waited for, in milliseconds: also behind others, where many runs write at once. */
+const CONNECT_MS = 30_000;
+
+/** How long an answer is waited for, in milliseconds: a network that swallows everything must not hold a run for ever. */
+const QUERY_MS = 60_000;
+
+/** The same for a sign of life, connection and answer each. */
+const HEARTBEAT_MS = 5_000;
 
 /**
  * Connects to `databaseUrl` and makes the tables where they are missing; several processes may start at once.
@@ -96,67 +116,41 @@ export async function openAgentDatabase(
   databaseUrl: string,
   onError: (error: Error) => void,
 ): Promise<AgentDatabase> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE, idleTimeoutMillis: 60_000 });
-  pool.on('error', onError);
+  let closing = false;
+  const poolOf = (options: pg.PoolConfig) => {
+    const pool = new pg.Pool({
+      connectionString: databaseUrl,
+      keepAlive: true,
+      Client: PreparingClient,
+      ...options,
+    });
+    pool.on('error', (error) => {
+      // While it closes, the embedded server says good-bye to connections that are on their way out already.
+      if (!closing) onError(error);
+    });
+    return pool;
+  };
+  const pool = poolOf({
+    max: POOL_SIZE,
+    idleTimeoutMillis: 60_000,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: QUERY_MS,
+  });
   const kysely = new Kysely<AgentTables>({ dialect: new PostgresDialect({ pool }) });
+  const heartbeats = new Kysely<AgentTables>({
+    dialect: new PostgresDialect({
+      pool: poolOf({ max: 1, connectionTimeoutMillis: HEARTBEAT_MS, query_timeout: HEARTBEAT_MS }),
+    }),
+  });
+  const close = async () => {
+    closing = true;
+    await Promise.all([kysely.destroy(), heartbeats.destroy()]);
+  };
   try {
-    await migrate(kysely, { ledger: 'slipway_agent_migrations', migrations: MIGRATIONS });
+    await migrate(kysely, { ledger: 'slipway_agent_migrations', migrations: AGENT_MIGRATIONS });
   } catch (error) {
-    await kysely.destroy();
+    await close();
     throw error;
   }
-  return { kysely, pool, close: () => kysely.destroy() };
+  return { kysely, pool, heartbeats, close };
 }
-
-/** The tables, step by step. A step that was released is never edited: add the next one. */
-const MIGRATIONS: readonly Migration[] = [
-  {
-    name: '001 threads, runs, processes',
-    sql: [
-      'CREATE SCHEMA IF NOT EXISTS slipway_agent',
-      `CREATE TABLE IF NOT EXISTS slipway_agent.threads (
-    deployment_id text NOT NULL,
-    thread_id uuid NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now(),
-    metadata jsonb NOT NULL DEFAULT '{}',
-    status text NOT NULL DEFAULT 'idle',
-    config json NOT NULL DEFAULT '{}',
-    "values" json,
-    interrupts json NOT NULL DEFAULT '{}',
-    error json,
-    PRIMARY KEY (deployment_id, thread_id)
-  )`,
-      `CREATE INDEX IF NOT EXISTS threads_by_time ON slipway_agent.threads (deployment_id, created_at DESC)`,
-      `CREATE TABLE IF NOT EXISTS slipway_agent.runs (
-    run_id uuid PRIMARY KEY,
-    deployment_id text NOT NULL,
-    sequence bigserial NOT NULL,
-    thread_id uuid NOT NULL,
-    assistant_id uuid NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now(),
-    metadata jsonb NOT NULL DEFAULT '{}',
-    status text NOT NULL,
-    kwargs json NOT NULL,
-    multitask_strategy text NOT NULL,
-    attempt integer NOT NULL DEFAULT 0,
-    owner text NOT NULL,
-    cancel_action text,
-    output json,
-    error json
-  )`,
-      `CREATE INDEX IF NOT EXISTS runs_of_thread ON slipway_agent.runs (deployment_id, thread_id, sequence DESC)`,
-      `CREATE INDEX IF NOT EXISTS runs_active ON slipway_agent.runs (deployment_id, owner)
-    WHERE status IN ('pending', 'running')`,
-      `CREATE TABLE IF NOT EXISTS slipway_agent.processes (
-    process_id text PRIMARY KEY,
-    deployment_id text NOT NULL,
-    host text NOT NULL,
-    pid integer NOT NULL,
-    heartbeat_at timestamptz NOT NULL DEFAULT now()
-  )`,
-    ],
-  },
-  ASSISTANTS,
-];

@@ -7,7 +7,6 @@ import {
   type CheckpointListOptions,
   type CheckpointMetadata,
   type CheckpointTuple,
-  MemorySaver,
   type PendingWrite,
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint';
@@ -16,6 +15,8 @@ import { type Pool } from 'pg';
 
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
+import { isDatabaseAway, throughOutage } from './databaseAway.ts';
+import { type CheckpointRow, type Fence, writeCheckpoint, writePending } from './fencedWrites.ts';
 
 /**
  * The checkpointer of every graph that an agent server serves: LangGraph's `PostgresSaver`, and what it lacks here.
@@ -23,19 +24,18 @@ import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
  * - Threads of different deployments share the tables and never see each other: the stored thread id carries the
  *   deployment's.
  * - Every checkpoint carries the ids of the run that made it (contract 001, "Thread state": `metadata`), so that
- *   {@link forgetRun} can take a run back.
+ *   `RunFootprint` can take a run back.
  * - Channel versions are unique strings. The saver's own are counters, and it never overwrites a stored value: two
  *   branches of a thread, or a run after a rolled back one, would read each other's values.
- * - Temporary threads (stateless runs) live in memory and leave nothing behind.
- * - A run that was stopped is fenced: LangGraph answers an abort at once and goes on behind it, and what still runs
- *   must not write into a thread that has moved on.
+ * - A run writes only while it is admitted here, and while its attempt is the one that counts in the database: a graph
+ *   that goes on behind its end (LangGraph answers an abort at once) or in a process that was frozen while another one
+ *   took the run up must not write into a thread that has moved on.
+ * - A write is one statement, and is tried again while the database is away.
  */
 export class CheckpointStore extends PostgresSaver {
   readonly #pool: Pool;
   readonly #deploymentId: string;
-  readonly #temporary = new Map<string, MemorySaver>();
-  readonly #writing = new Map<string, Set<Promise<unknown>>>();
-  readonly #fenced = new Set<string>();
+  readonly #writers = new Map<string, RunWriter>();
 
   constructor(pool: Pool, deploymentId: string) {
     super(pool, undefined, { schema: CHECKPOINT_SCHEMA });
@@ -65,28 +65,20 @@ export class CheckpointStore extends PostgresSaver {
     );
   }
 
-  /** Keeps a thread's checkpoints in memory until {@link closeTemporary}. */
-  openTemporary(threadId: string): void {
-    this.#temporary.set(threadId, new MemorySaver());
+  /** Lets an attempt of a run write, until {@link fence}. One attempt of a run at a time. */
+  admit(writer: RunWriter): void {
+    this.#writers.set(writer.fence.runId, writer);
   }
 
-  closeTemporary(threadId: string): void {
-    this.#temporary.delete(threadId);
-  }
-
-  /**
-   * Lets a stopped run store the steps that it has completed, then lets it store nothing more. Resolves when none of
-   * its writes is under way.
-   */
+  /** Lets a run store the steps that it has completed, and then nothing more. Resolves when no write is under way. */
   async fence(runId: string): Promise<void> {
-    for (let writing = this.#writing.get(runId); writing !== undefined; writing = this.#writing.get(runId)) {
-      await Promise.allSettled(writing);
+    const writer = this.#writers.get(runId);
+    while (writer !== undefined && writer.underWay.size > 0) {
+      await Promise.allSettled(writer.underWay);
       // A write that was queued behind the last one starts now.
       await setImmediate();
     }
-    this.#fenced.add(runId);
-    const [oldest] = this.#fenced;
-    if (this.#fenced.size > FENCES_MAX && oldest !== undefined) this.#fenced.delete(oldest);
+    this.#writers.delete(runId);
   }
 
   override getNextVersion(current: number | string | undefined): never {
@@ -96,9 +88,9 @@ export class CheckpointStore extends PostgresSaver {
   }
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    const memory = this.#memoryOf(config);
-    if (memory) return memory.getTuple(config);
-    const tuple = await super.getTuple(this.#stored(config));
+    const writer = this.#writers.get(String(originOf(config)['run_id']));
+    const read = () => super.getTuple(this.#stored(config));
+    const tuple = await (writer === undefined ? read() : this.#forRun(writer, read));
     return tuple && this.#served(tuple);
   }
 
@@ -106,11 +98,6 @@ export class CheckpointStore extends PostgresSaver {
     config: RunnableConfig,
     options?: CheckpointListOptions,
   ): AsyncGenerator<CheckpointTuple> {
-    const memory = this.#memoryOf(config);
-    if (memory) {
-      yield* memory.list(config, options);
-      return;
-    }
     for await (const tuple of super.list(this.#stored(config), options)) yield this.#served(tuple);
   }
 
@@ -120,23 +107,43 @@ export class CheckpointStore extends PostgresSaver {
     metadata: CheckpointMetadata,
     newVersions: Record<string, number | string>,
   ): Promise<RunnableConfig> {
-    const whole = { ...originOf(config), ...metadata } as CheckpointMetadata;
-    const memory = this.#memoryOf(config);
-    if (memory) return memory.put(config, checkpoint, whole);
-    const next = await this.#writeOf(config, () =>
-      super.put(this.#stored(config), checkpoint, whole, newVersions),
+    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id: parentId } = addressOf(config);
+    const { channel_values: channelValues, ...rest } = checkpoint;
+    const values = await Promise.all(
+      Object.entries(newVersions).map(async ([channel, version]) => {
+        const place = { channel, version: String(version) };
+        if (!(channel in channelValues)) return { ...place, type: 'empty', blob: undefined };
+        const [type, blob] = await this.serde.dumpsTyped(channelValues[channel]);
+        return { ...place, type, blob };
+      }),
     );
-    return this.#servedConfig(next);
+    const row: CheckpointRow = {
+      threadKey: this.#key(thread_id),
+      namespace,
+      checkpointId: checkpoint.id,
+      parentId,
+      checkpoint: rest,
+      metadata: (await this._dumpMetadata({ ...originOf(config), ...metadata })) as object,
+      values,
+    };
+    await this.#write(config, (fence) => writeCheckpoint(this.#pool, row, fence));
+    return { configurable: { thread_id, checkpoint_ns: namespace, checkpoint_id: checkpoint.id } };
   }
 
   override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
-    const memory = this.#memoryOf(config);
-    if (memory) return memory.putWrites(config, writes, taskId);
-    return this.#writeOf(config, () => super.putWrites(this.#stored(config), writes, taskId));
+    const { thread_id, checkpoint_ns: namespace = '', checkpoint_id: checkpointId = '' } = addressOf(config);
+    const place = { threadKey: this.#key(thread_id), namespace, checkpointId, taskId };
+    await this.#write(config, (fence) => writePending(this.#pool, this.serde, place, writes, fence));
   }
 
   override async deleteThread(threadId: string): Promise<void> {
-    await super.deleteThread(this.#key(threadId));
+    await this.#pool.query(
+      `WITH writes AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = $1),
+         blobs AS (DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs WHERE thread_id = $1),
+         kept AS (DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE thread_id = $1)
+       DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1`,
+      [this.#key(threadId)],
+    );
   }
 
   /** Copies every checkpoint of a thread to another, new thread. */
@@ -163,65 +170,6 @@ export class CheckpointStore extends PostgresSaver {
          FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = $1`,
         keys,
       );
-    });
-  }
-
-  /**
-   * Before a run starts: keeps what is pending on the thread's newest checkpoints (a resumed run writes there), so
-   * that {@link forgetRun} can restore it. Answers whether anything was kept.
-   */
-  async rememberPending(threadId: string, runId: string): Promise<boolean> {
-    const result = await this.#pool.query(
-      `INSERT INTO ${CHECKPOINT_SCHEMA}.writes_before_run
-         (run_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-       SELECT $2::uuid, w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx, w.channel, w.type, w.blob
-       FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes w JOIN (${NEWEST}) n USING (checkpoint_ns, checkpoint_id)
-       WHERE w.thread_id = $1`,
-      [this.#key(threadId), runId],
-    );
-    return (result.rowCount ?? 0) > 0;
-  }
-
-  /** Drops what {@link rememberPending} kept: the run has ended and stays. */
-  async dropRemembered(runIds: readonly string[]): Promise<void> {
-    await this.#pool.query(
-      `DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE run_id = ANY($1::uuid[])`,
-      [runIds],
-    );
-  }
-
-  /**
-   * Takes a run back (contract 001, "States and transitions": rollback): its checkpoints go, and the thread is as it
-   * was before the run, with what was pending then.
-   */
-  async forgetRun(threadId: string, runId: string): Promise<void> {
-    const key = this.#key(threadId);
-    await this.#transaction(async (run) => {
-      await run(
-        `DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes w USING ${CHECKPOINT_SCHEMA}.checkpoints c
-         WHERE c.thread_id = $1 AND c.metadata->>'run_id' = $2
-           AND w.thread_id = c.thread_id AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id`,
-        [key, runId],
-      );
-      await run(
-        `DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1 AND metadata->>'run_id' = $2`,
-        [key, runId],
-      );
-      await run(
-        `DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes w USING (${NEWEST}) n
-         WHERE w.thread_id = $1 AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id = n.checkpoint_id`,
-        [key],
-      );
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes
-           (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-         SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-         FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE run_id = $1::uuid
-         ON CONFLICT DO NOTHING`,
-        [runId],
-      );
-      await run(`DELETE FROM ${CHECKPOINT_SCHEMA}.writes_before_run WHERE run_id = $1::uuid`, [runId]);
-      await run(DROP_UNUSED_BLOBS, [key]);
     });
   }
 
@@ -255,10 +203,6 @@ export class CheckpointStore extends PostgresSaver {
     }
   }
 
-  #memoryOf(config: RunnableConfig): MemorySaver | undefined {
-    return this.#temporary.get(String(configurableOf(config)['thread_id']));
-  }
-
   #key(threadId: string): string {
     return storedThreadId(this.#deploymentId, threadId);
   }
@@ -285,22 +229,59 @@ export class CheckpointStore extends PostgresSaver {
     };
   }
 
-  /** A write of a run: refused once the run is fenced, and waited for by who fences it. */
-  async #writeOf<T>(config: RunnableConfig, write: () => Promise<T>): Promise<T> {
+  /** A write, of a run where the configuration names one: refused without its admission, or when its fence falls. */
+  async #write(config: RunnableConfig, write: (fence: Fence | undefined) => Promise<boolean>): Promise<void> {
     const runId = originOf(config)['run_id'];
-    if (typeof runId !== 'string') return write();
-    if (this.#fenced.has(runId)) throw new Error(`Run ${runId} has ended; nothing more of it is stored.`);
-    const written = write();
-    const writing = this.#writing.get(runId) ?? new Set();
-    this.#writing.set(runId, writing.add(written));
+    if (typeof runId !== 'string') {
+      await write(undefined);
+      return;
+    }
+    const writer = this.#writers.get(runId);
+    const attempt = configurableOf(config)[ATTEMPT_KEY] ?? writer?.fence.attempt;
+    if (writer === undefined || attempt !== writer.fence.attempt) {
+      throw new Error(`Run ${runId} has ended here; nothing more of it is stored.`);
+    }
+    const written = this.#forRun(writer, () => write(writer.fence));
+    writer.underWay.add(written);
     try {
-      return await written;
+      if (await written) return;
     } finally {
-      writing.delete(written);
-      if (writing.size === 0) this.#writing.delete(runId);
+      writer.underWay.delete(written);
+    }
+    writer.onLost();
+    throw new Error(`Run ${runId} is executed elsewhere now; nothing more of it is stored here.`);
+  }
+
+  /** Waits for a database that is away as long as the lease holds; the run is lost with it. */
+  async #forRun<T>(writer: RunWriter, work: () => Promise<T>): Promise<T> {
+    try {
+      return await throughOutage(work, writer.holds);
+    } catch (error) {
+      if (isDatabaseAway(error)) writer.onLost();
+      throw error;
     }
   }
 }
+
+/** An attempt of a run that may write checkpoints. */
+export class RunWriter {
+  readonly fence: Fence;
+  /** Whether this process may still take the run for its own, as far as it knows: so long a write is worth trying. */
+  readonly holds: () => boolean;
+  /** Called when the database refused a write: the run is another's. */
+  readonly onLost: () => void;
+  /** The writes that have not been answered yet. */
+  readonly underWay = new Set<Promise<unknown>>();
+
+  constructor(options: { fence: Fence; holds: () => boolean; onLost: () => void }) {
+    this.fence = options.fence;
+    this.holds = options.holds;
+    this.onLost = options.onLost;
+  }
+}
+
+/** Where a run's configuration tells which attempt it is; LangGraph keeps names like this out of the metadata. */
+export const ATTEMPT_KEY = '__slipway_attempt';
 
 /**
  * What JSON has no word for (a function, a symbol) would be stored as no bytes at all, and the thread could never be
@@ -317,9 +298,6 @@ function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
     },
   };
 }
-
-/** How many fences are kept: the oldest go first, long after their runs have come to rest. */
-const FENCES_MAX = 10_000;
 
 /** The newest checkpoint of each namespace of the thread `$1`: checkpoint ids sort by time. */
 const NEWEST = `
@@ -342,6 +320,20 @@ function originOf(config: RunnableConfig): Record<string, unknown> {
     kept[name] = value;
   }
   return kept;
+}
+
+function addressOf(config: RunnableConfig): {
+  thread_id: string;
+  checkpoint_ns?: string;
+  checkpoint_id?: string;
+} {
+  const { thread_id, checkpoint_ns, checkpoint_id } = configurableOf(config) as Record<string, string>;
+  if (thread_id === undefined) throw new Error('A checkpoint belongs to a thread, and none is named.');
+  return {
+    thread_id,
+    ...(checkpoint_ns !== undefined && { checkpoint_ns }),
+    ...(checkpoint_id !== undefined && { checkpoint_id }),
+  };
 }
 
 function configurableOf(config: RunnableConfig): Record<string, unknown> {

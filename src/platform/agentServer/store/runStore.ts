@@ -2,6 +2,7 @@ import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
 import { type AgentTables, type RunFailure, type RunsTable } from './agentDatabase.ts';
+import { keepPending } from './runFootprint.ts';
 
 /** A stored run. */
 export type RunRecord = Selectable<RunsTable>;
@@ -17,6 +18,8 @@ export interface NewRun {
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
+  /** How long it is to wait before it begins, in seconds. */
+  readonly delaySeconds: number;
 }
 
 /** How a thread is left by a run that ended. */
@@ -29,6 +32,12 @@ export interface ThreadOutcome {
 }
 
 const ACTIVE = ['pending', 'running'];
+
+/** The multitask strategies that stop what is active on the thread. */
+const STOPPING = ['interrupt', 'rollback'];
+
+/** How long the record of a stateless run can be read after its end: an hour. It belongs to no thread that keeps it. */
+const FORGET_STATELESS_AT = sql<Date>`now() + interval '1 hour'`;
 
 /**
  * Where runs are kept. Everything that a run's life changes in the database goes through here, each change in one
@@ -47,18 +56,21 @@ export class RunStore {
 
   /**
    * Accepts a run. The thread's row is locked meanwhile, so that runs of one thread are accepted one after another:
-   * `before` are the runs that were active then, oldest first, which this one has to wait for.
+   * `before` are the runs that were active then, oldest first, which this one has to wait for. Where its strategy
+   * stops them, that is noted together with it: also where this process dies the next moment.
    * @throws HttpProblem 404 for an unknown thread, 409 where the strategy is `reject` and a run is active.
    */
   async accept(run: NewRun): Promise<{ run: RunRecord; before: RunRecord[] }> {
     if (run.stateless) return { run: await this.#insert(this.#db, run), before: [] };
     return this.#db.transaction().execute(async (transaction) => {
+      // The update is the lock. Where the run is refused after all, nothing of it stays.
+      const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
       const thread = await transaction
-        .selectFrom('slipway_agent.threads')
-        .select('thread_id')
+        .updateTable('slipway_agent.threads')
+        .set({ status: 'busy', updated_at: sql<Date>`now()`, metadata: sql`metadata || ${origin}::jsonb` })
         .where('deployment_id', '=', this.#deploymentId)
         .where('thread_id', '=', run.threadId)
-        .forUpdate()
+        .returning('thread_id')
         .executeTakeFirst();
       if (thread === undefined) throw threadNotFound(run.threadId);
       const before = await this.#activeOf(transaction, run.threadId);
@@ -69,14 +81,14 @@ export class RunStore {
           `Thread ${run.threadId} is busy with run ${active.run_id}: wait for it, cancel it, or give another multitask_strategy.`,
         );
       }
+      if (active !== undefined && STOPPING.includes(run.multitaskStrategy)) {
+        await noteCancel(
+          transaction,
+          before.map((each) => each.run_id),
+          run.multitaskStrategy,
+        );
+      }
       const record = await this.#insert(transaction, run);
-      const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
-      await transaction
-        .updateTable('slipway_agent.threads')
-        .set({ status: 'busy', updated_at: sql<Date>`now()`, metadata: sql`metadata || ${origin}::jsonb` })
-        .where('deployment_id', '=', this.#deploymentId)
-        .where('thread_id', '=', run.threadId)
-        .execute();
       return { run: record, before };
     });
   }
@@ -126,119 +138,96 @@ export class RunStore {
     return this.#activeOf(this.#db, threadId);
   }
 
-  /** From `pending` to `running`, counting the attempt; `undefined` when it is not pending any more. */
-  async begin(runId: string): Promise<RunRecord | undefined> {
-    return this.#db
-      .updateTable('slipway_agent.runs')
-      .set({
-        status: 'running',
-        attempt: sql`attempt + 1`,
-        updated_at: sql<Date>`now()`,
-        owner: this.#processId,
-      })
-      .where('run_id', '=', runId)
-      .where('status', '=', 'pending')
-      .returningAll()
-      .executeTakeFirst();
+  /**
+   * From `pending` to `running`, as the next attempt; `undefined` when that cannot be now: it is not this process's
+   * pending run any more, or an earlier run of its thread is still active. With its first attempt it keeps what is
+   * pending on its thread ({@link RunFootprint}); `keptPending` says whether there was any.
+   */
+  async begin(run: RunRecord): Promise<{ run: RunRecord; keptPending: boolean } | undefined> {
+    const first = sql`SELECT run_id FROM begun WHERE attempt = 1`;
+    const { rows } = await sql<RunRecord & { kept: string }>`
+      WITH begun AS (
+        UPDATE slipway_agent.runs r
+        SET status = 'running', attempt = attempt + 1, updated_at = now()
+        WHERE run_id = ${run.run_id} AND status = 'pending' AND owner = ${this.#processId}
+          AND NOT EXISTS (SELECT 1 FROM slipway_agent.runs e
+            WHERE e.deployment_id = r.deployment_id AND e.thread_id = r.thread_id
+              AND e.status IN ('pending', 'running') AND e.sequence < r.sequence)
+        RETURNING *
+      ), kept AS (${keepPending(first, this.#deploymentId, run.thread_id)})
+      SELECT begun.*, (SELECT count(*) FROM kept) AS kept FROM begun`.execute(this.#db);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const { kept, ...begun } = row;
+    return { run: begun, keptPending: begun.attempt > 1 || Number(kept) > 0 };
   }
 
   /**
-   * Ends an active run and leaves its thread as `thread` says, or `busy` while others wait on it. Answers whether
-   * it was still active.
+   * Ends an active run and leaves its thread as `thread` says (`undefined`: it has none), or `busy` while others wait
+   * on it. Answers whether the run was still this process's to end, in this attempt.
    */
   async finish(
     run: RunRecord,
-    ending: { status: string; error?: RunFailure; output?: string; thread?: ThreadOutcome | undefined },
+    ending: { status: string; error?: RunFailure; output?: string; thread: ThreadOutcome | undefined },
   ): Promise<boolean> {
-    return this.#db.transaction().execute(async (transaction) => {
-      const ended = await transaction
+    return this.#withThread(run, ending.thread, ending.error, async (db) => {
+      const ended = await db
         .updateTable('slipway_agent.runs')
         .set({
           status: ending.status,
           updated_at: sql<Date>`now()`,
           error: ending.error === undefined ? null : JSON.stringify(ending.error),
           output: ending.output ?? null,
+          ...(ending.thread === undefined && { expires_at: FORGET_STATELESS_AT }),
         })
         .where('run_id', '=', run.run_id)
+        .where('owner', '=', this.#processId)
+        .where('attempt', '=', run.attempt)
         .where('status', 'in', ACTIVE)
         .returning('run_id')
         .executeTakeFirst();
-      if (ended !== undefined && ending.thread !== undefined) {
-        await this.#leaveThread(transaction, run.thread_id, ending.thread, ending.error);
-      }
       return ended !== undefined;
     });
   }
 
-  /** Removes a run for good; a thread that is given is left as it says. */
-  async remove(run: Pick<RunRecord, 'run_id' | 'thread_id'>, thread?: ThreadOutcome): Promise<void> {
-    await this.#db.transaction().execute(async (transaction) => {
-      await transaction.deleteFrom('slipway_agent.runs').where('run_id', '=', run.run_id).execute();
-      if (thread !== undefined) await this.#leaveThread(transaction, run.thread_id, thread);
+  /** Removes an active run that was rolled back, like {@link finish}. */
+  async finishRolledBack(run: RunRecord, thread: ThreadOutcome | undefined): Promise<boolean> {
+    return this.#withThread(run, thread, undefined, async (db) => {
+      const removed = await db
+        .deleteFrom('slipway_agent.runs')
+        .where('run_id', '=', run.run_id)
+        .where('owner', '=', this.#processId)
+        .where('attempt', '=', run.attempt)
+        .where('status', 'in', ACTIVE)
+        .returning('run_id')
+        .executeTakeFirst();
+      return removed !== undefined;
     });
+  }
+
+  /** Removes a run that has ended. */
+  async remove(run: Pick<RunRecord, 'run_id'>): Promise<void> {
+    await this.#db
+      .deleteFrom('slipway_agent.runs')
+      .where('run_id', '=', run.run_id)
+      .where('status', 'not in', ACTIVE)
+      .execute();
   }
 
   /** Notes that active runs are to be cancelled, for whichever process executes them. */
   async requestCancel(runIds: readonly string[], action: string): Promise<void> {
-    await this.#db
-      .updateTable('slipway_agent.runs')
-      .set({ cancel_action: action })
-      .where('run_id', 'in', [...runIds])
-      .where('status', 'in', ACTIVE)
-      .execute();
+    await noteCancel(this.#db, runIds, action);
   }
 
-  /** The runs of this process that another one asked to cancel. */
-  async cancelRequests(): Promise<{ run_id: string; cancel_action: string | null }[]> {
-    return this.#db
-      .selectFrom('slipway_agent.runs')
-      .select(['run_id', 'cancel_action'])
-      .where('deployment_id', '=', this.#deploymentId)
-      .where('owner', '=', this.#processId)
-      .where('status', 'in', ACTIVE)
-      .where('cancel_action', 'is not', null)
-      .execute();
-  }
-
-  /** Active runs of the deployment whose owner is one of the given processes. */
-  async activeOfOwners(owners: readonly string[]): Promise<RunRecord[]> {
-    if (owners.length === 0) return [];
-    return this.#mine()
-      .where('status', 'in', ACTIVE)
-      .where('owner', 'in', [...owners])
-      .orderBy('sequence')
-      .execute();
-  }
-
-  /** The owners of the deployment's active runs, other than this process. */
-  async otherOwners(): Promise<string[]> {
+  /** Removes the records of stateless runs that ended long enough ago; answers the threads that they were given. */
+  async removeExpired(): Promise<string[]> {
     const rows = await this.#db
-      .selectFrom('slipway_agent.runs')
-      .select('owner')
-      .distinct()
+      .deleteFrom('slipway_agent.runs')
       .where('deployment_id', '=', this.#deploymentId)
-      .where('status', 'in', ACTIVE)
-      .where('owner', '!=', this.#processId)
+      .where('expires_at', '<', sql<Date>`now()`)
+      .returning('thread_id')
       .execute();
-    return rows.map((row) => row.owner);
-  }
-
-  /** Makes a pending run of a dead process this process's own; `undefined` when another was faster. */
-  async adopt(run: RunRecord): Promise<{ run: RunRecord; before: RunRecord[] } | undefined> {
-    const adopted = await this.#db
-      .updateTable('slipway_agent.runs')
-      .set({ owner: this.#processId, updated_at: sql<Date>`now()` })
-      .where('run_id', '=', run.run_id)
-      .where('owner', '=', run.owner)
-      .where('status', '=', 'pending')
-      .returningAll()
-      .executeTakeFirst();
-    if (adopted === undefined) return undefined;
-    const active = await this.#activeOf(this.#db, run.thread_id);
-    return {
-      run: adopted,
-      before: active.filter((other) => BigInt(other.sequence) < BigInt(adopted.sequence)),
-    };
+    return rows.map((row) => row.thread_id);
   }
 
   #mine() {
@@ -275,9 +264,40 @@ export class RunStore {
         kwargs: JSON.stringify(run.kwargs),
         multitask_strategy: run.multitaskStrategy,
         owner: this.#processId,
+        ...(run.delaySeconds > 0 && {
+          start_after: sql<Date>`now() + ${run.delaySeconds} * interval '1 second'`,
+        }),
       })
       .returningAll()
       .executeTakeFirstOrThrow();
+  }
+
+  /** A change of a run together with what it means for the thread, whose row is locked first: others accept runs. */
+  async #withThread(
+    run: RunRecord,
+    thread: ThreadOutcome | undefined,
+    error: RunFailure | undefined,
+    change: (db: Kysely<AgentTables>) => Promise<boolean>,
+  ): Promise<boolean> {
+    if (thread === undefined) return change(this.#db);
+    return this.#db.transaction().execute(async (transaction) => {
+      await this.#lockThread(transaction, run.thread_id);
+      const changed = await change(transaction);
+      if (changed) await this.#leaveThread(transaction, run.thread_id, thread, error);
+      return changed;
+    });
+  }
+
+  /** Answers whether there is such a thread. */
+  async #lockThread(transaction: Transaction<AgentTables>, threadId: string): Promise<boolean> {
+    const thread = await transaction
+      .selectFrom('slipway_agent.threads')
+      .select('thread_id')
+      .where('deployment_id', '=', this.#deploymentId)
+      .where('thread_id', '=', threadId)
+      .forUpdate()
+      .executeTakeFirst();
+    return thread !== undefined;
   }
 
   async #leaveThread(
@@ -305,6 +325,18 @@ export class RunStore {
       .where('thread_id', '=', threadId)
       .execute();
   }
+}
+
+/** Notes a wish to cancel: a rollback outdoes an interrupt, and is not taken back by one. */
+async function noteCancel(db: Kysely<AgentTables>, runIds: readonly string[], action: string): Promise<void> {
+  await db
+    .updateTable('slipway_agent.runs')
+    .set({
+      cancel_action: sql<string>`CASE WHEN cancel_action = 'rollback' THEN 'rollback' ELSE ${action} END`,
+    })
+    .where('run_id', 'in', [...runIds])
+    .where('status', 'in', ACTIVE)
+    .execute();
 }
 
 /** 404 for a thread that the deployment does not have. */

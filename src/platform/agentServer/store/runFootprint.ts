@@ -1,0 +1,125 @@
+import { type Kysely, type RawBuilder, type Selectable, sql, type Transaction } from 'kysely';
+
+import { type AgentTables, CHECKPOINT_SCHEMA, type RunsTable, storedThreadId } from './agentDatabase.ts';
+
+/**
+ * What a run leaves in its thread's checkpoints, and how that is taken back: the checkpoints that it made, and what it
+ * wrote to those that were there before it (a resumed run does). What was pending there when it began is kept aside.
+ */
+export class RunFootprint {
+  readonly #db: Kysely<AgentTables>;
+  readonly #deploymentId: string;
+
+  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
+    this.#db = options.db;
+    this.#deploymentId = options.deploymentId;
+  }
+
+  /** Drops what was kept aside for a run that has ended and stays. */
+  async drop(runId: string): Promise<void> {
+    await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(this.#db);
+  }
+
+  /**
+   * Takes a run back (contract 001, "States and transitions": rollback): its checkpoints go, and the thread is as it
+   * was before the run, with what was pending then. Answers whether the run was still its owner's, in this attempt.
+   */
+  async takeBack(run: Selectable<RunsTable>): Promise<boolean> {
+    const key = storedThreadId(this.#deploymentId, run.thread_id);
+    const { run_id: runId } = run;
+    return this.#asOwner(run, async (transaction) => {
+      await sql`
+        DELETE FROM ${WRITES} w USING ${CHECKPOINTS} c
+        WHERE c.thread_id = ${key} AND c.metadata->>'run_id' = ${runId}
+          AND w.thread_id = c.thread_id AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id
+      `.execute(transaction);
+      await sql`DELETE FROM ${CHECKPOINTS} WHERE thread_id = ${key} AND metadata->>'run_id' = ${runId}`.execute(
+        transaction,
+      );
+      await restorePending(transaction, { key, runId, only: sql`true` });
+      await sql`DELETE FROM ${KEPT} WHERE run_id = ${runId}::uuid`.execute(transaction);
+      await sql`
+        DELETE FROM ${BLOBS} b WHERE b.thread_id = ${key} AND NOT EXISTS (
+          SELECT 1 FROM ${CHECKPOINTS} c
+          WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
+            AND c.checkpoint->'channel_versions'->>b.channel = b.version)
+      `.execute(transaction);
+    });
+  }
+
+  /**
+   * Takes back the answers and updates of a run's `command` that are still pending, so that it can be given again:
+   * answers that are there twice would answer the next question too. What finished nodes wrote stays. Answers as
+   * {@link takeBack}.
+   */
+  async takeBackCommand(run: Selectable<RunsTable>): Promise<boolean> {
+    const key = storedThreadId(this.#deploymentId, run.thread_id);
+    return this.#asOwner(run, (transaction) =>
+      restorePending(transaction, { key, runId: run.run_id, only: OF_A_COMMAND }),
+    );
+  }
+
+  /** Changes a thread for a run while the run is its owner's; whoever claims it waits until that is done. */
+  async #asOwner(
+    run: Selectable<RunsTable>,
+    change: (transaction: Transaction<AgentTables>) => Promise<void>,
+  ): Promise<boolean> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const held = await transaction
+        .selectFrom('slipway_agent.runs')
+        .select('run_id')
+        .where('run_id', '=', run.run_id)
+        .where('owner', '=', run.owner)
+        .where('attempt', '=', run.attempt)
+        .where('status', 'in', ['pending', 'running'])
+        .forUpdate()
+        .executeTakeFirst();
+      if (held !== undefined) await change(transaction);
+      return held !== undefined;
+    });
+  }
+}
+
+/**
+ * The statement that keeps aside what is pending on a thread's newest checkpoints, for the run that `run` selects
+ * (one row with `run_id`, or none).
+ */
+export function keepPending(run: RawBuilder<unknown>, deploymentId: string, threadId: string) {
+  const key = storedThreadId(deploymentId, threadId);
+  return sql`
+    INSERT INTO ${KEPT} (run_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
+    SELECT r.run_id, w.thread_id, w.checkpoint_ns, w.checkpoint_id, w.task_id, w.idx, w.channel, w.type, w.blob
+    FROM (${run}) r, ${WRITES} w JOIN (${newest(key)}) n USING (checkpoint_ns, checkpoint_id)
+    WHERE w.thread_id = ${key} RETURNING 1`;
+}
+
+const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
+const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
+const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);
+const KEPT = sql.table(`${CHECKPOINT_SCHEMA}.writes_before_run`);
+
+/** Answers to interrupts, and what belongs to no task: LangGraph's names for what a command leaves behind. */
+const OF_A_COMMAND = sql`w.channel = '__resume__' OR w.task_id = '00000000-0000-0000-0000-000000000000'`;
+
+/** The newest checkpoint of each namespace of a thread: checkpoint ids sort by time. */
+function newest(key: string) {
+  return sql`SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
+    FROM ${CHECKPOINTS} WHERE thread_id = ${key} GROUP BY checkpoint_ns`;
+}
+
+/** Puts what is pending on the newest checkpoints back to what was kept aside, as far as `only` goes. */
+async function restorePending(
+  transaction: Transaction<AgentTables>,
+  options: { key: string; runId: string; only: RawBuilder<unknown> },
+): Promise<void> {
+  const { key, runId, only } = options;
+  await sql`
+    DELETE FROM ${WRITES} w USING (${newest(key)}) n
+    WHERE w.thread_id = ${key} AND w.checkpoint_ns = n.checkpoint_ns AND w.checkpoint_id = n.checkpoint_id
+      AND (${only})`.execute(transaction);
+  await sql`
+    INSERT INTO ${WRITES} (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
+    SELECT thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
+    FROM ${KEPT} w WHERE run_id = ${runId}::uuid AND (${only})
+    ON CONFLICT DO NOTHING`.execute(transaction);
+}

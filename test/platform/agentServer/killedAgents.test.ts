@@ -1,0 +1,221 @@
+/* eslint-disable @typescript-eslint/no-unsafe-return -- answers are judged by what the tests expect of them */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { type apiOf, until } from './agentUnderTest.ts';
+import { PATIENCE_MS, timesByRun, useAgentProcesses } from './durableAgents.ts';
+
+const agents = useAgentProcesses();
+
+/** Runs that stand still when their process is killed, and runs that are in the middle of their steps. */
+const STANDING = 100;
+const WALKING = 30;
+
+interface Created {
+  readonly run_id: string;
+  readonly thread_id: string;
+}
+
+/** Starts runs, every fifth of them without a thread. */
+async function startRuns(
+  count: number,
+  api: ReturnType<typeof apiOf>,
+  assistant: string,
+  inputOf: (name: string) => unknown,
+) {
+  const names = Array.from({ length: count }, (_, index) => `run-${index}`);
+  return Promise.all(
+    names.map(async (name, index): Promise<Created & { name: string }> => {
+      const path = index % 5 === 0 ? '/runs' : `/threads/${await api.thread()}/runs`;
+      const run = (await api.json('POST', path, {
+        assistant_id: assistant,
+        input: inputOf(name),
+      })) as Created;
+      return { ...run, name };
+    }),
+  );
+}
+
+const pathOf = (run: Created) => `/threads/${run.thread_id}/runs/${run.run_id}`;
+
+describe.concurrent('many runs whose process is killed', { timeout: 240_000 }, () => {
+  it('go on from their last checkpoint when it is started again: none is lost, no finished node runs twice', async () => {
+    const scene = agents.scene();
+    const first = await agents.start('restarted');
+    const runs = await startRuns(STANDING, first.api, 'work', scene.input);
+    await scene.untilNoted('slow-begun', STANDING);
+    // What "first" and "quick" wrote is stored: they have finished.
+    await until(
+      async () => {
+        const [row] = await agents.query(
+          `select count(*)::int as written from slipway_checkpoints.checkpoint_writes
+         where channel = 'log' and starts_with(thread_id, 'restarted/')`,
+        );
+        return row.written === 2 * STANDING;
+      },
+      'two finished nodes of each run are stored',
+      PATIENCE_MS,
+    );
+    first.child.kill('SIGKILL');
+    await first.exited;
+    const second = await agents.start('restarted');
+    await scene.untilNoted('slow-begun', 2 * STANDING);
+    await scene.open();
+    const outputs = await Promise.all(runs.map((run) => second.api.json('GET', `${pathOf(run)}/join`)));
+    for (const output of outputs) expect(output.log).toEqual(['first', 'quick', 'slow', 'last']);
+    for (const run of runs) {
+      expect(await second.api.json('GET', pathOf(run))).toMatchObject({ status: 'success', attempt: 2 });
+    }
+    // The node that was cut began twice; everything else was done once.
+    const once = { first: 1, quick: 1, 'slow-begun': 2, 'slow-ended': 1, last: 1 };
+    expect(timesByRun(scene.lines())).toEqual(Object.fromEntries(runs.map((run) => [run.name, once])));
+    const left = await agents.query(
+      `select distinct thread_id from slipway_checkpoints.checkpoints where starts_with(thread_id, 'restarted/')`,
+    );
+    expect(left).toHaveLength((STANDING * 4) / 5);
+  });
+
+  it('are taken up by a process that lives beside it, wherever in their steps they were', async () => {
+    const scene = agents.scene();
+    const [one, two] = await Promise.all([agents.start('beside'), agents.start('beside')]);
+    const runs = await startRuns(WALKING, one.api, 'chain', scene.input);
+    await scene.untilNoted('3', WALKING / 3);
+    one.child.kill('SIGKILL');
+    const outputs = await Promise.all(runs.map((run) => two.api.json('GET', `${pathOf(run)}/join`)));
+    for (const output of outputs) expect(output.log).toEqual(['1', '2', '3', '4', '5']);
+    for (const run of runs) {
+      const steps = (pid: number) =>
+        scene
+          .lines()
+          .flatMap((line) => (line.name === run.name && line.pid === pid ? [Number(line.what)] : []));
+      const [before, after] = [steps(one.pid), steps(two.pid)];
+      const reached = before.length;
+      expect(before).toEqual([1, 2, 3, 4, 5].slice(0, reached));
+      // The step that was cut may be done again, one that came before it never is.
+      expect([reached, reached + 1]).toContain(after[0] ?? 6);
+      expect(after).toEqual([1, 2, 3, 4, 5].slice(5 - after.length));
+    }
+    expect(new Set(scene.lines().map((line) => line.pid))).toEqual(new Set([one.pid, two.pid]));
+    const active = await agents.query(
+      `select run_id from slipway_agent.runs where deployment_id = 'beside' and status <> 'success'`,
+    );
+    expect(active).toEqual([]);
+  });
+});
+
+describe.concurrent('a run whose process is killed', { timeout: 240_000 }, () => {
+  it('again and again ends with an error that says so', async () => {
+    const scene = agents.scene();
+    const env = { SLIPWAY_AGENT_MAX_ATTEMPTS: '2' };
+    const first = await agents.start('deadly', env);
+    const thread = await first.api.thread();
+    const run = await first.api.json('POST', `/threads/${thread}/runs`, {
+      assistant_id: 'deadly',
+      input: scene.input('x'),
+    });
+    await first.exited;
+    // A process may die of the run before it says that it is ready.
+    await agents.start('deadly', env).then(
+      (second) => second.exited,
+      () => undefined,
+    );
+    const third = await agents.start('deadly', env);
+    const joined = await third.api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    expect(joined.__error__).toMatchObject({
+      error: 'AttemptsExhausted',
+      message: expect.stringContaining('begun 2 times'),
+    });
+    expect(scene.count('die')).toBe(2);
+    expect(await third.api.json('GET', `/threads/${thread}/runs/${run.run_id}`)).toMatchObject({
+      status: 'error',
+      error: joined.__error__,
+    });
+    expect((await third.api.json('GET', `/threads/${thread}`)).status).toBe('error');
+  });
+
+  it('between two questions asks the second one, and does not take the first answer for it', async () => {
+    const scene = agents.scene();
+    const first = await agents.start('questions');
+    const thread = await first.api.thread();
+    const path = `/threads/${thread}/runs`;
+    await first.api.json('POST', `${path}/wait`, { assistant_id: 'questions', input: scene.input('x') });
+    const run = await first.api.json('POST', path, { assistant_id: 'questions', command: { resume: 'yes' } });
+    await scene.untilNoted('answer-yes', 1);
+    first.child.kill('SIGKILL');
+    await first.exited;
+    const second = await agents.start('questions');
+    await scene.untilNoted('answer-yes', 2);
+    await scene.open();
+    const asked = await second.api.json('GET', `${path}/${run.run_id}/join`);
+    expect(asked.__interrupt__).toMatchObject([{ value: 'two?' }]);
+    const answered = await second.api.json('POST', `${path}/wait`, {
+      assistant_id: 'questions',
+      command: { resume: 'no' },
+    });
+    expect(answered.log).toEqual(['yes', 'no']);
+    await second.api.json('POST', `${path}/wait`, { assistant_id: 'questions', input: scene.input('x') });
+    const back = await second.api.json('POST', `${path}/wait`, {
+      assistant_id: 'questions',
+      command: { resume: 'maybe' },
+    });
+    expect(back.__interrupt__).toMatchObject([{ value: 'two?' }]);
+  });
+
+  it('where it waits for a person waits there still', async () => {
+    const scene = agents.scene();
+    const agent = await agents.start('waiting');
+    const thread = await agent.api.thread();
+    const body = { assistant_id: 'work', input: scene.input('x') };
+    const path = `/threads/${thread}/runs`;
+    for (const gates of [{ interrupt_before: ['slow'] }, { interrupt_after: ['first'] }]) {
+      const waited = await agent.api.send('POST', `${path}/wait`, { ...body, ...gates });
+      const place = waited.headers.get('content-location') ?? '';
+      await waited.text();
+      const before = await agent.api.json('GET', `/threads/${thread}/state`);
+      expect(before.next).toEqual(['quick', 'slow']);
+      // As if the process had died after its last checkpoint, and before it could say that the run had ended.
+      await agents.query(
+        `update slipway_agent.runs set status = 'running', owner = 'a dead process' where run_id = $1`,
+        [place.split('/').at(-1)],
+      );
+      const after = await until(
+        async () => {
+          const run = await agent.api.json('GET', place);
+          return run.status === 'success' && run;
+        },
+        'the run has ended',
+        PATIENCE_MS,
+      );
+      expect(after.attempt).toBe(2);
+      expect(await agent.api.json('GET', `/threads/${thread}/state`)).toEqual(before);
+      expect(scene.count('slow-begun')).toBe(0);
+    }
+  });
+
+  it('ends with an error where the revision that takes it up does not have its graph', async () => {
+    const scene = agents.scene();
+    const first = await agents.start('regraphed');
+    const thread = await first.api.thread();
+    const path = `/threads/${thread}/runs`;
+    const run = await first.api.json('POST', path, { assistant_id: 'work', input: scene.input('x') });
+    await scene.untilNoted('slow-begun', 1);
+    first.child.kill('SIGKILL');
+    await first.exited;
+    const dir = join(agents.folder(), 'other');
+    await mkdir(dir);
+    await writeFile(join(dir, 'graph.json'), JSON.stringify({ graphs: { other: './other.mjs:graph' } }));
+    await writeFile(
+      join(dir, 'other.mjs'),
+      'export const graph = { stream: async () => [], streamEvents: () => [], getState: async () => ({}) };',
+    );
+    const second = await agents.start('regraphed', {}, dir);
+    const joined = await second.api.json('GET', `${path}/${run.run_id}/join`);
+    expect(joined.__error__).toMatchObject({
+      error: 'GraphNotServed',
+      message: expect.stringContaining('no graph named work'),
+    });
+    expect((await second.api.json('GET', `/threads/${thread}`)).status).toBe('error');
+  });
+});
