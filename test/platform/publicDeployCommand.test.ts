@@ -27,7 +27,11 @@ const AGENT = `
 import { Annotation, StateGraph } from '@langchain/langgraph';
 const State = Annotation.Root({ name: Annotation(), said: Annotation() });
 export const graph = new StateGraph(State)
-  .addNode('greet', (state) => ({ said: 'Hello ' + state.name + process.env.MARK }))
+  .addNode('greet', (state) => {
+    const said = 'Hello ' + state.name + process.env.MARK;
+    console.log(said);
+    return { said };
+  })
   .addEdge('__start__', 'greet')
   .compile();
 `;
@@ -154,10 +158,12 @@ describe('langgraphjs deploy --remote, unchanged', () => {
   });
 
   it('lists deployments and revisions, reads logs, and deletes', async () => {
-    const [list, revisions, logs] = await Promise.all([
+    const [list, revisions, logs, told, early] = await Promise.all([
       deploy('list', '--name-contains', 'greet'),
       deploy('revisions', 'list', deploymentId),
       deploy('logs', '--type', 'build', '--name', 'greeter'),
+      deploy('logs', '--deployment-id', deploymentId, '--query', 'HELLO ADA'),
+      deploy('logs', '--deployment-id', deploymentId, '--end-time', '2020-01-01T00:00:00Z'),
     ]);
     expect(list.out, list.err).toContain(`${deploymentId}  greeter`);
     expect(list.out).toContain(`${url}/agents/${deploymentId}`);
@@ -167,6 +173,8 @@ describe('langgraphjs deploy --remote, unchanged', () => {
       'SKIPPED',
     ]);
     expect(logs.out, logs.err).toContain('nothing-of-this-name');
+    expect(told.out, told.err).toMatch(/^\[[^\]]+\] Hello Ada!\n$/u);
+    expect(early.out, early.err).toContain('No log entries found.');
 
     const deleted = await deploy('delete', deploymentId, '--force');
     expect(deleted.code, deleted.out + deleted.err).toBe(0);

@@ -4,13 +4,13 @@ import { type Schema } from '../store/schema.ts';
 
 /**
  * The deployments and listeners that were made in the public vocabulary: what a request that names nothing is answered
- * by. None ever changes its vocabulary, and the database has one owner, so the ids are read once and kept: about a
+ * by. None ever changes its vocabulary, and the database has one owner, so the ids are read when one was made and kept: about a
  * hundred bytes each, and none on a platform that no public client has used.
  */
 export interface MadeInPublic {
   ids(): Promise<ReadonlySet<string>>;
-  /** Tells of one that has just been made. */
-  add(id: string): void;
+  /** Says that another may have been made. */
+  changed(): void;
 }
 
 /** Makes {@link MadeInPublic}; nothing is read before it is asked. */
@@ -34,6 +34,6 @@ export function createMadeInPublic(kysely: Kysely<Schema>): MadeInPublic {
       }
       return ids;
     },
-    add: (id) => void ids.add(id),
+    changed: () => (reading = undefined),
   };
 }

@@ -20,16 +20,31 @@ interface WaitingLine {
   readonly at: Date;
 }
 
+/** Which lines of a log. */
+export interface LogPage {
+  /** Oldest first (`asc`) or newest first. */
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  /** The `id` of the last line of the page before. */
+  readonly after: string | undefined;
+  readonly stage?: LogStage;
+  /** A text that a line has in it, in any case. */
+  readonly contains?: string;
+  /** When it was written, both inclusive. */
+  readonly from?: Date;
+  readonly until?: Date;
+}
+
 /** What builds and agents wrote, kept per revision. */
 export interface RevisionLogs {
   /** A sink for lines; writing to it never fails and never waits. */
   sink(revisionId: string, stage: LogStage): (line: string) => void;
   /** Resolves when every line so far is stored (or could not be). */
   flush(): Promise<void>;
-  /** A page of lines, oldest first (`asc`) or newest first; `after` is the `id` of the last line of the page before. */
+  /** A page of a revision's lines, or of those of all revisions of a deployment. */
   read(
-    revisionId: string,
-    page: { order: 'asc' | 'desc'; limit: number; after: string | undefined; stage?: LogStage },
+    of: string | { readonly deploymentId: string },
+    page: LogPage,
   ): Promise<{ id: string; stage: LogStage; line: string; at: Date }[]>;
   /** Flushes and stops. */
   close(): Promise<void>;
@@ -82,15 +97,25 @@ export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger): Revisio
       add({ revisionId, stage, line: printable(line), at: new Date() });
     },
     flush,
-    read: async (revisionId, { order, limit, after, stage }) => {
+    read: async (of, { order, limit, after, stage, contains, from, until }) => {
       let query = kysely
         .selectFrom('revision_logs')
         .select(['id', 'stage', 'line', 'at'])
-        .where('revision_id', '=', revisionId)
         .orderBy('id', order)
         .limit(limit);
+      if (typeof of === 'string') query = query.where('revision_id', '=', of);
+      else {
+        query = query.where('revision_id', 'in', (inner) =>
+          inner.selectFrom('revisions').select('id').where('deployment_id', '=', of.deploymentId),
+        );
+      }
       if (after !== undefined) query = query.where('id', order === 'asc' ? '>' : '<', after);
       if (stage !== undefined) query = query.where('stage', '=', stage);
+      if (contains !== undefined) {
+        query = query.where(sql<boolean>`strpos(lower(line), lower(${contains})) > 0`);
+      }
+      if (from !== undefined) query = query.where('at', '>=', from);
+      if (until !== undefined) query = query.where('at', '<=', until);
       return query.execute();
     },
     close: flush,

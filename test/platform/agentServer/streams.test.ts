@@ -43,7 +43,8 @@ describe('streams', () => {
     expect(tokens.length).toBeGreaterThan(3);
     expect(tokens.map(([message]) => message.content).join('')).toBe('one two three');
     expect(tokens[0]?.[0]).toMatchObject({ type: 'ai' });
-    expect(tokens[0]?.[1]).toMatchObject({ graph_node: 'model' });
+    // Under the contract's name, and under the one that public clients look for.
+    expect(tokens[0]?.[1]).toMatchObject({ graph_node: 'model', langgraph_node: 'model' });
   });
 
   it('in mode debug tell tasks, their results and full states', async () => {

@@ -1,3 +1,4 @@
+import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
 import { toWireJson } from '../runs/wireJson.ts';
 import { type CompiledGraph, type GraphCallOptions, type GraphEvent } from './compiledGraph.ts';
 
@@ -106,7 +107,8 @@ function encodeChunk(mode: string, chunk: unknown): string {
   switch (mode) {
     case 'messages': {
       const [message, metadata] = chunk as [unknown, Record<string, unknown>];
-      const named = { ...metadata, graph_node: metadata['langgraph_node'] ?? null };
+      const { contract, public: relative } = VOCABULARY.messageNode;
+      const named = { ...metadata, [contract]: metadata[relative] ?? null };
       return toWireJson([message, withoutPrivate(named)], { strict: false, root: 'message' });
     }
     case 'debug':

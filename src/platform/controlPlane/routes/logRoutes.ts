@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 
-import { BuildLogsPath, BuildLogsRequest } from '../../../contract/controlPlane/buildLogs.ts';
+import { BuildLogsPath, BuildLogsRequest, DeployLogsPath } from '../../../contract/controlPlane/buildLogs.ts';
 import { RevisionPath } from '../../../contract/controlPlane/revision.ts';
 import {
   type LogStage,
@@ -13,7 +13,7 @@ import { callerOf } from '../../access/caller.ts';
 import { eventStreamResponse } from '../../agentServer/http/streamResponse.ts';
 import { parseHeaders, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
-import { type RevisionLogs } from '../revisionLogs.ts';
+import { type LogPage, type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
 
 interface LogRoutesOptions {
@@ -27,15 +27,24 @@ export function logRoutes(options: LogRoutesOptions): Hono {
   const app = new Hono();
   // All that a revision wrote, from its build to its agent's last line: whoever asks why it failed needs no second
   // request. The lines of the agent alone are at deploy_logs.
-  app.post('/v1/projects/:project_id/revisions/:revision_id/build_logs', (c) => logPage(c, options));
+  app.post('/v1/projects/:project_id/revisions/:revision_id/build_logs', (c) => revisionPage(c, options));
   app.post('/v1/projects/:project_id/revisions/:revision_id/deploy_logs', (c) =>
-    logPage(c, options, 'deploy'),
+    revisionPage(c, options, 'deploy'),
   );
+  app.post('/v1/projects/:project_id/deploy_logs', async (c) => {
+    const { project_id: deploymentId } = parsePath(DeployLogsPath, c);
+    await options.revisions.list(callerOf(c), deploymentId, { limit: 1, offset: 0 });
+    return c.json(await readPage(options.logs, { deploymentId }, await postedPage(c, 'deploy')));
+  });
   app.get('/v2/deployments/:deployment_id/revisions/:revision_id/logs', async (c) => {
     const path = parsePath(RevisionPath, c);
     const query = parseQuery(RevisionLogsQuery, c);
     await options.revisions.get(callerOf(c), path.deployment_id, path.revision_id);
-    if (!query.follow) return c.json(await readPage(options.logs, path.revision_id, query));
+    if (!query.follow) {
+      const { order, limit, offset, stage } = query;
+      const page = { order, limit, after: offset, ...(stage === undefined ? {} : { stage }) };
+      return c.json(await readPage(options.logs, path.revision_id, page));
+    }
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? query.offset;
     const lines = options.logFollowing.follow(path.revision_id, { after, stage: query.stage });
     return eventStreamResponse(lines, { onDisconnect: () => undefined });
@@ -48,30 +57,38 @@ const LogsRequest = BuildLogsRequest.extend({
   offset: z.union([z.string().regex(/^\d{1,18}$/), z.int().min(0)]).nullish(),
 });
 
-async function logPage(c: Context, options: LogRoutesOptions, stage?: LogStage): Promise<Response> {
+async function revisionPage(c: Context, options: LogRoutesOptions, stage?: LogStage): Promise<Response> {
   const path = parsePath(BuildLogsPath, c);
-  const { offset, ...request } = await parseOptionalBody(LogsRequest, c);
+  const page = await postedPage(c, stage);
   await options.revisions.get(callerOf(c), path.project_id, path.revision_id);
-  const after = offset == null ? undefined : String(offset);
-  return c.json(await readPage(options.logs, path.revision_id, { ...request, offset: after, stage }));
+  return c.json(await readPage(options.logs, path.revision_id, page));
+}
+
+/** What the public relative's requests for logs ask for. */
+async function postedPage(c: Context, stage: LogStage | undefined): Promise<LogPage> {
+  const request = await parseOptionalBody(LogsRequest, c);
+  const { order, limit, offset, query, start_time: start, end_time: end } = request;
+  return {
+    order,
+    limit,
+    after: offset == null ? undefined : String(offset),
+    ...(stage === undefined ? {} : { stage }),
+    ...(query == null ? {} : { contains: query }),
+    ...(start == null ? {} : { from: new Date(start) }),
+    ...(end == null ? {} : { until: new Date(end) }),
+  };
 }
 
 async function readPage(
   logs: RevisionLogs,
-  revisionId: string,
-  query: Pick<RevisionLogsQuery, 'order' | 'limit' | 'offset' | 'stage'>,
+  of: Parameters<RevisionLogs['read']>[0],
+  page: LogPage,
 ): Promise<RevisionLogPage> {
-  const { order, limit, offset: after, stage } = query;
   await logs.flush();
-  const lines = await logs.read(revisionId, {
-    order,
-    limit: limit + 1,
-    after,
-    ...(stage === undefined ? {} : { stage }),
-  });
-  const page = lines.slice(0, limit);
+  const lines = await logs.read(of, { ...page, limit: page.limit + 1 });
+  const shown = lines.slice(0, page.limit);
   return {
-    logs: page.map(revisionLogLine),
-    next_offset: lines.length > limit ? (page.at(-1)?.id ?? null) : null,
+    logs: shown.map(revisionLogLine),
+    next_offset: lines.length > page.limit ? (shown.at(-1)?.id ?? null) : null,
   };
 }

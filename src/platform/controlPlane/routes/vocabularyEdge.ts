@@ -51,7 +51,7 @@ export function vocabularyEdge(options: {
     await next();
     if (vocabulary === 'public') {
       await changeAnswer(c, (answer) => {
-        if (c.res.status === 201) made.add(String(answer['id']));
+        if (c.res.status === 201) made.changed();
         if (c.res.status !== 422) return translate(answer, 'public');
         return { detail: toPublicIssues(request, answer['detail'] as ValidationIssue[]) };
       });
