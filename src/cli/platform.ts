@@ -21,14 +21,15 @@ export interface PlatformCommandOptions {
  * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
  * second one ends it at once. Read from the environment: `SLIPWAY_PUBLIC_URL`, `SLIPWAY_READY_TIMEOUT_MS`,
- * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), and the limits of builds
- * (`BUILD_LIMIT_SETTINGS`).
+ * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), `SLIPWAY_GIT_POLL_MS` (how often followed
+ * branches are asked about; 0: never), and the limits of builds (`BUILD_LIMIT_SETTINGS`).
  * @throws SlipwayError as `startPlatform` does.
  */
 export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
   const publicUrl = process.env['SLIPWAY_PUBLIC_URL'];
   const apiKey = process.env['SLIPWAY_PLATFORM_API_KEY'];
   const readyTimeoutMs = Number(process.env['SLIPWAY_READY_TIMEOUT_MS'] ?? Number.NaN);
+  const gitPollMs = Number(process.env['SLIPWAY_GIT_POLL_MS'] || Number.NaN);
   const platform = await startPlatform({
     home: options.home,
     port: options.port,
@@ -39,6 +40,7 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
     ...(apiKey === undefined || apiKey === '' ? {} : { apiKey }),
     ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
     ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),
+    ...(gitPollMs >= 0 ? { gitPollMs } : {}),
   });
   const signaled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -48,6 +48,8 @@ export interface PlatformOptions {
   readyTimeoutMs?: number;
   /** How many builds run at once. Default: 2. */
   buildSlots?: number;
+  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  gitPollMs?: number;
   /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
   buildLimits?: BuildLimits;
   /** Default: JSON lines on stderr. */
@@ -129,6 +131,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
       ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
       ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),
+      ...(options.gitPollMs === undefined ? {} : { gitPollMs: options.gitPollMs }),
     });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();

@@ -20,10 +20,13 @@ import { createListeners } from './listeners.ts';
 import { createLogFollowing } from './logFollowing.ts';
 import { createMadeInPublic } from './madeInPublic.ts';
 import { createOrchestrator } from './orchestrator.ts';
+import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
+import { createPushes } from './pushes/pushes.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
 import { askAgain, createRevisions } from './revisions.ts';
 import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
+import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
 import { type SpokenVocabulary } from './routes/vocabularyEdge.ts';
@@ -64,6 +67,8 @@ export interface ControlPlaneOptions {
   readonly uploadMaxBytes?: number;
   /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
   readonly gitLimits?: GitLimits;
+  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  readonly gitPollMs?: number;
   /** How many uploaded sources of a deployment are kept, see `removeOldSources`. Default: 20. */
   readonly sourcesKept?: number;
 }
@@ -102,7 +107,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
-  const sources = createSources({ kysely, home, gitLimits: options.gitLimits ?? DEFAULT_GIT_LIMITS });
+  const gitLimits = options.gitLimits ?? DEFAULT_GIT_LIMITS;
+  const sources = createSources({ kysely, home, gitLimits });
   const work = createRevisionWork({
     kysely,
     home,
@@ -161,8 +167,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const logFollowing = createLogFollowing({ kysely, logs });
 
+  const branchWatch = createBranchWatch({
+    kysely,
+    home,
+    limits: gitLimits,
+    log,
+    everyMs: options.gitPollMs ?? ASK_EVERY_MS,
+    changed: () => orchestrator.wake(),
+  });
+  const pushes = createPushes({
+    kysely,
+    changed: () => orchestrator.wake(),
+    lookUp: (branches) => branchWatch.lookUp(branches),
+  });
+
   const app = new Hono();
   app.route('/', uploadRoutes(uploads));
+  app.route('/', pushRoutes({ kysely, pushes, log }));
   app.route(
     '/',
     controlPlaneRoutes({
@@ -202,6 +223,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     try {
       await uploads.clean();
       await idempotency.clean(kysely);
+      await pushes.clean();
       await removeOrphanedBuilds(kysely, home);
       await removeOrphanedSources(kysely, home);
     } catch (error) {
@@ -219,10 +241,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await restoreAgents();
       await clean();
       await orchestrator.start();
+      branchWatch.start();
     },
     close: async () => {
       clearInterval(cleaning);
       logFollowing.close();
+      await branchWatch.close();
       await orchestrator.close();
       await fleet.close();
       await logs.close();

@@ -137,11 +137,11 @@ export async function updateDeployment(
 }
 
 /** Inserts a revision with the deployment's present configuration and makes it the latest. */
-async function insertRevision(
+export async function insertRevision(
   trx: Transaction<Schema>,
   row: Selectable<DeploymentsTable>,
   revisionConfig: Record<string, unknown>,
-  requestedBy: 'create' | 'patch',
+  requestedBy: 'create' | 'patch' | 'push',
 ): Promise<Selectable<DeploymentsTable>> {
   const id = randomUUID();
   const at = new Date();

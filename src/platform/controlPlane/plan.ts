@@ -7,7 +7,7 @@ export interface PlannedRevision {
   readonly status: RevisionStatus;
   /** The order in which revisions were asked for; a redeploy asks again. */
   readonly requested: number;
-  readonly requestedBy: 'create' | 'patch' | 'redeploy';
+  readonly requestedBy: 'create' | 'patch' | 'push' | 'redeploy';
   /** Whether there is anything to build or deploy it from yet. */
   readonly hasSource: boolean;
 }

@@ -53,7 +53,7 @@ export interface RevisionsTable {
   /** When this revision was last asked for, as a count: creation and each redeploy take the next one. */
   requested: Generated<string>;
   /** What asked for it last. */
-  requested_by: 'create' | 'patch' | 'redeploy';
+  requested_by: 'create' | 'patch' | 'push' | 'redeploy';
   /** How often a restart of the platform found it half done since it was last asked for. */
   restarts: Generated<number>;
   /** When it was last built with success; null where it never was. */

@@ -1,0 +1,156 @@
+import { type Kysely, type Transaction } from 'kysely';
+
+import { type Schema } from '../../store/schema.ts';
+import { followBranch } from './followBranch.ts';
+import { type FollowedBranch, followedBranches } from './followedBranch.ts';
+import { type Push, type PushMeaning, pushMeaning, pushToNoBranch } from './push.ts';
+
+/** What a delivery of a webhook was answered. */
+export interface PushAnswer extends Record<string, unknown> {
+  readonly decision: 'built' | 'looked_up' | 'nothing';
+  /** Why, in one sentence. */
+  readonly reason: string;
+  /** The deployments that follow the branch. */
+  readonly deployments: readonly PushedDeployment[];
+}
+
+/** What a push meant for one deployment. */
+export interface PushedDeployment {
+  readonly deployment_id: string;
+  /** `built`: a revision was made. `known`: it was there. `looked_up`: the repository is asked where the branch is. */
+  readonly decision: 'built' | 'known' | 'looked_up';
+  readonly revision_id: string | null;
+}
+
+/** How long deliveries are remembered, in milliseconds: a week. */
+const REMEMBERED_MS = 7 * 86_400_000;
+
+/** Pushes that hosts tell of. */
+export interface Pushes {
+  /**
+   * Takes one delivery: makes a revision of each deployment that follows the branch, in one transaction with the
+   * delivery itself, so the same delivery again makes nothing and is answered the same.
+   *
+   * Decision: a push that does not go on from the commit that a deployment was followed to (one before it was missed,
+   * or came later) is only a sign: the repository is asked where the branch is now. Whatever comes in which order, what
+   * is built last is what the branch has.
+   * @param deliveryId The sender's own id of it; undefined where it has none.
+   */
+  take(integrationId: string, deliveryId: string | undefined, push: Push): Promise<PushAnswer>;
+  /** Forgets deliveries of more than a week ago. */
+  clean(): Promise<void>;
+}
+
+/** Makes {@link Pushes}. */
+export function createPushes(options: {
+  kysely: Kysely<Schema>;
+  /** Called after revisions were made. */
+  changed: () => void;
+  /** Has the repositories of these branches asked. */
+  lookUp: (branches: readonly FollowedBranch[]) => void;
+}): Pushes {
+  const { kysely } = options;
+  return {
+    take: async (integrationId, deliveryId, push) => {
+      const unclear: FollowedBranch[] = [];
+      const answer = await kysely.transaction().execute(async (trx) => {
+        const earlier = deliveryId === undefined ? undefined : await remember(trx, integrationId, deliveryId);
+        if (earlier !== undefined) return earlier;
+        const decided = await decide(trx, integrationId, push, unclear);
+        if (deliveryId !== undefined) {
+          await trx
+            .updateTable('push_deliveries')
+            .set({ answer: JSON.stringify(decided) })
+            .where('integration_id', '=', integrationId)
+            .where('delivery_id', '=', deliveryId)
+            .execute();
+        }
+        return decided;
+      });
+      options.lookUp(unclear);
+      options.changed();
+      return answer;
+    },
+
+    clean: async () => {
+      await kysely
+        .deleteFrom('push_deliveries')
+        .where('at', '<', new Date(Date.now() - REMEMBERED_MS))
+        .execute();
+    },
+  };
+}
+
+/** Writes the delivery down; what it was answered when it came before. Waits for one that is under way. */
+async function remember(
+  trx: Transaction<Schema>,
+  integrationId: string,
+  deliveryId: string,
+): Promise<PushAnswer | undefined> {
+  const own = { integration_id: integrationId, delivery_id: deliveryId };
+  const { numInsertedOrUpdatedRows: inserted } = await trx
+    .insertInto('push_deliveries')
+    .values({ ...own, answer: '{}', at: new Date() })
+    .onConflict((conflict) => conflict.columns(['integration_id', 'delivery_id']).doNothing())
+    .executeTakeFirstOrThrow();
+  if (inserted === 1n) return undefined;
+  const { answer } = await trx
+    .selectFrom('push_deliveries')
+    .select('answer')
+    .where('integration_id', '=', integrationId)
+    .where('delivery_id', '=', deliveryId)
+    .executeTakeFirstOrThrow();
+  return answer as PushAnswer;
+}
+
+async function decide(
+  trx: Transaction<Schema>,
+  integrationId: string,
+  push: Push,
+  unclear: FollowedBranch[],
+): Promise<PushAnswer> {
+  const nowhere = pushToNoBranch(push);
+  if (nowhere !== undefined) return { decision: 'nothing', reason: nowhere, deployments: [] };
+  const deployments: PushedDeployment[] = [];
+  for (const branch of await followedBranches(trx, { integrationId })) {
+    if (pushMeaning(push, branch) === 'elsewhere') continue;
+    deployments.push(await decideFor(trx, branch, push, unclear));
+  }
+  if (deployments.length === 0) {
+    return {
+      decision: 'nothing',
+      reason: `No deployment of this integration builds what is pushed to ${push.ref} of this repository.`,
+      deployments,
+    };
+  }
+  const decisions = deployments.map(({ decision }) => decision);
+  if (decisions.includes('built')) {
+    return { decision: 'built', reason: `Commit ${push.after} is built.`, deployments };
+  }
+  if (decisions.includes('looked_up')) {
+    return { decision: 'looked_up', reason: 'The repository is asked where the branch is now.', deployments };
+  }
+  return { decision: 'nothing', reason: `Commit ${push.after} has a revision already.`, deployments };
+}
+
+async function decideFor(
+  trx: Transaction<Schema>,
+  { deploymentId }: FollowedBranch,
+  push: Push,
+  unclear: FollowedBranch[],
+): Promise<PushedDeployment> {
+  let meaning: PushMeaning = 'known';
+  const revision = await followBranch(trx, deploymentId, push.after, (branch) => {
+    meaning = pushMeaning(push, branch);
+    if (meaning === 'unclear') unclear.push(branch);
+    return meaning === 'moved';
+  });
+  if (revision !== undefined) {
+    return { deployment_id: deploymentId, decision: 'built', revision_id: revision };
+  }
+  return {
+    deployment_id: deploymentId,
+    decision: (meaning as PushMeaning) === 'unclear' ? 'looked_up' : 'known',
+    revision_id: null,
+  };
+}
