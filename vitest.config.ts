@@ -9,10 +9,9 @@ const onPostgresToo = [
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
   'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
-  'test/platform/platform.test.ts',
 ];
 /** What only a real PostgreSQL has. */
-const onPostgresOnly = ['test/platform/store/databaseOwner.test.ts'];
+const onPostgresOnly = ['test/platform/store/databaseOwner.test.ts', 'test/platform/killed.test.ts'];
 
 export default defineConfig({
   test: {

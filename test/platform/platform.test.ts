@@ -12,22 +12,18 @@ import { fileURLToPath } from 'node:url';
 import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { emptyDatabaseUrl } from './testDatabase.ts';
-
 // Processes are started here, one after another: on a busy machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 
 let home: string;
-let databaseUrl: string | undefined;
 let child: ChildProcess;
 let url: string;
 let apiKey: string;
 
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-platform-'));
-  databaseUrl = await emptyDatabaseUrl();
   await startProcess();
 });
 
@@ -49,7 +45,6 @@ async function startProcess(): Promise<void> {
       env: {
         ...process.env,
         SLIPWAY_LOG_LEVEL: 'info',
-        ...(databaseUrl !== undefined && { SLIPWAY_TEST_DATABASE_URL: databaseUrl }),
       },
     },
   );

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between a platform and its PostgreSQL, and can stop the platform's work at a statement. */
+export interface DatabaseProxy {
+  /** The database, by way of this proxy. */
+  readonly url: string;
+  /**
+   * Stops the first connection on which a statement comes by that holds all of `texts` (its SQL, its parameters).
+   * `before`: it never arrives. `after its commit`: the transaction's COMMIT is carried out, and its answer never arrives.
+   * Resolves when that has happened.
+   */
+  hold(moment: 'before' | 'after its commit', ...texts: string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Hold {
+  readonly moment: 'before' | 'after its commit';
+  readonly texts: readonly string[];
+  readonly happened: () => void;
+}
+
+/** Starts a {@link DatabaseProxy} in front of the database at `target`. */
+export async function startDatabaseProxy(target: string): Promise<DatabaseProxy> {
+  const { hostname, port } = new URL(target);
+  const holds = new Set<Hold>();
+  const open = new Set<Socket>();
+
+  const server = createServer({ noDelay: true }, (client) => {
+    const database = connect({ host: hostname, port: Number(port), noDelay: true });
+    let isHeld = false;
+    let awaitingCommit: Hold | undefined;
+    let committing: Hold | undefined;
+    for (const [socket, other] of [
+      [client, database],
+      [database, client],
+    ] as const) {
+      open.add(socket);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        open.delete(socket);
+        other.destroy();
+      });
+    }
+    client.on('data', (data) => {
+      if (isHeld) return;
+      const hold = [...holds].find(({ texts }) => texts.every((text) => data.includes(text)));
+      if (hold !== undefined) holds.delete(hold);
+      if (hold?.moment === 'before') {
+        isHeld = true;
+        hold.happened();
+        return;
+      }
+      awaitingCommit = hold ?? awaitingCommit;
+      if (awaitingCommit !== undefined && data.includes('commit')) committing = awaitingCommit;
+      database.write(data);
+    });
+    database.on('data', (data) => {
+      if (isHeld) return;
+      if (committing === undefined) {
+        client.write(data);
+        return;
+      }
+      isHeld = true;
+      committing.happened();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(target);
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    hold: (moment, ...texts) =>
+      new Promise((happened) => holds.add({ moment, texts, happened: () => happened() })),
+    close: async () => {
+      server.close();
+      for (const socket of open) socket.destroy();
+      await once(server, 'close');
+    },
+  };
+}
