@@ -22,12 +22,14 @@ export interface PlatformCommandOptions {
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
  * second one ends it at once. Read from the environment: `SLIPWAY_PUBLIC_URL`, `SLIPWAY_READY_TIMEOUT_MS`,
  * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), `SLIPWAY_GIT_POLL_MS` (how often followed
- * branches are asked about; 0: never), and the limits of builds (`BUILD_LIMIT_SETTINGS`).
+ * branches are asked about; 0: never), `SLIPWAY_DOCKER` (the command that images are run with; default: `docker`), and
+ * the limits of builds (`BUILD_LIMIT_SETTINGS`).
  * @throws SlipwayError as `startPlatform` does.
  */
 export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
   const publicUrl = process.env['SLIPWAY_PUBLIC_URL'];
   const apiKey = process.env['SLIPWAY_PLATFORM_API_KEY'];
+  const docker = process.env['SLIPWAY_DOCKER'];
   const readyTimeoutMs = Number(process.env['SLIPWAY_READY_TIMEOUT_MS'] ?? Number.NaN);
   const gitPollMs = Number(process.env['SLIPWAY_GIT_POLL_MS'] || Number.NaN);
   const platform = await startPlatform({
@@ -37,6 +39,7 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
     ...(options.host === undefined ? {} : { host: options.host }),
     ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
     ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
+    ...(docker === undefined || docker === '' ? {} : { dockerCommand: docker }),
     ...(apiKey === undefined || apiKey === '' ? {} : { apiKey }),
     ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
     ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),

@@ -21,10 +21,11 @@ import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
 import { startAgent } from './runtime/agentProcess.ts';
+import { createContainers } from './runtime/docker/containers.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
-import { loadApiKey, loadMasterKey } from './store/keyFiles.ts';
+import { deriveKey, loadApiKey, loadMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
@@ -57,6 +58,8 @@ export interface PlatformOptions {
   /** How revisions are built and their agents started. Default: for real. */
   buildRevision?: BuildRevision;
   startAgent?: StartAgent;
+  /** The command that images are run with, by name or path. Default: `docker`. */
+  dockerCommand?: string;
 }
 
 /** A running platform. */
@@ -119,6 +122,10 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       gateway,
       buildRevision: options.buildRevision ?? ((build) => buildRevision({ ...build, ...limits })),
       startAgent: options.startAgent ?? startAgent,
+      containers: createContainers({
+        command: options.dockerCommand ?? 'docker',
+        platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
+      }),
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
         SLIPWAY_AGENT_API_KEY: agentKeys.of(deploymentId),

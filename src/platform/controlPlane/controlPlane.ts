@@ -30,7 +30,7 @@ import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
 import { type SpokenVocabulary } from './routes/vocabularyEdge.ts';
-import { type BuildRevision, type StartAgent, type Switchboard } from './seams.ts';
+import { type BuildRevision, type Containers, type StartAgent, type Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
@@ -46,6 +46,7 @@ export interface ControlPlaneOptions {
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
   readonly startAgent: StartAgent;
+  readonly containers: Containers;
   readonly gateway: Switchboard;
   /** What every agent is told beside its secrets, per revision. */
   readonly agentEnvironment: (agent: {
@@ -86,6 +87,8 @@ export interface ControlPlane {
 /** How long agents may finish what they are at when the platform stops: process managers kill after 10 s or more. */
 const CLOSE_TIMEOUT_MS = 8_000;
 const CLEAN_EVERY_MS = 3_600_000;
+/** The sources whose revisions run as containers. */
+const IMAGE_SOURCES = ['external_image', 'internal_image'];
 
 /** Makes a {@link ControlPlane}; nothing moves before its `start`. */
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
@@ -100,7 +103,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...(options.uploadMaxBytes === undefined ? {} : { maxBytes: options.uploadMaxBytes }),
   });
   const fleet = createFleet({
-    startAgent: options.startAgent,
     gateway: options.gateway,
     log,
     readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
@@ -108,7 +110,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
   const gitLimits = options.gitLimits ?? DEFAULT_GIT_LIMITS;
-  const sources = createSources({ kysely, home, gitLimits });
+  const sources = createSources({ kysely, home, gitLimits, containers: options.containers });
   const work = createRevisionWork({
     kysely,
     home,
@@ -117,6 +119,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     fleet,
     sources,
     buildRevision: options.buildRevision,
+    startAgent: options.startAgent,
     environmentOf: async (revision) => {
       const { name } = await kysely
         .selectFrom('deployments')
@@ -144,6 +147,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     removeDeployment: async (deploymentId) => {
       await removeAgentData(kysely, deploymentId);
+      await releaseImages(deploymentId);
       await deployments.purge(deploymentId);
       await rm(home.buildsOf(deploymentId), { recursive: true, force: true });
       await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
@@ -219,6 +223,29 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }
   };
 
+  const releaseImages = async (deploymentId: string): Promise<void> => {
+    const ofImage = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('id', '=', deploymentId)
+      .where('source', 'in', IMAGE_SOURCES)
+      .executeTakeFirst();
+    if (ofImage !== undefined) await options.containers.release(deploymentId);
+  };
+
+  /** Containers outlive a platform that was killed; where there never was one, no engine is asked. */
+  const removeLeftContainers = async (): Promise<void> => {
+    const ofImage = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('source', 'in', IMAGE_SOURCES)
+      .executeTakeFirst();
+    if (ofImage === undefined) return;
+    const removed = await options.containers.removeLeft();
+    if (removed === undefined) log.warn('no container engine answers; what may be left on it stays');
+    else if (removed > 0) log.info({ removed }, 'containers of an earlier process were removed');
+  };
+
   const clean = async (): Promise<void> => {
     try {
       await uploads.clean();
@@ -238,6 +265,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     start: async () => {
       // What an earlier process was at when it was killed; nothing is at anything yet.
       await rm(home.scratches, { recursive: true, force: true });
+      await removeLeftContainers();
       await restoreAgents();
       await clean();
       await orchestrator.start();

@@ -2,18 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type Logger } from 'pino';
 
-import { type RunningAgent } from '../runtime/agentProcess.ts';
+import { type RunningAgent } from '../runtime/runningAgent.ts';
 import { LIVED_WELL_MS, restartDelay } from './restartDelay.ts';
-import { type StartAgent, type Switchboard } from './seams.ts';
+import { type StartLimits, type Switchboard } from './seams.ts';
 
-/** Everything it takes to start the agent of one revision. `env` holds secrets. */
+/** The agent of one revision, and how it is started: as a process, or as a container. */
 export interface AgentSpec {
   readonly deploymentId: string;
   readonly revisionId: string;
-  readonly agentDir: string;
-  readonly graphConfigPath: string;
-  readonly env: Record<string, string>;
-  readonly log: (line: string) => void;
+  /** Starts it anew and resolves once it answers; throws an error that says why it did not. */
+  start(limits: StartLimits): Promise<RunningAgent>;
 }
 
 /** A switch that has been made and can still be taken back. */
@@ -40,7 +38,6 @@ export interface Fleet {
 
 /** What a fleet runs on. */
 export interface FleetOptions {
-  readonly startAgent: StartAgent;
   readonly gateway: Switchboard;
   readonly log: Logger;
   /** How long a start may take until the agent answers, in milliseconds. */
@@ -65,14 +62,7 @@ export function createFleet(options: FleetOptions): Fleet {
   const ending = new Map<Promise<void>, string>();
 
   const start = (spec: AgentSpec, signal: AbortSignal): Promise<RunningAgent> =>
-    options.startAgent({
-      agentDir: spec.agentDir,
-      graphConfigPath: spec.graphConfigPath,
-      env: spec.env,
-      log: spec.log,
-      signal,
-      readyTimeoutMs: options.readyTimeoutMs,
-    });
+    spec.start({ signal, readyTimeoutMs: options.readyTimeoutMs });
 
   const inBackground = (deploymentId: string, work: Promise<void>, what: string): void => {
     const done = work
@@ -117,7 +107,7 @@ export function createFleet(options: FleetOptions): Fleet {
         }
         post.agent = agent;
         void switchTo(post.spec, agent);
-        options.log.info({ ...idsOf(post.spec), pid: agent.pid }, 'an agent serves again');
+        options.log.info({ ...idsOf(post.spec), url: agent.url }, 'an agent serves again');
       } catch (error) {
         if (isOver(signal)) return;
         failures += 1;

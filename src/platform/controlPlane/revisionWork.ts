@@ -10,7 +10,7 @@ import { type AgentSpec, type Fleet } from './fleet.ts';
 import { isThere, type HomeLayout } from './homeLayout.ts';
 import { recordChange, type RevisionChange } from './revisionLedger.ts';
 import { type RevisionLogs } from './revisionLogs.ts';
-import { type BuildResult, type BuildRevision } from './seams.ts';
+import { type BuildResult, type BuildRevision, type StartAgent } from './seams.ts';
 import { type TreeSource } from './sources/source.ts';
 import { type Sources } from './sources/sources.ts';
 
@@ -36,6 +36,7 @@ export interface RevisionWorkOptions {
   readonly fleet: Fleet;
   readonly sources: Sources;
   readonly buildRevision: BuildRevision;
+  readonly startAgent: StartAgent;
   /** What the agent of a revision is started with: its secrets, and what the platform tells it. */
   readonly environmentOf: (revision: Selectable<RevisionsTable>) => Promise<Record<string, string>>;
 }
@@ -119,7 +120,12 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     const revision = await load(revisionId);
     const source = sources(revision.source);
     if (source.kind === 'image') {
-      return record({ revisionId, event: 'built', reason: 'An image needs no build.' });
+      return record({
+        revisionId,
+        event: 'built',
+        reason: 'An image needs no build.',
+        set: { built_at: new Date() },
+      });
     }
     const result = signal.aborted ? CALLED_OFF : await runBuild(source, revision, signal);
     if (signal.aborted) {
@@ -143,16 +149,20 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   };
 
   const specOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
+    const { id: revisionId, deployment_id: deploymentId } = revision;
+    const env = await options.environmentOf(revision);
+    const log = logs.sink(revisionId, 'deploy');
+    const source = sources(revision.source);
+    if (source.kind === 'image')
+      return { deploymentId, revisionId, start: (limits) => source.start(revision, { env, log, ...limits }) };
     if (revision.agent_dir === null) return undefined;
     const agentDir = join(home.root, revision.agent_dir);
     if (!(await isThere(agentDir))) return undefined;
+    const graphConfigPath = revision.agent_graph_config ?? 'graph.json';
     return {
-      deploymentId: revision.deployment_id,
-      revisionId: revision.id,
-      agentDir,
-      graphConfigPath: revision.agent_graph_config ?? 'graph.json',
-      env: await options.environmentOf(revision),
-      log: logs.sink(revision.id, 'deploy'),
+      deploymentId,
+      revisionId,
+      start: (limits) => options.startAgent({ agentDir, graphConfigPath, env, log, ...limits }),
     };
   };
 
@@ -163,11 +173,6 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     }
     const revision = await load(revisionId);
     const source = sources(revision.source);
-    if (source.kind === 'image') {
-      await record({ revisionId, event: 'deployStarted' });
-      await record({ revisionId, event: 'deployFailed', reason: source.undeployable });
-      return;
-    }
     const spec = await specOf(revision);
     if (spec === undefined) {
       const reason = 'What was built is no longer on the disk: it is built again.';
@@ -175,6 +180,14 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       return;
     }
     if (!(await record({ revisionId, event: 'deployStarted' }))) return;
+    if (source.kind === 'image') {
+      const reason = await source.undeployable(revision);
+      if (reason !== undefined) {
+        await record({ revisionId, event: 'deployFailed', reason });
+        return;
+      }
+      for (const line of await source.remarks(revision)) logs.sink(revisionId, 'deploy')(line);
+    }
     let agent;
     try {
       agent = await fleet.start(spec, signal);

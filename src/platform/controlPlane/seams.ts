@@ -1,5 +1,6 @@
 import { type Gateway } from '../gateway/gateway.ts';
-import { type RunningAgent } from '../runtime/agentProcess.ts';
+import { type Containers as AllContainers } from '../runtime/docker/containers.ts';
+import { type RunningAgent } from '../runtime/runningAgent.ts';
 
 /** How a build ended: where the built agent lies (absolute, inside the workspace), or why there is none. */
 export type BuildResult =
@@ -21,15 +22,26 @@ export type BuildRevision = (options: {
   signal: AbortSignal;
 }) => Promise<BuildResult>;
 
+/** What bounds the start of an agent. */
+export interface StartLimits {
+  /** Calls the start off. */
+  readonly signal: AbortSignal;
+  /** How long it may take until the agent answers, in milliseconds. */
+  readonly readyTimeoutMs: number;
+}
+
 /** Starts a built agent and resolves once it answers; throws an error that says why it did not. */
-export type StartAgent = (options: {
-  agentDir: string;
-  graphConfigPath: string;
-  env: Record<string, string>;
-  log: (line: string) => void;
-  signal: AbortSignal;
-  readyTimeoutMs: number;
-}) => Promise<RunningAgent>;
+export type StartAgent = (
+  options: StartLimits & {
+    agentDir: string;
+    graphConfigPath: string;
+    env: Record<string, string>;
+    log: (line: string) => void;
+  },
+) => Promise<RunningAgent>;
+
+/** Runs images, and cleans up after them. */
+export type Containers = AllContainers;
 
 /** The part of the gateway that the control plane moves. */
 export type Switchboard = Pick<Gateway, 'register' | 'switchTo' | 'remove'>;

@@ -1,13 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { followOutput } from './agentOutput.ts';
 import { probeUntilOk } from './agentProbe.ts';
 import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
 import { agentBaseEnvironment } from './childEnvironment.ts';
+import { lastOutput } from './lastOutput.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
+import type { AgentExit, RunningAgent } from './runningAgent.ts';
 
 /**
  * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose
@@ -28,9 +29,6 @@ const NOT_SECRET = new Set([
 /** How long an agent may take to end by itself when the platform has ended, in seconds. */
 const OUTLIVE_SECONDS = 3;
 
-/** After a process has ended, how long its last output is waited for, in ms. */
-const LAST_OUTPUT_MS = 1_000;
-
 /** What {@link startAgent} needs. */
 export interface StartAgentOptions {
   /** The directory that a build returned: the agent's working directory. */
@@ -49,27 +47,10 @@ export interface StartAgentOptions {
   readonly command?: readonly [string, ...string[]];
 }
 
-/** How a process ended: an exit code, or the signal that ended it. */
-export interface AgentExit {
-  readonly code: number | null;
-  readonly signal: string | null;
-}
-
-/** An agent that answers. */
-export interface RunningAgent {
-  /** Its address, on loopback. */
-  readonly url: string;
+/** An agent that runs as a process. */
+export interface AgentProcess extends RunningAgent {
   /** The process, which is also the id of its process group. */
   readonly pid: number;
-  /** Resolves when the process has ended, however that came about; never rejects. */
-  readonly exited: Promise<AgentExit>;
-  /**
-   * Asks the agent to finish what it is at and end (SIGTERM), and kills its process group after `timeoutMs`.
-   * Resolves when nothing of it is left. Called again, it joins; a shorter time limit then counts.
-   */
-  drain(timeoutMs: number): Promise<void>;
-  /** Kills the process group at once. */
-  kill(): void;
 }
 
 /**
@@ -81,7 +62,7 @@ export interface RunningAgent {
  * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called
  *   off. Nothing of it is left running then.
  */
-export async function startAgent(options: StartAgentOptions): Promise<RunningAgent> {
+export async function startAgent(options: StartAgentOptions): Promise<AgentProcess> {
   if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
   const agentDir = resolve(options.agentDir);
   const child = spawnGroup(options.command ?? agentCommand(agentDir, options.graphConfigPath), {
@@ -105,7 +86,7 @@ export async function startAgent(options: StartAgentOptions): Promise<RunningAge
     if (child.pid !== undefined) {
       killGroup(child.pid);
       await exited;
-      await lastOutput(child);
+      await lastOutput([child.stdout, child.stderr]);
     }
     throw start.signal.aborted ? new AgentStartError(start.failure(), output.lastLines()) : error;
   } finally {
@@ -167,7 +148,7 @@ function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () =
   };
 }
 
-function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): RunningAgent {
+function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): AgentProcess {
   const { pid } = child;
   if (pid === undefined) throw new Error('An agent that answers has a pid.');
   let ended = false;
@@ -202,14 +183,6 @@ function exitOf(child: ChildProcess): Promise<AgentExit> {
       if (child.pid === undefined) done({ code: null, signal: null });
     });
   });
-}
-
-/** Waits for what an ended process still has in its pipes; not for ever, because another process may hold them. */
-async function lastOutput(child: ChildProcess): Promise<void> {
-  const closed = Object.values(outputsOf(child))
-    .filter((stream) => !stream.closed)
-    .map((stream) => new Promise((done) => stream.once('close', done)));
-  await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
 }
 
 function outputsOf({ stdout, stderr }: ChildProcess): { stdout: Readable; stderr: Readable } {

@@ -8,6 +8,8 @@ export type AgentStartFailure =
   | { readonly kind: 'exited'; readonly code: number | null; readonly signal: string | null }
   /** It ran, and was not ready in time. `seen` is how far it came. */
   | { readonly kind: 'not_ready'; readonly afterMs: number; readonly seen: string }
+  /** Its container could not be had. `cause`: whole sentences, with what to do. */
+  | { readonly kind: 'container'; readonly cause: string }
   /** The caller gave up. */
   | { readonly kind: 'aborted' };
 
@@ -23,7 +25,8 @@ export class AgentStartError extends SlipwayError {
 
   constructor(failure: AgentStartFailure, lastLines: readonly string[]) {
     const said = lastLines.length === 0 ? ' It said nothing.' : ` Its last lines:\n${lastLines.join('\n')}`;
-    super('SLIPWAY_AGENT_START_FAILED', `${sentence(failure)}${failure.kind === 'aborted' ? '' : said}`);
+    const neverRan = failure.kind === 'aborted' || failure.kind === 'container';
+    super('SLIPWAY_AGENT_START_FAILED', `${sentence(failure)}${neverRan ? '' : said}`);
     this.name = 'AgentStartError';
     this.failure = failure;
     this.lastLines = lastLines;
@@ -40,6 +43,8 @@ function sentence(failure: AgentStartFailure): string {
         : `The agent was ended by ${failure.signal} before it was ready.`;
     case 'not_ready':
       return `The agent was not ready within ${failure.afterMs / 1000} s: ${failure.seen}.`;
+    case 'container':
+      return failure.cause;
     case 'aborted':
       return 'The start of the agent was called off.';
   }

@@ -1,11 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Readable } from 'node:stream';
+import { lastOutput } from './lastOutput.ts';
 import { readLines } from './lines.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
-
-/** After a command has ended, how long its last output is waited for, in ms. */
-const LAST_OUTPUT_MS = 1_000;
 
 /** A program, its arguments and its surroundings. */
 export interface Command {
@@ -69,6 +65,7 @@ export async function runCommand(options: Command): Promise<CommandEnd> {
     // The watcher is in the group still, so its id cannot belong to another by now.
     if (child.pid !== undefined) killGroup(child.pid);
     await lastOutput(outputs);
+    for (const output of outputs) output.destroy();
     return stopped ?? end;
   } finally {
     clearTimeout(timer);
@@ -84,13 +81,4 @@ function endOf(child: ChildProcess): Promise<CommandEnd> {
       resolve(code === null ? { kind: 'killed', signal: signal ?? 'a signal' } : { kind: 'exited', code }),
     );
   });
-}
-
-/** Reads what is in the pipes still; not for ever, because a process that left the group may hold them. */
-async function lastOutput(outputs: readonly Readable[]): Promise<void> {
-  const closed = outputs
-    .filter((output) => !output.closed)
-    .map((output) => new Promise((resolve) => output.once('close', resolve)));
-  await Promise.race([Promise.all(closed), sleep(LAST_OUTPUT_MS, undefined, { ref: false })]);
-  for (const output of outputs) output.destroy();
 }

@@ -26,12 +26,10 @@ export function createSecretMask(values: Iterable<string>): SecretMask {
   // The longest first, so that a secret that contains another is masked whole.
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   const longest = sorted[0]?.length ?? 0;
-  const pattern = new RegExp(
-    sorted.map((form) => form.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'),
-    'g',
-  );
   return (line, cut = false) => {
-    const masked = line.replace(pattern, MASK);
+    // One after another, and not as one pattern: that may get too large, and what tells so holds all of it.
+    let masked = line;
+    for (const form of sorted) masked = masked.replaceAll(form, MASK);
     return cut ? masked.slice(0, Math.max(0, masked.length - longest)) : masked;
   };
 }

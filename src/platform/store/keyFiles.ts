@@ -29,7 +29,10 @@ export async function loadApiKey(home: string, given?: string): Promise<string> 
 }
 
 /** A 32-byte key for one purpose, from the master key: knowing one purpose's key tells nothing of the others. */
-export function deriveKey(master: MasterKey, purpose: 'secrets' | 'uploads' | 'idempotency'): Buffer {
+export function deriveKey(
+  master: MasterKey,
+  purpose: 'secrets' | 'uploads' | 'idempotency' | 'containers',
+): Buffer {
   return Buffer.from(hkdfSync('sha256', master, '', `slipway:${purpose}`, 32));
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { type AgentSpec, createFleet, type Fleet } from '../../../src/platform/controlPlane/fleet.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
-import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
+import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
 
 interface Agent extends RunningAgent {
   readonly state: { drained: number; killed: boolean };
@@ -39,12 +39,6 @@ beforeEach(() => {
         return requestsOver;
       },
     },
-    startAgent: () => {
-      if (failStarts) return Promise.reject(new Error('does not start'));
-      const agent = newAgent();
-      started.push(agent);
-      return Promise.resolve(agent);
-    },
   });
 });
 
@@ -53,7 +47,6 @@ function newAgent(): Agent {
   const state = { drained: 0, killed: false };
   return {
     url: 'http://127.0.0.1:1',
-    pid: 1,
     state,
     exited: new Promise((resolve) => (end = resolve)),
     crash: () => end({ code: 1, signal: null }),
@@ -73,10 +66,12 @@ function spec(revisionId: string): AgentSpec {
   return {
     deploymentId: 'd',
     revisionId,
-    agentDir: '/agent',
-    graphConfigPath: 'graph.json',
-    env: { REVISION: revisionId },
-    log: () => undefined,
+    start: () => {
+      if (failStarts) return Promise.reject(new Error('does not start'));
+      const agent = newAgent();
+      started.push(agent);
+      return Promise.resolve(agent);
+    },
   };
 }
 

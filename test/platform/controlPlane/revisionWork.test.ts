@@ -98,14 +98,16 @@ describe('a revision', () => {
     await platform.reaches(id, broken, 'BUILD_FAILED');
   });
 
-  it('of another source ends with an honest failure', async () => {
+  it('of an image ends with what to do where the machine has no container engine', async () => {
     const image = await platform.create('an image', {
       source: 'external_image',
       source_revision_config: { image_uri: 'registry.example/agent:1' },
     });
     const { latest_revision_id: imageRevision } = await platform.deployment(image);
     await platform.reaches(image, imageRevision, 'DEPLOY_FAILED');
-    expect((await platform.redeploy(image, imageRevision)).status).toBe(400);
+    const { json } = await platform.call('GET', `/v2/deployments/${image}/revisions/${imageRevision}`);
+    expect(json.status_message).toMatch(/^This machine has no docker command, .* Install a container engine/);
+    expect((await platform.redeploy(image, imageRevision)).status).toBe(200);
   });
 
   it('waits while another of its deployment is built; of those that wait only the newest is built', async () => {

@@ -20,7 +20,8 @@ import {
 } from '../../../src/platform/controlPlane/seams.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { problemHandler } from '../../../src/platform/http/problem.ts';
-import { type RunningAgent } from '../../../src/platform/runtime/agentProcess.ts';
+import { createContainers } from '../../../src/platform/runtime/docker/containers.ts';
+import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
 import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
@@ -146,6 +147,8 @@ export class TestPlatform {
           await this.onStart(start);
           return this.#agent(start.env);
         }),
+      // A machine without a container engine; tests of images bring their own.
+      containers: createContainers({ command: join(this.home, 'no-docker'), platform: 'test' }),
       agentEnvironment: ({ deploymentId, revisionId, name }) => ({
         SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
         SLIPWAY_AGENT_REVISION_ID: revisionId,
@@ -170,7 +173,6 @@ export class TestPlatform {
     const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => (end = resolve));
     const agent: FakeAgent = {
       url: 'http://127.0.0.1:1',
-      pid: 1,
       revisionId: env['SLIPWAY_AGENT_REVISION_ID'] ?? '',
       env,
       exited,

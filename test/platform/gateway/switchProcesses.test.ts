@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../../src/platform/gateway/gateway.ts';
-import { type RunningAgent, startAgent } from '../../../src/platform/runtime/agentProcess.ts';
+import { type AgentProcess, startAgent } from '../../../src/platform/runtime/agentProcess.ts';
 import { until } from '../runtime/liveness.ts';
 import { serveGateway } from './standIns.ts';
 
@@ -27,7 +27,7 @@ it('switches between real agents under load, draining or killing each, and fails
       readyTimeoutMs: 20_000,
       command: [process.execPath, AGENT],
     });
-  const serve = (agent: RunningAgent) =>
+  const serve = (agent: AgentProcess) =>
     gateway.switchTo('d1', { url: agent.url, revisionId: String(agent.pid), exited: agent.exited });
   const client = async () => {
     while (!over) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { agentCommand, type RunningAgent, startAgent } from '../../../src/platform/runtime/agentProcess.ts';
+import { agentCommand, type AgentProcess, startAgent } from '../../../src/platform/runtime/agentProcess.ts';
 import { AgentStartError } from '../../../src/platform/runtime/agentStartError.ts';
 import { isRunning, until } from './liveness.ts';
 
@@ -14,7 +14,7 @@ const PARENT = fileURLToPath(new URL('fixtures/parent.ts', import.meta.url));
 
 let agentDir: string;
 let log: string[];
-const agents: RunningAgent[] = [];
+const agents: AgentProcess[] = [];
 
 beforeAll(async () => {
   agentDir = await realpath(await mkdtemp(join(tmpdir(), 'slipway-agent-')));
@@ -30,7 +30,7 @@ afterAll(() => rm(agentDir, { recursive: true }));
 async function start(
   mode: string,
   options: { env?: Record<string, string>; readyTimeoutMs?: number; signal?: AbortSignal } = {},
-): Promise<RunningAgent> {
+): Promise<AgentProcess> {
   log = [];
   const lines = log;
   const agent = await startAgent({
@@ -52,7 +52,7 @@ async function orphanPid(): Promise<number> {
   return Number(said()!.slice('orphan '.length));
 }
 
-async function failureOf(starting: Promise<RunningAgent>): Promise<AgentStartError> {
+async function failureOf(starting: Promise<AgentProcess>): Promise<AgentStartError> {
   const error: unknown = await starting.then(
     () => undefined,
     (reason: unknown) => reason,

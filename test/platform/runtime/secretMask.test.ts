@@ -38,6 +38,14 @@ describe('a secret in a line of output', () => {
     expect(mask('the key is 01234567', true)).not.toContain('012');
   });
 
+  it('may be long, and one of many', () => {
+    const mask = createSecretMask([
+      ...Array.from({ length: 300 }, (_, i) => `s${i} `.repeat(4_000)),
+      'hunter22',
+    ]);
+    expect(mask('password hunter22')).toBe('password ***');
+  });
+
   it('is left alone when it is too short to be one', () => {
     expect(createSecretMask(['on', '1'])('on port 1')).toBe('on port 1');
   });

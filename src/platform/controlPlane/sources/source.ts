@@ -1,6 +1,8 @@
 import { type Selectable } from 'kysely';
 
+import { type RunningAgent } from '../../runtime/runningAgent.ts';
 import { type RevisionsTable } from '../../store/schema.ts';
+import { type StartLimits } from '../seams.ts';
 
 /** What of a revision says what it is made from. */
 export type SourceConfiguration = Pick<
@@ -35,8 +37,15 @@ export interface ImageSource {
   readonly kind: 'image';
   /** Whether there is anything to run yet. */
   hasSource(configuration: SourceConfiguration): boolean;
-  /** Why a revision of it ends `DEPLOY_FAILED`. */
-  readonly undeployable: string;
+  /** Why a revision of it ends `DEPLOY_FAILED` before anything is started; undefined where nothing is in the way. */
+  undeployable(revision: Selectable<RevisionsTable>): Promise<string | undefined>;
+  /** What the revision's log says before it is started. */
+  remarks(revision: Selectable<RevisionsTable>): Promise<string[]>;
+  /** Runs it and resolves once it answers. `env` holds secrets. @throws an error that says why it does not answer. */
+  start(
+    revision: Selectable<RevisionsTable>,
+    start: StartLimits & { readonly env: Record<string, string>; readonly log: (line: string) => void },
+  ): Promise<RunningAgent>;
 }
 
 /** Where a tree lies, as a gzipped tarball; or why it could not be had, for the person whose source it is. */

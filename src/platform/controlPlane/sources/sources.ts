@@ -3,6 +3,7 @@ import { type Kysely } from 'kysely';
 import { type GitLimits } from '../../git/gitLimits.ts';
 import { type Schema } from '../../store/schema.ts';
 import { type HomeLayout } from '../homeLayout.ts';
+import { type Containers } from '../seams.ts';
 import { image } from './image.ts';
 import { internalSource } from './internalSource.ts';
 import { repoHost } from './repoHost.ts';
@@ -16,13 +17,14 @@ export function createSources(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
   gitLimits: GitLimits;
+  containers: Containers;
 }): Sources {
-  const { kysely, home } = options;
+  const { kysely, home, containers } = options;
   const sources: Readonly<Record<string, Source>> = {
     internal_source: internalSource(home),
     repo_host: repoHost({ kysely, knownHosts: home.knownHosts, limits: options.gitLimits }),
-    external_image: image(),
-    internal_image: image(),
+    external_image: image({ kysely, containers, isPulled: true }),
+    internal_image: image({ kysely, containers, isPulled: false }),
   };
   return (name) => {
     const source = sources[name];

@@ -1,0 +1,104 @@
+import { labelArguments, type ContainerOwner, OWN_LABEL_PREFIX } from './containerLabels.ts';
+
+/** What of the resources a container is given. Cores and megabytes, as in contract 000, "ResourceSpec". */
+export interface ContainerResources {
+  readonly cpu?: number | null | undefined;
+  readonly cpu_limit?: number | null | undefined;
+  readonly memory_mb?: number | null | undefined;
+  readonly memory_limit_mb?: number | null | undefined;
+  readonly labels?: Readonly<Record<string, string>> | null | undefined;
+}
+
+/** What is to run. */
+export interface ContainerRequest {
+  readonly name: string;
+  /** The image as the engine knows it. */
+  readonly image: string;
+  readonly owner: ContainerOwner;
+  /** The variables of the container. Holds secrets. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly resources: ContainerResources;
+  /** Cores of the engine's machine: it refuses more. Undefined: not known. */
+  readonly cores: number | undefined;
+}
+
+/** The port that the image listens on, where no secret says otherwise: it is told in `PORT`. */
+const DEFAULT_PORT = '8000';
+/** A line of a file of variables is read up to 64 KiB. */
+const LINE_MAX_BYTES = 60_000;
+/** Variables by which a docker command finds itself and its engine: such a one cannot go through its environment. */
+const READ_BY_DOCKER =
+  /^(DOCKER_|XDG_|CONTAINER_HOST$|GO|LD_|SSL_CERT_|SSH_|OTEL_)|^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|LANG|LANGUAGE|LC_\w+|TZ|NODE_EXTRA_CA_CERTS)$|_proxy$/i;
+
+/** Names that a shell passes on. */
+const IDENTIFIER = /^[A-Za-z_]\w*$/;
+
+/** The port inside the container that the Run API is expected on: `PORT` of the secrets, or 8000. */
+export function portOf(env: Readonly<Record<string, string>>): string {
+  const named = env['PORT'];
+  return named !== undefined && /^[1-9]\d{0,4}$/.test(named) && Number(named) <= 65_535
+    ? named
+    : DEFAULT_PORT;
+}
+
+/**
+ * How the docker command is called for a container. No value of a variable is among the arguments: those that fit a
+ * line come as a file, the others through the command's own environment.
+ *
+ * @throws Error naming a variable that fits neither: a value of several lines under a name that the docker command
+ *   itself reads, or that no shell passes on.
+ */
+export function runCall(request: ContainerRequest): {
+  args: string[];
+  env: Record<string, string>;
+  input: string;
+} {
+  const { name, image, owner } = request;
+  const port = portOf(request.env);
+  const lines: string[] = [];
+  const env: Record<string, string> = {};
+  for (const [variable, value] of Object.entries({ ...request.env, PORT: port })) {
+    if (fitsLine(variable, value)) lines.push(`${variable}=${value}\n`);
+    else if (IDENTIFIER.test(variable) && !READ_BY_DOCKER.test(variable)) env[variable] = value;
+    else
+      throw new Error(
+        `The secret ${variable} cannot be given to a container: under such a name only a value of one line, of less than 60,000 bytes, can be given, and none under a name that begins with #.`,
+      );
+  }
+  const args = [
+    'run',
+    '--detach',
+    ...['--name', name],
+    ...labelArguments(owner),
+    // A port of the engine's choice, for this machine only.
+    ...['--publish', `127.0.0.1::${port}`],
+    ...['--env-file', '/dev/stdin'],
+    ...Object.keys(env).flatMap((variable) => ['--env', variable]),
+    ...resourceArguments(request.resources, request.cores),
+    // It has been pulled already, or is not to be.
+    ...['--pull', 'never'],
+    image,
+  ];
+  return { args, env, input: lines.join('') };
+}
+
+function fitsLine(name: string, value: string): boolean {
+  return !name.startsWith('#') && !/[\r\n]/.test(value) && Buffer.byteLength(name + value) < LINE_MAX_BYTES;
+}
+
+/**
+ * Requests are what a container gets when there is not enough for all; limits are what it gets at most. Zero asks for
+ * nothing, and limits nothing. More cores than there are would be refused.
+ */
+function resourceArguments(resources: ContainerResources, cores = Infinity): string[] {
+  const { cpu, cpu_limit: cpuLimit, memory_mb: memory, memory_limit_mb: memoryLimit, labels } = resources;
+  const args: string[] = [];
+  if (cpu) args.push('--cpu-shares', String(Math.max(2, Math.round(cpu * 1024))));
+  if (cpuLimit) args.push('--cpus', String(Math.min(cpuLimit, cores)));
+  if (memory) args.push('--memory-reservation', `${Math.min(memory, memoryLimit || Infinity)}m`);
+  if (memoryLimit) args.push('--memory', `${memoryLimit}m`);
+  for (const [label, value] of Object.entries(labels ?? {})) {
+    if (!label.startsWith(OWN_LABEL_PREFIX)) args.push('--label', `${label}=${value}`);
+  }
+  return args;
+}

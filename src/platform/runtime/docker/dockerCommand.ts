@@ -1,0 +1,86 @@
+import { agentBaseEnvironment } from '../childEnvironment.ts';
+import { lastOutput } from '../lastOutput.ts';
+import { readLines } from '../lines.ts';
+import { killGroup, spawnGroup } from '../processGroup.ts';
+
+const LINE_CHARS = 32_000;
+/** What of the platform's environment is for the docker command: where its engine is, and how it is trusted. */
+const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|XDG_)/;
+
+/** One call of the docker command. */
+export interface DockerCall {
+  readonly args: readonly string[];
+  /** Values that the command finds in its own environment, for its `--env NAME`: they are in no list of processes. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** What it reads at `/dev/stdin`. Default: nothing. */
+  readonly input?: string;
+  /** Killed after so many ms. Default: 60,000; `Infinity` is without end. */
+  readonly timeoutMs?: number;
+  /** Kills it. */
+  readonly signal?: AbortSignal;
+  /** Takes each line as it comes, of both its outputs. */
+  readonly onLine?: (line: string, cut: boolean) => void;
+}
+
+/** How a call ended. */
+export interface DockerEnd {
+  /** The exit code; 127 where there is no such command; null where it was killed. */
+  readonly code: number | null;
+  readonly stdout: readonly string[];
+  readonly stderr: readonly string[];
+}
+
+/** The docker command of this machine, or one that takes the same arguments. */
+export type Docker = (call: DockerCall) => Promise<DockerEnd>;
+
+/**
+ * Makes a {@link Docker}. A call ends with this process, also when that is killed; what it has asked of the engine goes
+ * on. It never rejects for what the command or the engine did.
+ *
+ * @param command - its name or path.
+ */
+export function createDocker(command: string, from: NodeJS.ProcessEnv = process.env): Docker {
+  const ofDocker = Object.entries(from).flatMap(([name, value]) =>
+    value !== undefined && OF_DOCKER.test(name) ? [[name, value]] : [],
+  );
+  const base = { ...agentBaseEnvironment(from), ...(Object.fromEntries(ofDocker) as Record<string, string>) };
+  return async ({ args, env = {}, input, timeoutMs = 60_000, signal, onLine }) => {
+    if (signal?.aborted === true) return { code: null, stdout: [], stderr: [] };
+    // Node's own pipes are sockets, which nobody can open at /dev/stdin; those of a shell are pipes.
+    const piped = ['/bin/sh', '-c', 'cat | exec "$@"', 'sh', command, ...args] as const;
+    const child = spawnGroup(input === undefined ? [command, ...args] : piped, {
+      cwd: '/',
+      env: { ...env, ...base },
+      stdin: input === undefined ? 'ignore' : 'pipe',
+      outliveSeconds: 0,
+    });
+    child.stdin?.end(input);
+    const lines = { stdout: [] as string[], stderr: [] as string[] };
+    for (const name of ['stdout', 'stderr'] as const) {
+      const output = child[name];
+      if (output === null) continue;
+      readLines(output, LINE_CHARS, (line, cut) => {
+        if (onLine === undefined) lines[name].push(line);
+        else onLine(line, cut);
+      });
+    }
+    const kill = () => {
+      if (child.pid !== undefined) killGroup(child.pid);
+    };
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(kill, timeoutMs) : undefined;
+    signal?.addEventListener('abort', kill, { once: true });
+    try {
+      const code = await new Promise<number | null>((resolve) => {
+        child.once('error', () => resolve(127));
+        child.once('exit', resolve);
+      });
+      // The group's watcher is there still.
+      kill();
+      await lastOutput([child.stdout, child.stderr]);
+      return { code, ...lines };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', kill);
+    }
+  };
+}
