@@ -28,6 +28,7 @@ let database: pg.Client;
 let proxy: DatabaseProxy;
 let platform: ChildProcess;
 let url: string;
+let apiKey: string;
 let client: ControlPlaneClient;
 
 /** One deployment, with a good revision that serves, and a moment at which the next one is met. */
@@ -92,9 +93,14 @@ class Subject {
     });
   }
 
-  /** Who answers at the deployment's address. */
+  /** What the agent at the deployment's address answers. */
+  async ask(path: string): Promise<Response> {
+    return fetch(`${url}/agents/${this.id}/${path}`, { headers: { 'x-api-key': apiKey } });
+  }
+
+  /** Who answers there. */
   async serving(): Promise<{ version: string; revision: string | null }> {
-    const answer = await fetch(`${url}/agents/${this.id}/version`);
+    const answer = await this.ask('version');
     return { version: await answer.text(), revision: answer.headers.get('x-slipway-revision-id') };
   }
 }
@@ -186,7 +192,7 @@ const MOMENTS: readonly Moment[] = [
     asked: true,
     arrive: async (subject) => {
       await writeFile(`${subject.gate}-request`, '');
-      void fetch(`${url}/agents/${subject.id}/wait`).catch(() => undefined);
+      void subject.ask('wait').catch(() => undefined);
       await exists(`${subject.gate}-request.met`);
       subject.next = await subject.release(await subject.offer(), 'next');
       await subject.reaches(subject.next, 'DEPLOYED');
@@ -295,9 +301,8 @@ async function start(): Promise<void> {
       throw new Error(`The platform ended:\n${errors.join('\n')}`);
     }),
   ]);
-  const ready = JSON.parse(line) as { url: string; apiKey: string };
-  url = ready.url;
-  client = createControlPlaneClient({ baseUrl: url, apiKey: ready.apiKey });
+  ({ url, apiKey } = JSON.parse(line) as { url: string; apiKey: string });
+  client = createControlPlaneClient({ baseUrl: url, apiKey });
 }
 
 async function open(gates: readonly string[]): Promise<void> {
