@@ -73,6 +73,7 @@ describe('the command line', () => {
     [['release', '--timeout', '0'], 'Expected a duration'],
     [['dev', '--port', '70000'], 'Expected a port'],
     [['status', '--last', '-1'], 'Expected a whole number'],
+    [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
     [['agent'], "missing required argument 'dir'"],
     [['release', 'a', 'b'], 'too many arguments'],
   ])('refuses %j', async (args, message) => {

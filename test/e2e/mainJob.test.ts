@@ -1,3 +1,6 @@
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Observer } from './observer.ts';
@@ -116,5 +119,23 @@ describe('a deployment made by somebody else', () => {
     expect(result.baseline).toEqual({ revisionId, verified: true });
     expect((await seen.deployment()).active_revision_id).toBe(revisionId);
     expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
+  });
+});
+
+describe('a target that is spoken to in public names', () => {
+  it('is released to, and its deployment stands there as a public client would have made it', async () => {
+    const target = { vocabulary: 'public', deploymentType: 'dev' };
+    const project = await Project.create(stack, { example: 'greeter', deployment: 'public', target });
+    await rename(join(project.folder, 'graph.json'), join(project.folder, 'langgraph.json'));
+    const seen = new Observer(stack, 'public');
+
+    const { code, text } = await project.ran('release', 'staging');
+
+    expect(code, text).toBe(0);
+    expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
+    expect(await seen.deployment()).toMatchObject({
+      source_config: { deployment_type: 'dev' },
+      source_revision_config: { langgraph_config_path: 'langgraph.json' },
+    });
   });
 });

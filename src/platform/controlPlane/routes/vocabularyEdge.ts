@@ -52,7 +52,8 @@ export function vocabularyEdge(options: {
     if (vocabulary === 'public') {
       await changeAnswer(c, (answer) => {
         if (c.res.status === 201) made.changed();
-        if (c.res.status !== 422) return translate(answer, 'public');
+        // Where an answer has a list of details, they are the issues of a validation (`HttpProblem`).
+        if (!Array.isArray(answer['detail'])) return translate(answer, 'public');
         return { detail: toPublicIssues(request, answer['detail'] as ValidationIssue[]) };
       });
     } else if (isList(c) && (await made.ids()).size > 0) {
