@@ -9,6 +9,7 @@ import { type HoldOptions } from './hold.ts';
 import { type InterventionOptions } from './intervene.ts';
 import { durationOption, numberOption, portOption } from './options.ts';
 import { type PlatformCommandOptions } from './platform.ts';
+import { addIntegrationsCommand } from './platform/integrationsCommand.ts';
 import { type QuarantineOptions } from './quarantine.ts';
 import { type ReleaseOptions } from './release.ts';
 import { type RollbackOptions } from './rollback.ts';
@@ -211,7 +212,11 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
       run(options, async (context) => (await import('./worker.ts')).runWorkerCommand(context)),
   );
 
-  command('platform', 'Run the platform alone: control plane and agents', 'slipway platform --port 4700')
+  const platform = command(
+    'platform',
+    'Run the platform alone: control plane and agents',
+    'slipway platform --port 4700',
+  )
     .option('--port <port>', 'its port; 0 takes a free one', portOption, PLATFORM_PORT)
     .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
     .addOption(
@@ -238,6 +243,8 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
         return 0;
       }),
     );
+
+  addIntegrationsCommand(platform, run);
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
