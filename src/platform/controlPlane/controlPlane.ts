@@ -253,6 +253,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await pushes.clean();
       await removeOrphanedBuilds(kysely, home);
       await removeOrphanedSources(kysely, home);
+      // Where no engine answered at the start, it may by now.
+      await removeLeftContainers();
     } catch (error) {
       log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
     }
