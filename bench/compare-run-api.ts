@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFile, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+import { type Row, ServerUnderTest } from '../test/platform/agentServer/conformance/row.ts';
+import { ROWS } from '../test/platform/agentServer/conformance/rows.ts';
+
+// Holds two servers against the conformance table, with the same graphs: this one, and the public JS server
+// (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits 1 where this
+// one fails any. A comparison for development: `npm run compare:run-api`.
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const agent = join(root, 'test/platform/agentServer/fixtures/agent');
+const GRAPHS = ['echo', 'chat', 'parent', 'ask', 'askAndWait', 'steps', 'odd', 'made'];
+
+/** How long a server may take to start, and one row to be judged, in milliseconds. */
+const START_MS = 120_000;
+const ROW_MS = 30_000;
+
+const home = await mkdtemp(join(tmpdir(), 'slipway-compare-'));
+const children: ChildProcess[] = [];
+try {
+  const [ours, theirs] = await Promise.all([startOurs(), startPublic()]);
+  const judged: { row: Row; ours: string | undefined; theirs: string | undefined }[] = [];
+  for (const row of ROWS) {
+    const [one, other] = await Promise.all([judge(row, ours), judge(row, theirs)]);
+    judged.push({ row, ours: one, theirs: other });
+  }
+  const passed = (who: 'ours' | 'theirs') => judged.filter((each) => each[who] === undefined).length;
+  print(`${ROWS.length} rows: this server holds ${passed('ours')}, the public one ${passed('theirs')}.\n`);
+  for (const { row, ours: one, theirs: other } of judged) {
+    if (one === undefined && other === undefined) continue;
+    print(`${row.section}: ${row.row}`);
+    print(`  this server:   ${one ?? 'holds'}`);
+    print(`  public server: ${other ?? 'holds'}`);
+  }
+  process.exitCode = passed('ours') === ROWS.length ? 0 : 1;
+} finally {
+  for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  await rm(home, { recursive: true, force: true });
+}
+
+/** What is wrong, in one line; undefined where the row holds. */
+async function judge(row: Row, server: ServerUnderTest): Promise<string | undefined> {
+  const limit = new AbortController();
+  const tooLong = delay(ROW_MS, undefined, { signal: limit.signal }).then(() => {
+    throw new Error(`no verdict within ${ROW_MS / 1_000} s`);
+  });
+  tooLong.catch(() => undefined);
+  try {
+    await Promise.race([row.check(server), tooLong]);
+    return undefined;
+  } catch (error) {
+    const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n');
+    return line.slice(0, 200);
+  } finally {
+    limit.abort();
+  }
+}
+
+async function startOurs(): Promise<ServerUnderTest> {
+  const port = await freePort();
+  const cli = ['--import', import.meta.resolve('tsx'), join(root, 'src/cli/main.ts')];
+  run(process.execPath, [...cli, 'agent', agent, '--port', String(port)], {
+    SLIPWAY_HOME: join(home, 'ours'),
+  });
+  return answering(`http://127.0.0.1:${port}`);
+}
+
+async function startPublic(): Promise<ServerUnderTest> {
+  const port = await freePort();
+  const dir = await mkdtemp(join(home, 'public-'));
+  await copyFile(join(agent, 'graphs.ts'), join(dir, 'graphs.ts'));
+  await symlink(join(root, 'node_modules'), join(dir, 'node_modules'));
+  await writeFile(join(dir, 'package.json'), '{"type":"module"}');
+  const graphs = Object.fromEntries(GRAPHS.map((name) => [name, `./graphs.ts:${name}`]));
+  const env = { GREETING: 'hello from graph.json' };
+  await writeFile(join(dir, 'langgraph.json'), JSON.stringify({ node_version: '20', graphs, env }));
+  const cli = join(root, 'node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs');
+  const flags = ['dev', '--port', String(port), '--host', '127.0.0.1', '--no-browser', '--no-reload'];
+  run(process.execPath, [cli, ...flags, '--config', join(dir, 'langgraph.json')], {});
+  return answering(`http://127.0.0.1:${port}`);
+}
+
+/** In a group of its own, so that what it starts ends with it. */
+function run(command: string, args: string[], env: Record<string, string>): void {
+  const options = { env: { ...process.env, ...env }, detached: true, stdio: 'ignore' } as const;
+  children.push(spawn(command, args, options));
+}
+
+async function answering(url: string): Promise<ServerUnderTest> {
+  const end = Date.now() + START_MS;
+  while (Date.now() < end) {
+    const ok = await fetch(`${url}/ok`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ok) return new ServerUnderTest(url);
+    await delay(200);
+  }
+  throw new Error(`Nothing answers at ${url}.`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  return port;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

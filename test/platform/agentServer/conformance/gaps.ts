@@ -1,0 +1,172 @@
+/* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the rows expect of them */
+import assert from 'node:assert/strict';
+
+import { has, isText } from './judging.ts';
+import { type Row, type ServerUnderTest } from './row.ts';
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+/** What contract 001 does not show, as facts decide it, and what the public servers get wrong. */
+export const GAP_ROWS: readonly Row[] = [
+  gap('statuses: a run that fails ends with error, one that takes too long with timeout', async (server) => {
+    const thread = await server.api.thread();
+    const wait = `/threads/${thread}/runs/wait`;
+    await server.answer('POST', wait, odd('throw'));
+    has(await server.api.json('GET', `/threads/${thread}/runs`), [{ status: 'error' }]);
+    await server.answer('POST', wait, { ...odd('60000'), assistant_id: 'steps', timeout: 0.2 });
+    has((await server.api.json('GET', `/threads/${thread}/runs`))[0], { status: 'timeout' });
+  }),
+  gap('thread statuses: idle, busy, interrupted, error', async (server) => {
+    const statusOf = async (thread: string) =>
+      ((await server.api.json('GET', `/threads/${thread}`)) as { status: string }).status;
+    const { thread: done } = await server.echoed();
+    assert.equal(await statusOf(done), 'idle');
+    const { thread, path } = await server.busy();
+    const busy = await statusOf(thread);
+    await server.end(path);
+    assert.deepEqual([busy, await statusOf(thread)], ['busy', 'interrupted']);
+    const failed = await server.api.thread();
+    await server.answer('POST', `/threads/${failed}/runs/wait`, odd('throw'));
+    assert.equal(await statusOf(failed), 'error');
+  }),
+  gap('a stream of a run that fails ends with an error event', async (server) => {
+    has((await server.stream(odd('throw'))).at(-1), {
+      event: 'error',
+      data: { error: 'RangeError', message: 'out of luck' },
+    });
+  }),
+  gap('join and wait answer the final values', async (server) => {
+    has((await server.echoed()).joined, { text: 'echo: hi' });
+  }),
+  gap('a failed wait answers 200 with __error__', async (server) => {
+    has(await server.answer('POST', '/runs/wait', odd('throw')), {
+      status: 200,
+      body: { __error__: { error: 'RangeError', message: 'out of luck' } },
+    });
+  }),
+  gap('a failed join answers 200 with __error__', async (server) => {
+    const thread = await server.api.thread();
+    const run = await server.create(thread, odd('throw'));
+    has(await server.answer('GET', `/threads/${thread}/runs/${run.run_id}/join`), {
+      status: 200,
+      body: { __error__: { error: 'RangeError', message: 'out of luck' } },
+    });
+  }),
+  gap('cancel answers 202, with wait 204', async (server) => {
+    const one = await server.busy();
+    has(await server.answer('POST', `${one.path}/cancel?wait=false`), { status: 202 });
+    await server.api.untilStatus(one.thread, one.run.run_id, 'interrupted');
+    const two = await server.busy();
+    has(await server.answer('POST', `${two.path}/cancel?wait=true`), { status: 204 });
+  }),
+  gap('bulk cancel answers 204, 404 when nothing matches, 422 for ids with a status', async (server) => {
+    const { thread, run } = await server.busy();
+    const ids = { thread_id: thread, run_ids: [run.run_id] };
+    has(await server.answer('POST', '/runs/cancel', { ...ids, status: 'all' }), { status: 422 });
+    has(await server.answer('POST', '/runs/cancel', ids), { status: 204 });
+    await server.api.untilStatus(thread, run.run_id, 'interrupted');
+    has(await server.answer('POST', '/runs/cancel', ids), { status: 404 });
+    has(await server.answer('POST', '/runs/cancel', {}), { status: 422 });
+  }),
+  gap('a run that is rejected answers 409', async (server) => {
+    const { thread, path } = await server.busy();
+    const second = await server.answer('POST', `/threads/${thread}/runs`, odd('x'));
+    await server.end(path);
+    has(second, { status: 409, body: { detail: isText } });
+  }),
+  gap('what is not right answers 422 with detail', async (server) => {
+    const thread = await server.api.thread();
+    has(await server.answer('POST', `/threads/${thread}/runs`, {}), {
+      status: 422,
+      body: { detail: isDetail },
+    });
+    has(await server.answer('GET', '/threads/nonsense'), { status: 422, body: { detail: isDetail } });
+  }),
+  ...[
+    ['GET', `/threads/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/state`],
+    ['GET', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs/wait`],
+    ['POST', `/threads/${UNKNOWN}/runs/stream`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/join`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/stream`],
+    ['POST', `/threads/${UNKNOWN}/runs/${UNKNOWN}/cancel`],
+  ].map(([method = '', path = '']) =>
+    gap(
+      `what is unknown answers 404 with detail: ${method} ${path.replaceAll(UNKNOWN, '…')}`,
+      async (server) => {
+        const body = method === 'GET' ? undefined : { assistant_id: 'echo' };
+        has(await server.answer(method, path, body), { status: 404, body: { detail: isText } });
+      },
+    ),
+  ),
+  gap('an unknown assistant answers 404', async (server) => {
+    has(await server.answer('POST', '/runs/wait', { assistant_id: 'nobody' }), { status: 404 });
+  }),
+  gap('Content-Location tells where a created run is', async (server) => {
+    const response = await server.api.send('POST', '/runs/wait', odd('x'));
+    await response.text();
+    assert.match(response.headers.get('content-location') ?? '', /\/runs\/[\da-f-]{36}$/);
+  }),
+  gap('the default strategy rejects', async (server) => {
+    has((await server.echoed()).created, { multitask_strategy: 'reject' });
+  }),
+  gap('checkpoint ids stand at the top of a state', async (server) => {
+    has((await server.echoed()).state, { checkpoint_id: isText, parent_checkpoint_id: isText });
+  }),
+  ...[
+    ['cancel_on_disconnect=cancel', true],
+    ['cancel_on_disconnect=1', true],
+    ['cancel_on_disconnect=true', true],
+    ['on_disconnect=cancel', true],
+    ['cancel_on_disconnect=0', false],
+    ['cancel_on_disconnect=false', false],
+    ['cancel_on_disconnect=continue', false],
+    ['on_disconnect=continue', false],
+  ].flatMap(([query, cancels]) =>
+    (['join', 'stream'] as const).map((what) => leaving(what, String(query), cancels === true)),
+  ),
+  gap('a run starts within a tenth of the second in which others look for work', async (server) => {
+    const times: number[] = [];
+    for (let index = 0; index < 9; index++) {
+      const began = performance.now();
+      await server.api.json('POST', '/runs/wait', odd('x'));
+      times.push(performance.now() - began);
+    }
+    // Nine that are looked for at random within a second are never all this quick.
+    assert.ok((times.sort((left, right) => left - right)[4] ?? Infinity) < 250, times.join());
+  }),
+];
+
+const odd = (text: string) => ({ assistant_id: 'odd', input: { text } });
+
+function isDetail(value: unknown): boolean {
+  return Array.isArray(value) && value.every((issue) => Array.isArray((issue as { loc?: unknown }).loc));
+}
+
+function gap(row: string, check: Row['check']): Row {
+  return { section: 'Gaps', row, check };
+}
+
+/** A client that follows a run goes away: what it said counts. */
+function leaving(what: 'join' | 'stream', query: string, cancels: boolean): Row {
+  return gap(
+    `${what}?${query}: the run ${cancels ? 'is cancelled' : 'goes on'}`,
+    async (server: ServerUnderTest) => {
+      const { thread, run, path } = await server.busy();
+      await server.leave('GET', `${path}/${what}?${query}`, undefined, () => server.api.json('GET', path));
+      try {
+        if (cancels) await server.api.untilStatus(thread, run.run_id, 'interrupted');
+        else {
+          // The other client's request is served after the first one's end was noticed.
+          await server.api.json('POST', '/runs/wait', odd('x'));
+          has(await server.api.json('GET', path), { status: 'running' });
+        }
+      } finally {
+        await server.end(path);
+      }
+    },
+  );
+}

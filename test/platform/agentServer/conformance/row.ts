@@ -1,0 +1,98 @@
+/* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the rows expect of them */
+import { apiOf, collectEvents, type ReadEvent } from '../runApiUnderTest.ts';
+
+/** One row of a table of contract 001, or one fact of its gaps, and what holds it. */
+export interface Row {
+  /** The section of the contract; `Gaps` for what it does not show and facts decide. */
+  readonly section: string;
+  /** The row as the table has it. */
+  readonly row: string;
+  /** Throws where the server does not do as the row says. */
+  readonly check: (server: ServerUnderTest) => Promise<void>;
+}
+
+/** A server with the fixture's graphs, and what several rows look at. */
+export class ServerUnderTest {
+  readonly api: ReturnType<typeof apiOf>;
+  readonly url: string;
+  readonly #headers: Record<string, string>;
+  readonly #shared = new Map<string, Promise<unknown>>();
+
+  constructor(url: string, apiKey?: string) {
+    this.url = url.replace(/\/$/, '');
+    this.#headers = apiKey === undefined ? {} : { 'x-api-key': apiKey };
+    this.api = apiOf(this.url, this.#headers);
+  }
+
+  /** Made once, for every row that looks at it. */
+  shared<T>(name: string, make: () => Promise<T>): Promise<T> {
+    const made = this.#shared.get(name) ?? make();
+    this.#shared.set(name, made);
+    return made as Promise<T>;
+  }
+
+  /** An echo run that has ended, as it was answered and as it is now, with its thread's state. */
+  echoed(): Promise<{ thread: string; created: any; ended: any; state: any; joined: any }> {
+    return this.shared('echoed', async () => {
+      const thread = await this.api.thread();
+      const created = await this.create(thread, { assistant_id: 'echo', input: { text: 'hi' } });
+      const path = `/threads/${thread}/runs/${created.run_id}`;
+      const joined = await this.api.json('GET', `${path}/join`);
+      const ended = await this.api.untilStatus(thread, created.run_id as string, 'success');
+      return {
+        thread,
+        created,
+        ended,
+        joined,
+        state: await this.api.json('GET', `/threads/${thread}/state`),
+      };
+    });
+  }
+
+  /** Creates a run. */
+  create(thread: string, body: unknown): Promise<any> {
+    return this.api.json('POST', `/threads/${thread}/runs`, body);
+  }
+
+  /** A run whose first step is done and whose second waits, on a thread of its own. */
+  async busy(text = '60000', more: object = {}): Promise<{ thread: string; run: any; path: string }> {
+    const thread = await this.api.thread();
+    const run = await this.create(thread, { assistant_id: 'steps', input: { text }, ...more });
+    await this.api.untilLogged(thread, 1);
+    return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
+  }
+
+  /** Ends a busy run, whatever became of it. */
+  async end(path: string): Promise<void> {
+    await this.api.send('POST', `${path}/cancel?wait=1`).then((response) => response.text());
+  }
+
+  /** The events of a stateless stream, without comments. */
+  async stream(body: object, path = '/runs/stream'): Promise<ReadEvent[]> {
+    const response = await this.api.send('POST', path, body);
+    return (await collectEvents(response)).filter(({ event }) => event !== ':');
+  }
+
+  /** The status of an answer, and its body as JSON where it is some. */
+  async answer(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }> {
+    const response = await this.api.send(method, path, body);
+    const text = await response.text();
+    try {
+      return { status: response.status, body: JSON.parse(text) };
+    } catch {
+      return { status: response.status, body: text };
+    }
+  }
+
+  /** Begins a request, waits until `ready`, and goes away. */
+  async leave(method: string, path: string, body: unknown, ready: () => Promise<unknown>): Promise<void> {
+    const gone = new AbortController();
+    const asked = this.api
+      .send(method, path, body, { signal: gone.signal })
+      .then((response) => response.text())
+      .catch(() => undefined);
+    await ready();
+    gone.abort();
+    await asked;
+  }
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+
+import { has, isText, isUuid } from './judging.ts';
+import { type Row } from './row.ts';
+
+/** Contract 001: "What the service does", "Rules", "Authentication", "Errors". */
+export const RULE_ROWS: readonly Row[] = [
+  rule('What the service does', 'a graph is addressed by its name or by an assistant id', async (server) => {
+    const { created } = await server.echoed();
+    const body = { assistant_id: created.assistant_id, input: { text: 'by id' } };
+    has(await server.api.json('POST', '/runs/wait', body), { text: 'echo: by id' });
+  }),
+  rule('What the service does', 'a thread holds the state of a conversation', async (server) => {
+    const thread = await server.api.thread();
+    const say = (text: string) =>
+      server.api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', input: { text } });
+    await say('one');
+    has(await say('two'), { text: 'echo: two', log: (log: unknown[]) => log.length === 2 });
+  }),
+  rule('Rules', '1: cancelling a run that is not pending or running fails', async (server) => {
+    const { path } = await server.busy();
+    await server.end(path);
+    const again = await server.answer('POST', `${path}/cancel`);
+    assert.ok(again.status >= 400 && again.status < 500, `answered ${again.status}`);
+    has(await server.api.json('GET', path), { status: 'interrupted' });
+  }),
+  rule('Rules', '2: feedback keys are the caller’s; one link is returned per key', async (server) => {
+    const keys = ['thumbs', 'ein Schlüssel', 'x/y'];
+    const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: keys });
+    const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
+    assert.deepEqual(Object.keys(links).sort(), [...keys].sort());
+    assert.equal(new Set(Object.values(links)).size, 3);
+  }),
+  rule('Rules', '3: with a list of modes each output is tagged with its mode', async (server) => {
+    const modes = ['values', 'updates', 'custom', 'debug', 'messages-tuple', 'events'];
+    const events = await server.stream({ assistant_id: 'parent', input: { text: 'x' }, stream_mode: modes });
+    for (const name of ['values', 'updates', 'custom', 'debug', 'events'])
+      assert.ok(
+        events.some(({ event }) => event === name),
+        `no ${name}`,
+      );
+  }),
+  rule('Rules', '4: with stream_subgraphs chunks carry the namespace of their graph', async (server) => {
+    const body = { assistant_id: 'parent', input: { text: 'x' }, stream_mode: ['updates'] };
+    const names = (await server.stream({ ...body, stream_subgraphs: true })).map(({ event }) => event);
+    assert.ok(
+      names.some((name) => /^updates\|sub:[\da-f-]{36}$/.test(name)),
+      names.join(),
+    );
+    assert.ok(names.includes('updates'));
+    const without = (await server.stream(body)).map(({ event }) => event);
+    assert.ok(without.every((name) => !name.includes('|')));
+  }),
+  rule('Rules', '5: a run is stateless when the path has no thread', async (server) => {
+    const run = await server.api.json('POST', '/runs', { assistant_id: 'echo', input: { text: 'x' } });
+    has(run, { run_id: isUuid, kwargs: { temporary: true } });
+  }),
+  rule('Authentication', 'the key goes in x-api-key, also on stream requests', async (server) => {
+    has(
+      await server.stream({ assistant_id: 'echo', input: { text: 'x' } }),
+      (events: unknown[]) => events.length > 1,
+    );
+  }),
+  rule('Authentication', 'feedback links are called without a key', async (server) => {
+    const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['a'] });
+    const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;
+    assert.equal((await fetch(links['a'] ?? '', { method: 'POST', body: '{"score":1}' })).ok, true);
+  }),
+  rule('Errors', 'cancelling a run that is neither pending nor running returns an error', async (server) => {
+    const { thread, ended } = await server.echoed();
+    const { status, body } = await server.answer('POST', `/threads/${thread}/runs/${ended.run_id}/cancel`);
+    assert.equal(status, 409);
+    has(body, { detail: isText });
+  }),
+  rule('Errors', 'getting a run that was removed by rollback returns an error', async (server) => {
+    const { path } = await server.busy();
+    await server.answer('POST', `${path}/cancel?action=rollback&wait=true`);
+    const { status, body } = await server.answer('GET', path);
+    assert.equal(status, 404);
+    has(body, { detail: isText });
+  }),
+];
+
+function rule(section: string, row: string, check: Row['check']): Row {
+  return { section, row, check };
+}

@@ -1,0 +1,155 @@
+/* eslint-disable @typescript-eslint/no-unsafe-argument -- answers are judged by what the rows expect of them */
+import assert from 'node:assert/strict';
+
+import { gate, until } from '../runApiUnderTest.ts';
+import { has } from './judging.ts';
+import { type Row, type ServerUnderTest } from './row.ts';
+
+/** Contract 001, "States and transitions". */
+export const STATE_ROWS: readonly Row[] = [
+  state('create run: pending, in the list of its thread; a new thread has an empty list', async (server) => {
+    const thread = await server.api.thread();
+    assert.deepEqual(await server.api.json('GET', `/threads/${thread}/runs`), []);
+    const run = await server.create(thread, { assistant_id: 'echo', input: { text: 'x' } });
+    has(run, { status: 'pending' });
+    has(await server.api.json('GET', `/threads/${thread}/runs`), [{ run_id: run.run_id }]);
+  }),
+  state(
+    'a pending run that finishes: success after joining, its final state in the thread',
+    async (server) => {
+      const { ended, state } = await server.echoed();
+      has(ended, { status: 'success' });
+      has(state, { values: { text: 'echo: hi' }, next: [] });
+    },
+  ),
+  state(
+    'cancel with interrupt: interrupted; record, checkpoints and the last step remain',
+    async (server) => {
+      const { thread, path } = await server.busy();
+      await server.end(path);
+      has(await server.api.json('GET', path), { status: 'interrupted' });
+      const state = await server.api.json('GET', `/threads/${thread}/state`);
+      has(state, { values: { log: ['first'] }, next: ['second'] });
+      const body = { assistant_id: 'steps', command: { update: { text: '0' } } };
+      has(await server.api.json('POST', `/threads/${thread}/runs/wait`, body), { log: ['first', 'second'] });
+    },
+  ),
+  state('cancel with rollback: run and checkpoints removed, the thread as before', async (server) => {
+    const thread = await server.api.thread();
+    await server.api.json('POST', `/threads/${thread}/runs/wait`, {
+      assistant_id: 'steps',
+      input: { text: '0' },
+    });
+    const before = await server.api.json('GET', `/threads/${thread}/state`);
+    const run = await server.create(thread, { assistant_id: 'steps', input: { text: '60000' } });
+    await server.api.untilLogged(thread, 3);
+    const path = `/threads/${thread}/runs/${run.run_id}`;
+    await server.answer('POST', `${path}/cancel?action=rollback&wait=true`);
+    has(await server.answer('GET', path), { status: 404 });
+    has(await server.api.json('GET', `/threads/${thread}/state`), {
+      values: before.values,
+      next: [],
+      metadata: { run_id: before.metadata.run_id },
+    });
+    has(await server.api.json('GET', `/threads/${thread}`), { status: 'idle' });
+  }),
+  disconnect('wait, in the body', (thread) => ['POST', `/threads/${thread}/runs/wait`, 'cancel']),
+  disconnect('stream, in the body', (thread) => ['POST', `/threads/${thread}/runs/stream`, 'cancel']),
+  disconnect('stream, in the query', (thread) => [
+    'POST',
+    `/threads/${thread}/runs/stream?on_disconnect=cancel`,
+    undefined,
+  ]),
+  disconnect('join', (thread, run) => [
+    'GET',
+    `/threads/${thread}/runs/${run}/join?cancel_on_disconnect=cancel`,
+  ]),
+  disconnect('join-stream', (thread, run) => [
+    'GET',
+    `/threads/${thread}/runs/${run}/stream?cancel_on_disconnect=cancel`,
+  ]),
+  state('cancel in any other status: unchanged, and the request fails', async (server) => {
+    const { thread, ended } = await server.echoed();
+    const answer = await server.answer('POST', `/threads/${thread}/runs/${ended.run_id}/cancel`);
+    assert.ok(answer.status >= 400 && answer.status < 500, `answered ${answer.status}`);
+    has(await server.api.json('GET', `/threads/${thread}/runs/${ended.run_id}`), { status: 'success' });
+  }),
+  state('without wait the cancel answers before it is over, with wait after', async (server) => {
+    const one = await server.busy();
+    await server.answer('POST', `${one.path}/cancel`);
+    const { status } = await server.api.json('GET', one.path);
+    assert.ok(['pending', 'running', 'interrupted'].includes(status), status);
+    await server.api.untilStatus(one.thread, one.run.run_id, 'interrupted');
+    const two = await server.busy();
+    await server.answer('POST', `${two.path}/cancel?wait=true`);
+    has(await server.api.json('GET', two.path), { status: 'interrupted' });
+  }),
+  state('multitask enqueue: the second run waits behind the first', async (server) => {
+    const hold = gate();
+    const { thread, path } = await server.busy(hold.path);
+    const second = await server.create(thread, { ...ECHO, multitask_strategy: 'enqueue' });
+    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}`), { status: 'pending' });
+    await hold.open();
+    const log = (await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`))
+      .log as string[];
+    assert.deepEqual(log.slice(0, 2), ['first', 'second']);
+    has(await server.api.json('GET', path), { status: 'success' });
+  }),
+  state('multitask reject: the second run is refused, the first goes on', async (server) => {
+    const { thread, path } = await server.busy();
+    const second = await server.answer('POST', `/threads/${thread}/runs`, {
+      ...ECHO,
+      multitask_strategy: 'reject',
+    });
+    has(await server.api.json('GET', path), { status: 'running' });
+    await server.end(path);
+    assert.ok(second.status >= 400 && second.status < 500, `answered ${second.status}`);
+  }),
+  state('multitask interrupt: the first is interrupted, and its steps stay', async (server) => {
+    const { thread, path } = await server.busy();
+    const second = await server.create(thread, { ...ECHO, multitask_strategy: 'interrupt' });
+    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`), {
+      text: 'echo: second',
+      log: (log: string[]) => log[0] === 'first' && log.length === 2,
+    });
+    has(await server.api.json('GET', path), { status: 'interrupted' });
+  }),
+  state('multitask rollback: the first is gone, and so are its steps', async (server) => {
+    const { thread, path } = await server.busy();
+    const second = await server.create(thread, { ...ECHO, multitask_strategy: 'rollback' });
+    has(await server.api.json('GET', `/threads/${thread}/runs/${second.run_id}/join`), {
+      text: 'echo: second',
+      log: (log: string[]) => log.length === 1,
+    });
+    await until(async () => (await server.answer('GET', path)).status === 404, 'the first run is gone');
+  }),
+];
+
+const ECHO = { assistant_id: 'echo', input: { text: 'second' } };
+
+function state(row: string, check: Row['check']): Row {
+  return { section: 'States and transitions', row, check };
+}
+
+/** A client that said `cancel` goes away: the run is cancelled. A POST makes its run, a GET follows one. */
+function disconnect(
+  what: string,
+  request: (thread: string, run: string) => [string, string, ('cancel' | undefined)?],
+): Row {
+  return state(`client disconnect with cancel: ${what}`, async (server: ServerUnderTest) => {
+    const thread = await server.api.thread();
+    const steps = { assistant_id: 'steps', input: { text: '60000' } };
+    const [firstMethod] = request(thread, '');
+    const followed = firstMethod === 'GET' ? await server.create(thread, steps) : undefined;
+    const [method, path, mode] = request(thread, followed?.run_id ?? '');
+    const body =
+      method === 'GET' ? undefined : { ...steps, ...(mode !== undefined && { on_disconnect: mode }) };
+    await server.leave(method, path, body, () => server.api.untilLogged(thread, 1));
+    const [run] = await server.api.json('GET', `/threads/${thread}/runs`);
+    try {
+      await server.api.untilStatus(thread, run.run_id, 'interrupted');
+    } finally {
+      await server.end(`/threads/${thread}/runs/${run.run_id}`);
+    }
+  });
+}
