@@ -104,6 +104,8 @@ export class RunLife {
     const { ending, thread } = await this.#parts.execution.outcome(live, exhausted);
     if (ending.status === 'lost') return ending;
     if (ending.status === 'handed_over') return this.#release(live, ending);
+    // A rollback that came meanwhile outdoes the interrupt.
+    if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, failure } = ending;
     const stored = await this.#store(() =>
       this.#parts.runs.finish(live.record, {

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+
+import { gate, until, useAgent } from './agentUnderTest.ts';
+
+const { api } = useAgent();
+
+interface Made {
+  readonly thread: string;
+  readonly run_id: string;
+  /** Lets go whatever the run waits behind. */
+  readonly free?: () => Promise<unknown>;
+}
+
+const create = async (thread: string, body: object): Promise<Made> => {
+  const run = (await api.json('POST', `/threads/${thread}/runs`, body)) as { run_id: string };
+  return { thread, run_id: run.run_id };
+};
+const steps = (text: string) => ({ assistant_id: 'steps', input: { text } });
+const echo = { assistant_id: 'echo', input: { text: 'x' } };
+
+/** The moments of a run's life, each with how a run comes to be in it. */
+const MOMENTS: Record<string, () => Promise<Made>> = {
+  'just accepted': async () => create(await api.thread(), steps('60000')),
+  'waiting for its delay': async () => create(await api.thread(), { ...echo, after_seconds: 600 }),
+  'waiting behind another': async () => {
+    const hold = gate();
+    const first = await create(await api.thread(), steps(hold.path));
+    return { ...(await create(first.thread, { ...echo, multitask_strategy: 'enqueue' })), free: hold.open };
+  },
+  'in its second step': async () => {
+    const made = await create(await api.thread(), steps('60000'));
+    await api.untilLogged(made.thread, 1);
+    return made;
+  },
+  'in a node that minds no signal': async () => {
+    const made = await create(await api.thread(), { assistant_id: 'odd', input: { text: 'hang' } });
+    await api.untilStatus(made.thread, made.run_id, 'running');
+    return made;
+  },
+  'about to end': async () => create(await api.thread(), echo),
+  'waiting for an answer': async () => {
+    const made = await create(await api.thread(), { assistant_id: 'ask', input: { text: 'x' } });
+    await api.json('GET', `/threads/${made.thread}/runs/${made.run_id}/join`);
+    return made;
+  },
+};
+
+const INTERRUPT = '?action=interrupt';
+const ROLLBACK = '?action=rollback';
+const PAIRS = [
+  [INTERRUPT, `${INTERRUPT}&wait=1`],
+  [INTERRUPT, `${ROLLBACK}&wait=1`],
+  [ROLLBACK, `${INTERRUPT}&wait=1`],
+  [ROLLBACK, `${ROLLBACK}&wait=1`],
+] as const;
+
+describe.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
+  it('and is cancelled by two clients at once, twice, comes to one end', { timeout: 60_000 }, async () => {
+    await Promise.all(
+      PAIRS.map(async ([one, other]) => {
+        const made = await MOMENTS[moment]!();
+        const path = `/threads/${made.thread}/runs/${made.run_id}`;
+        const joined = api.send('GET', `${path}/join`).then((response) => response.text());
+        const send = async (query: string) => (await api.send('POST', `${path}/cancel${query}`)).status;
+        const answers = await Promise.all([one, other, one, other].map(send));
+        // Taken, or too late: over already, or gone already.
+        for (const status of answers) expect([202, 204, 404, 409]).toContain(status);
+        const end = await until(async () => {
+          const response = await api.send('GET', path);
+          const { status } = (await response.json()) as { status?: string };
+          return response.status === 404 ? 'gone' : status !== 'pending' && status !== 'running' && status;
+        }, `the run is over (${moment}, ${one}, ${other})`);
+        expect(['gone', 'interrupted', 'success']).toContain(end);
+        if (![one, other].some((query) => query.startsWith(ROLLBACK))) expect(end).not.toBe('gone');
+        await joined;
+        await made.free?.();
+        // The thread is free, and stays usable; the end stays the end.
+        await until(async () => {
+          const thread = (await api.json('GET', `/threads/${made.thread}`)) as { status: string };
+          return thread.status !== 'busy';
+        }, 'the thread is free');
+        expect((await api.send('POST', `${path}/cancel`)).status).toBe(end === 'gone' ? 404 : 409);
+        expect((await api.send('POST', `/threads/${made.thread}/runs/wait`, echo)).status).toBe(200);
+        const after = await api.send('GET', path);
+        expect(after.status === 404 ? 'gone' : ((await after.json()) as { status: string }).status).toBe(end);
+      }),
+    );
+  });
+});
