@@ -8,6 +8,7 @@ const onPostgresToo = [
   'test/platform/controlPlane/{deletion,idempotency,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
+  'test/platform/openapi/*.test.ts',
   'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
 ];
 /** What only a real PostgreSQL has. */

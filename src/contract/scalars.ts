@@ -118,8 +118,10 @@ export function oneOf<const Words extends readonly [string, ...string[]]>(
 }
 
 /** A word that this contract names, or one that it does not: what an answer may hold where requests may not. */
-export function openEnum<Known extends string>(_known: z.ZodType<Known>): z.ZodType<Known | (string & {})> {
-  return z.string();
+export function openEnum<Known extends string>(
+  known: z.ZodEnum<Readonly<Record<Known, Known>>>,
+): z.ZodType<Known | (string & {})> {
+  return z.string().describe(`One of ${known.options.join(', ')}; others may come`);
 }
 
 /** An integer in a query, where everything is text. */

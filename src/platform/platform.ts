@@ -20,6 +20,7 @@ import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
 import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
+import { openApiRoutes } from './openapi/openApiRoutes.ts';
 import { startAgent } from './runtime/agentProcess.ts';
 import { createContainers } from './runtime/docker/containers.ts';
 import { type Database, openDatabase } from './store/database.ts';
@@ -156,6 +157,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
       }),
     );
+    app.route('/', openApiRoutes());
     app.route('/', controlPlane.app);
 
     const listening = await listenOn(

@@ -189,7 +189,7 @@ describe('The control plane client', () => {
 
   it('has a call for every endpoint of the contract', () => {
     const called = CALLS.map(([name]) => name);
-    const others = ['createUploadUrlVersioned', ...Object.keys(ACCESS_ENDPOINTS)];
+    const others = ['createUploadUrlVersioned', 'getProjectDeployLogs', ...Object.keys(ACCESS_ENDPOINTS)];
     expect([...called, ...others].sort()).toEqual(Object.keys(CONTROL_PLANE_ENDPOINTS).sort());
   });
 

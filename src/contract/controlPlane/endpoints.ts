@@ -1,7 +1,7 @@
 import { type Endpoint } from '../endpoint.ts';
 import { PageQuery } from '../pageQuery.ts';
 import { ACCESS_ENDPOINTS } from './accessEndpoints.ts';
-import { BuildLogs, BuildLogsPath, BuildLogsRequest } from './buildLogs.ts';
+import { BuildLogs, BuildLogsPath, BuildLogsRequest, DeployLogsPath } from './buildLogs.ts';
 import {
   Deployment,
   DeploymentCreate,
@@ -261,6 +261,17 @@ export const CONTROL_PLANE_ENDPOINTS = {
     success: 200,
     errors: [404, 422],
     section: OURS,
+  },
+  getProjectDeployLogs: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/projects/{project_id}/deploy_logs',
+    params: DeployLogsPath,
+    request: BuildLogsRequest,
+    response: BuildLogs,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
   },
   ...ACCESS_ENDPOINTS,
 } as const satisfies Record<string, Endpoint>;

@@ -32,6 +32,7 @@ export const ENDPOINT_SCOPES = {
   listRevisions: 'read',
   getBuildLogs: 'read',
   getDeployLogs: 'read',
+  getProjectDeployLogs: 'read',
   getRevisionLogs: 'read',
   createApiKey: 'admin',
   listApiKeys: 'admin',

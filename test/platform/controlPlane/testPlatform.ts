@@ -25,6 +25,7 @@ import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts
 import { type Database } from '../../../src/platform/store/database.ts';
 import { type Schema } from '../../../src/platform/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
+import { CONTROL_PLANE } from '../openapi/documented.ts';
 
 const API_KEY = 'test-key';
 
@@ -206,6 +207,9 @@ export class TestPlatform {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
+    // Whatever the tests ask for, the answer is one that the OpenAPI document has.
+    const type = response.headers.get('content-type') ?? '';
+    CONTROL_PLANE.expectAnswer(method, path, { status: response.status, type, text });
     return {
       status: response.status,
       json: (text === '' ? {} : JSON.parse(text)) as AnswerBody,

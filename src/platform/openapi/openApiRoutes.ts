@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+import { Hono } from 'hono';
+
+import { controlPlaneDocument, runApiDocument } from './document.ts';
+import { PAGE, PAGE_SCRIPT, PAGE_STYLE } from './page.ts';
+
+/** What is taken from the package `swagger-ui-dist`, and as what it is served. */
+const ASSETS: Readonly<Record<string, string>> = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui-standalone-preset.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+};
+
+/** Everything comes from the platform itself: no other host is loaded from, asked, or sent to. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const PACKAGE = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/**
+ * The OpenAPI documents, and a page for people: `/openapi.json` (control plane), `/openapi/run-api.json`, `/docs`. Decision:
+ * they ask for no key, because they tell nothing that the published contract does not; the page asks for one where a
+ * request is tried out from it.
+ */
+export function openApiRoutes(): Hono {
+  const app = new Hono();
+  const documents = {
+    '/openapi.json': once(() => JSON.stringify(controlPlaneDocument())),
+    '/openapi/run-api.json': once(() => JSON.stringify(runApiDocument())),
+  };
+  for (const [path, text] of Object.entries(documents)) {
+    app.get(path, (c) => c.body(text(), 200, headersOf('application/json')));
+  }
+  const texts = {
+    '/docs': [PAGE, 'text/html; charset=utf-8'],
+    '/docs/page.css': [PAGE_STYLE, 'text/css; charset=utf-8'],
+    '/docs/page.js': [PAGE_SCRIPT, 'text/javascript; charset=utf-8'],
+  } as const;
+  for (const [path, [text, type]] of Object.entries(texts)) {
+    app.get(path, (c) =>
+      c.body(text, 200, { ...headersOf(type), 'content-security-policy': CONTENT_SECURITY_POLICY }),
+    );
+  }
+  for (const [name, type] of Object.entries(ASSETS)) {
+    app.get(`/docs/${name}`, async (c) =>
+      c.body(new Uint8Array(await readFile(join(PACKAGE, name))), 200, headersOf(type)),
+    );
+  }
+  return app;
+}
+
+function headersOf(type: string): Record<string, string> {
+  return {
+    'content-type': type,
+    'cache-control': 'no-cache',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  };
+}
+
+/** Made when it is first asked for: a platform that nobody reads about pays nothing for it. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
