@@ -77,7 +77,9 @@ describe('a target of the public service', () => {
   });
 
   it('of an image has its resources and its namespace in public names', async () => {
-    const activities = activitiesUnderTest();
+    // Another release than the one before: what it creates is known by another key.
+    const workflowExecution = { workflowId: 'another', runId: 'another' };
+    const activities = activitiesUnderTest({ workflowExecution });
     const target = publicTarget({
       source: 'external_image',
       sourceConfig: { resource_spec: { cpu: 1, cache_cpu: 0.5, annotations: { cache_cpu: 'kept' } } },
