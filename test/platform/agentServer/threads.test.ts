@@ -126,6 +126,24 @@ describe('state written by hand', () => {
   });
 });
 
+describe('a graph that is a function of the configuration', () => {
+  it('is made with what its thread was last run with, and says so where that will not do', async () => {
+    const thread = await api.thread();
+    const run = { assistant_id: 'picky', input: {}, config: { configurable: { word: 'please' } } };
+    expect((await api.json('POST', `/threads/${thread}/runs/wait`, run)).text).toBe('please');
+    expect((await api.json('GET', `/threads/${thread}`)).config.configurable).toEqual({ word: 'please' });
+    expect((await api.json('GET', `/threads/${thread}/state`)).values.text).toBe('please');
+    const other = await api.json('POST', '/threads', { metadata: { graph_id: 'picky' } });
+    for (const path of [`/threads/${other.thread_id}/state`, '/assistants/picky/graph']) {
+      const response = await api.send('GET', path);
+      expect(response.status).toBe(409);
+      expect(await response.json()).toEqual({ detail: expect.stringContaining('which word?') });
+    }
+    const failed = await api.json('POST', '/runs/wait', { assistant_id: 'picky', input: {} });
+    expect(failed.__error__).toMatchObject({ message: 'which word?' });
+  });
+});
+
 describe('interrupts', () => {
   it('of a graph wait for a command that resumes it', async () => {
     const thread = await api.thread();

@@ -10,6 +10,7 @@ import {
   type SnapshotTask,
   type StateSnapshot,
 } from './compiledGraph.ts';
+import { graphForReading } from './graphReading.ts';
 
 /** Where in a thread: `checkpoint_id` absent means the newest. */
 export interface StateAddress {
@@ -136,8 +137,10 @@ export class ThreadStates {
     const name = thread.metadata['graph_id'];
     const loaded = typeof name === 'string' ? this.#assistants.graphNamed(name) : this.#assistants.only;
     if (loaded === undefined) return undefined;
-    const graph = await loaded.resolve({
-      configurable: { thread_id: thread.thread_id, graph_id: loaded.name },
+    const configurable = thread.config['configurable'] as Record<string, unknown> | undefined;
+    const graph = await graphForReading(loaded, {
+      ...thread.config,
+      configurable: { ...configurable, thread_id: thread.thread_id, graph_id: loaded.name },
     });
     return graph.checkpointer === false ? undefined : withCheckpointer(graph, this.#checkpoints);
   }

@@ -16,6 +16,7 @@ import { nonEmptyText, QueryBoolean } from '../../../contract/scalars.ts';
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type Assistants } from '../graphs/assistants.ts';
 import { type CompiledGraph } from '../graphs/compiledGraph.ts';
+import { graphForReading } from '../graphs/graphReading.ts';
 import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
 import { type ThreadRemoval } from '../runs/threadRemoval.ts';
 import { type AssistantRecord } from '../store/assistantStore.ts';
@@ -118,7 +119,7 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   return app;
 
   async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
-    return assistants.graphNamed(assistant.graph_id).resolve(assistant.config);
+    return graphForReading(assistants.graphNamed(assistant.graph_id), assistant.config);
   }
 }
 

@@ -40,6 +40,7 @@ export function planRun(options: {
     graphId,
     metadata: { ...body.metadata },
     kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
+    threadConfig: presetOf(body, assistant),
     multitaskStrategy: body.multitask_strategy,
     stateless,
     delaySeconds: body.after_seconds ?? 0,
@@ -59,14 +60,13 @@ function kwargsOf(
   run: { runId: string; threadId: string; stateless: boolean; runSeconds: number },
 ) {
   const { checkpoint } = body;
-  const preset = assistant.config as NonNullable<RunCreate['config']>;
-  const configurable = { ...preset.configurable, ...body.config?.configurable };
+  const preset = presetOf(body, assistant);
+  const { configurable } = preset;
   return {
     input: body.input ?? null,
     command: body.command ?? null,
     config: {
       ...preset,
-      ...body.config,
       metadata: { created_by: 'system', ...preset.metadata, ...body.metadata, ...body.config?.metadata },
       configurable: {
         user_id: '',
@@ -92,6 +92,17 @@ function kwargsOf(
     resumable: body.stream_resumable,
     durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : null),
     timeout: Math.min(body.timeout ?? run.runSeconds, run.runSeconds),
+  };
+}
+
+/** The request's configuration over the assistant's. */
+function presetOf(body: RunCreate, assistant: AssistantRecord) {
+  const preset = assistant.config as NonNullable<RunCreate['config']>;
+  return {
+    ...preset,
+    ...body.config,
+    metadata: { ...preset.metadata, ...body.config?.metadata } as Record<string, unknown>,
+    configurable: { ...preset.configurable, ...body.config?.configurable } as Record<string, unknown>,
   };
 }
 

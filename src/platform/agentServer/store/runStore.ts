@@ -15,6 +15,8 @@ export interface NewRun {
   readonly graphId: string;
   readonly metadata: Record<string, unknown>;
   readonly kwargs: Record<string, unknown>;
+  /** What the thread is configured with from now on: what the run was asked for, without its ids. */
+  readonly threadConfig: Record<string, unknown>;
   readonly multitaskStrategy: string;
   /** Whether it has no thread (contract 001, rule 5). */
   readonly stateless: boolean;
@@ -67,7 +69,12 @@ export class RunStore {
       const origin = JSON.stringify({ graph_id: run.graphId, assistant_id: run.assistantId });
       const thread = await transaction
         .updateTable('slipway_agent.threads')
-        .set({ status: 'busy', updated_at: sql<Date>`now()`, metadata: sql`metadata || ${origin}::jsonb` })
+        .set({
+          status: 'busy',
+          updated_at: sql<Date>`now()`,
+          metadata: sql`metadata || ${origin}::jsonb`,
+          config: JSON.stringify(run.threadConfig),
+        })
         .where('deployment_id', '=', this.#deploymentId)
         .where('thread_id', '=', run.threadId)
         .returning('thread_id')
