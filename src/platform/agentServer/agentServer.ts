@@ -30,6 +30,7 @@ import { RunWatch } from './runs/runWatch.ts';
 import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
 import { AssistantStore } from './store/assistantStore.ts';
 import { CheckpointStore } from './store/checkpointStore.ts';
+import { EventStore } from './store/eventStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunFootprint } from './store/runFootprint.ts';
 import { RunLeases } from './store/runLeases.ts';
@@ -117,6 +118,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const runs = new RunStore({ db: database.kysely, deploymentId, processId });
     const leases = new RunLeases({ db: database.kysely, deploymentId, processId });
     const footprint = new RunFootprint({ db: database.kysely, deploymentId });
+    const events = new EventStore({ db: database.kysely, deploymentId });
     const threads = new ThreadStore({ db: database.kysely, deploymentId });
     const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
     const states = new ThreadStates({ threads, assistants, checkpoints });
@@ -129,7 +131,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       checkpoints,
       footprint,
       watch: new RunWatch({ leases, log }),
-      execution: new RunExecution({ assistants, checkpoints, footprint, lease, log }),
+      execution: new RunExecution({ assistants, checkpoints, footprint, events, lease, log }),
       linkFeedback: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,
@@ -143,7 +145,16 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       maxAttempts: options.maxAttempts,
       log,
     });
-    const ownership = new RunOwnership({ runs, leases, processes, checkpoints, lease, service, log });
+    const ownership = new RunOwnership({
+      runs,
+      leases,
+      processes,
+      checkpoints,
+      events,
+      lease,
+      service,
+      log,
+    });
 
     const app = new Hono();
     app.onError(problemHandler(log));
@@ -168,7 +179,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     app.route('/', threadRoutes({ threads, states, removal, checkpoints }));
     app.route('/', stateRoutes({ threads, states }));
     const { keepAliveMs } = options;
-    app.route('/', runRoutes({ assistants, threads, runs, service, webhooks, log, keepAliveMs }));
+    app.route('/', runRoutes({ assistants, threads, runs, events, service, webhooks, log, keepAliveMs }));
     app.route('/', unservedRoutes());
 
     // Before the first run can be accepted: an owner that is not on the list is nobody.

@@ -36,7 +36,7 @@ export function useAgentProcesses() {
     pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
     // The database says good-bye to connections that are on their way out already.
     pool.on('error', () => undefined);
-  });
+  }, PATIENCE_MS);
 
   afterAll(async () => {
     for (const { child } of started) {

@@ -24,7 +24,7 @@ const frame = (id: number, event: string, data: string) => `event: ${event}\nid:
 
 describe('an event channel', () => {
   it('gives each reader what is published after it came', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const early = join(channel);
     channel.publish('values', '1');
     const late = join(channel);
@@ -36,7 +36,7 @@ describe('an event channel', () => {
   });
 
   it('puts first what a stream begins with, also before events that came meanwhile', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = channel.subscribe();
     channel.publish('values', '1');
     expect(await subscriber.next(1)).toBe('idle');
@@ -44,22 +44,25 @@ describe('an event channel', () => {
     expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
   });
 
-  it('replays a resumable run from behind the last event seen, within its limit', async () => {
-    const bytes = frame(1, 'values', '1').length;
-    const channel = new EventChannel({ resumable: true, limits: { replayBytes: 2 * bytes } });
-    for (const data of ['1', '2', '3']) channel.publish('values', data);
-    expect(await read(join(channel, { lastEventId: 2 }))).toEqual([frame(3, 'values', '3')]);
-    expect(await read(join(channel, { lastEventId: 0 }))).toEqual([
-      frame(2, 'values', '2'),
-      frame(3, 'values', '3'),
-    ]);
-    channel.close();
-    expect(await read(join(channel, { lastEventId: 2 }))).toEqual([frame(3, 'values', '3')]);
-    expect(await read(join(channel))).toEqual([]);
+  it('leaves out what the stream begins with already, of what came meanwhile', async () => {
+    const channel = new EventChannel();
+    const subscriber = channel.subscribe();
+    for (const id of [4, 5, 6]) channel.publish('values', String(id), id);
+    subscriber.release([new TextEncoder().encode('1 to 5')], 5);
+    expect(await read(subscriber)).toEqual(['1 to 5', frame(6, 'values', '6')]);
+  });
+
+  it('gives what waits before it breaks off', async () => {
+    const channel = new EventChannel();
+    const subscriber = join(channel);
+    channel.publish('values', '1');
+    channel.breakOff(new Error('It goes on elsewhere.'));
+    expect(text.decode((await subscriber.next(5)) as Uint8Array)).toBe(frame(1, 'values', '1'));
+    await expect(subscriber.next(5)).rejects.toThrow('elsewhere');
   });
 
   it('leaves out what a reader did not ask for', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = join(channel, { accepts: (event) => event === 'values' });
     channel.publish('updates', '1');
     channel.publish('values', '2');
@@ -67,7 +70,7 @@ describe('an event channel', () => {
   });
 
   it('cuts off a reader that falls too far behind, and only that one', async () => {
-    const channel = new EventChannel({ resumable: false, limits: { subscriberBytes: 100 } });
+    const channel = new EventChannel({ readerBytes: 100 });
     const slow = join(channel);
     const quick = join(channel);
     const received: string[] = [];
@@ -84,7 +87,7 @@ describe('an event channel', () => {
   });
 
   it('keeps nothing for a reader that left', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = join(channel);
     channel.publish('values', '1');
     subscriber.leave();
@@ -94,7 +97,7 @@ describe('an event channel', () => {
   });
 
   it('tells a reader that waits when nothing comes, and wakes it when something does', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = join(channel);
     expect(await subscriber.next(1)).toBe('idle');
     const next = subscriber.next(60_000);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { collectEvents, until } from './agentUnderTest.ts';
+import { collectEvents, type ReadEvent, readEvents, until } from './agentUnderTest.ts';
 import { PATIENCE_MS, useAgentProcesses } from './durableAgents.ts';
 
 const agents = useAgentProcesses();
@@ -121,5 +121,50 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
       values: null,
     });
     for (const { scene } of [kept, taken]) expect(scene.count('slow-begun')).toBe(1);
+  });
+
+  it('that is resumable is followed on in another process, behind the last event that was seen', async () => {
+    const [one, two] = await Promise.all([agents.start('followed'), agents.start('followed')]);
+    const scene = agents.scene();
+    const thread = await one.api.thread();
+    const response = await one.api.send('POST', `/threads/${thread}/runs/stream`, {
+      assistant_id: 'work',
+      input: scene.input('x'),
+      stream_mode: ['updates'],
+      stream_resumable: true,
+    });
+    const path = `${response.headers.get('content-location')}/stream`;
+    const follow = (agent: Agent, lastEventId: string) =>
+      agent.api
+        .send('GET', path, undefined, { headers: { 'last-event-id': lastEventId } })
+        .then(collectEvents);
+    const seen: ReadEvent[] = [];
+    const reading = (async () => {
+      for await (const event of readEvents(response)) seen.push(event);
+    })();
+    await until(() => Promise.resolve(seen.length >= 3), 'first and quick are seen', PATIENCE_MS);
+    // Before anything has happened to it, the other process tells the same.
+    const beside = two.api.send('GET', path, undefined, { headers: { 'last-event-id': '0' } });
+    one.child.kill('SIGKILL');
+    await expect(reading).rejects.toThrow();
+    await scene.untilNoted('slow-begun', 2);
+    await scene.open();
+    const rest = await follow(two, seen.at(-1)?.id ?? '');
+    const whole = await follow(two, '0');
+    const told = (events: ReadEvent[]) =>
+      events.map(({ event, data, id }) => [id, event, ...Object.keys(data as object)]);
+    expect(told(whole)).toEqual([
+      [undefined, 'metadata', 'run_id', 'attempt'],
+      ['1', 'updates', 'first'],
+      ['2', 'updates', 'quick'],
+      ['3', 'metadata', 'run_id', 'attempt'],
+      // LangGraph tells what a node that is not run again had written.
+      ['4', 'updates', 'quick', '__metadata__'],
+      ['5', 'updates', 'slow'],
+      ['6', 'updates', 'last'],
+    ]);
+    expect(rest.slice(1)).toEqual(whole.slice(3));
+    expect(whole[3]?.data).toMatchObject({ attempt: 2 });
+    expect((await collectEvents(await beside)).slice(1)).toEqual(whole.slice(1));
   });
 });

@@ -19,7 +19,7 @@ async function readUntil(response: Response, wanted: string): Promise<string> {
 
 describe('long answers', () => {
   it('carry a sign of life while a stream is silent', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = channel.subscribe();
     subscriber.release([]);
     const response = eventStreamResponse(subscriber, { onDisconnect: () => undefined, keepAliveMs: 5 });
@@ -28,7 +28,7 @@ describe('long answers', () => {
   });
 
   it('hear of the client that leaves a stream, and keep nothing for it', async () => {
-    const channel = new EventChannel({ resumable: false });
+    const channel = new EventChannel();
     const subscriber = channel.subscribe();
     subscriber.release([]);
     let left = 0;

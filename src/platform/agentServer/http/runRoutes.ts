@@ -14,6 +14,7 @@ import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import { isActive } from '../runs/runLife.ts';
 import { type RunService } from '../runs/runService.ts';
+import { type EventStore } from '../store/eventStore.ts';
 import { type RunRecord, type RunStore } from '../store/runStore.ts';
 import { type ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
@@ -28,6 +29,7 @@ export interface RunRouteParts {
   readonly assistants: Assistants;
   readonly threads: ThreadStore;
   readonly runs: RunStore;
+  readonly events: EventStore;
   readonly service: RunService;
   readonly log: Logger;
   readonly keepAliveMs?: number | undefined;
@@ -147,12 +149,12 @@ export function runRoutes(parts: RunRouteParts): Hono {
   async function streamOf(c: Context, run: RunRecord): Promise<Response> {
     const query = parseQuery(JoinStreamQuery, c);
     const gone = new AbortController();
-    const subscriber = await joinStream(service, run, {
+    const reader = await joinStream({ service, events: parts.events }, run, {
       lastEventId: c.req.header('last-event-id'),
       modes: query.stream_mode,
       signal: gone.signal,
     });
-    return eventStreamResponse(subscriber, {
+    return eventStreamResponse(reader, {
       keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => {
         gone.abort();

@@ -1,4 +1,4 @@
-import { type Subscriber } from '../runs/eventChannel.ts';
+import { type EventReader } from '../runs/eventChannel.ts';
 
 /** How long a stream may be silent before it carries a sign of life, in milliseconds: proxies cut silent ones. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -17,20 +17,20 @@ export interface LongAnswerOptions {
 }
 
 /** Where a stream's events come from, encoded; `next` gives `idle` after so many milliseconds without any. */
-export type EventSource = Pick<Subscriber, 'next' | 'leave'>;
+export type EventSource = EventReader;
 
 /** Events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */
-export function eventStreamResponse(subscriber: EventSource, options: LongAnswerOptions): Response {
+export function eventStreamResponse(reader: EventSource, options: LongAnswerOptions): Response {
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        const frame = await subscriber.next(keepAliveMs);
+        const frame = await reader.next(keepAliveMs);
         if (frame === undefined) controller.close();
         else controller.enqueue(frame === 'idle' ? HEARTBEAT : frame);
       },
       cancel: () => {
-        subscriber.leave();
+        reader.leave();
         options.onDisconnect();
       },
     },

@@ -1,54 +1,52 @@
-/** One event of a run's stream, encoded once for all of its readers. */
-export interface RunEvent {
-  /** Counts from 1 within the run: the `id:` of the event, which `Last-Event-ID` names. */
+/** What the events of a stream are read from. */
+export interface EventReader {
+  /**
+   * The next event's bytes; `undefined` at the end; `'idle'` when nothing came for `idleMs`. One call at a time.
+   * @throws what the stream was broken off with.
+   */
+  next(idleMs: number): Promise<Uint8Array | undefined | 'idle'>;
+  /** The reader is gone: nothing is kept for it any more. */
+  leave(): void;
+}
+
+/** An event, encoded once for all of its readers. */
+interface EncodedEvent {
   readonly id: number;
-  /** The kind, with the namespace of a subgraph behind a bar: `updates|sub:<id>`. */
   readonly event: string;
   /** The event as it goes over the wire, bytes. */
   readonly frame: Uint8Array;
 }
 
-/** Bounds of an {@link EventChannel}, in bytes of encoded events. */
-export interface EventChannelLimits {
-  /** What may wait for one reader before it is cut off: default 8 MiB. */
-  readonly subscriberBytes: number;
-  /** What a resumable run keeps for readers that come back, oldest dropped first: default 8 MiB. */
-  readonly replayBytes: number;
-}
-
-const DEFAULT_LIMITS: EventChannelLimits = { subscriberBytes: 8 * 1_048_576, replayBytes: 8 * 1_048_576 };
+/** What may wait for one reader before it is cut off, in bytes of encoded events. */
+const READER_BYTES = 8 * 1_048_576;
 
 /**
- * Hands a run's events to whoever reads them. A reader gets what is published after it came (contract 001: "output
- * produced before a join is not delivered"), except that a resumable run replays what followed `Last-Event-ID`.
+ * Hands a run's events to whoever reads them here. A reader gets what is published after it came (contract 001: "output
+ * produced before a join is not delivered").
  *
  * A reader that falls behind by more than the limit is cut off with an `error` event instead of growing memory; the
  * run goes on, and the reader may join it again.
  */
 export class EventChannel {
   readonly #subscribers = new Set<Subscriber>();
-  readonly #replay: RunEvent[] = [];
-  readonly #limits: EventChannelLimits;
-  readonly #resumable: boolean;
-  #replayBytes = 0;
+  readonly #readerBytes: number;
   #lastId = 0;
   #closed = false;
 
-  constructor(options: { resumable: boolean; limits?: Partial<EventChannelLimits> }) {
-    this.#resumable = options.resumable;
-    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+  /** `readerBytes` is what may wait for one reader, default 8 MiB. */
+  constructor(options: { readerBytes?: number } = {}) {
+    this.#readerBytes = options.readerBytes ?? READER_BYTES;
   }
 
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Sends an event to every reader; `data` is JSON already. */
-  publish(event: string, data: string): void {
+  /** Sends an event to every reader; `data` is JSON already. Without an `id` it gets the one after the last. */
+  publish(event: string, data: string, id = this.#lastId + 1): void {
     if (this.#closed) return;
-    const id = ++this.#lastId;
-    const entry: RunEvent = { id, event, frame: encodeEvent(event, data, id) };
-    if (this.#resumable) this.#keep(entry);
+    this.#lastId = id;
+    const entry: EncodedEvent = { id, event, frame: encodeEvent(event, data, id) };
     for (const subscriber of this.#subscribers) subscriber.push(entry);
   }
 
@@ -67,39 +65,24 @@ export class EventChannel {
   }
 
   /**
-   * Begins to read. `lastEventId` replays a resumable run from behind that event (`-1` or `0`: from the start).
-   * `accepts` leaves out the events that the reader did not ask for. The reader sees nothing before
+   * Begins to read. `accepts` leaves out the events that the reader did not ask for. The reader sees nothing before
    * {@link Subscriber.release}, which says what its stream begins with.
    */
-  subscribe(options: { lastEventId?: number; accepts?: (event: string) => boolean } = {}): Subscriber {
+  subscribe(options: { accepts?: (event: string) => boolean } = {}): Subscriber {
     const subscriber = new Subscriber({
-      limit: this.#limits.subscriberBytes,
+      limit: this.#readerBytes,
       accepts: options.accepts ?? (() => true),
       onLeave: (left) => this.#subscribers.delete(left),
     });
-    const { lastEventId } = options;
-    if (lastEventId !== undefined) {
-      for (const entry of this.#replay) if (entry.id > lastEventId) subscriber.push(entry);
-    }
     if (this.#closed) subscriber.finish();
     else this.#subscribers.add(subscriber);
     return subscriber;
   }
-
-  #keep(entry: RunEvent): void {
-    this.#replay.push(entry);
-    this.#replayBytes += entry.frame.byteLength;
-    while (this.#replayBytes > this.#limits.replayBytes) {
-      const dropped = this.#replay.shift();
-      if (dropped === undefined) break;
-      this.#replayBytes -= dropped.frame.byteLength;
-    }
-  }
 }
 
 /** One reader of an {@link EventChannel}: a bounded queue of encoded events. */
-export class Subscriber {
-  readonly #queue: Uint8Array[] = [];
+export class Subscriber implements EventReader {
+  readonly #queue: { readonly id: number; readonly frame: Uint8Array }[] = [];
   readonly #limit: number;
   readonly #accepts: (event: string) => boolean;
   readonly #onLeave: (subscriber: Subscriber) => void;
@@ -124,23 +107,29 @@ export class Subscriber {
     return this.#queuedBytes;
   }
 
-  push(entry: RunEvent): void {
+  push(entry: EncodedEvent): void {
     if (this.#finished || !this.#accepts(entry.event)) return;
     if (this.#queuedBytes + entry.frame.byteLength <= this.#limit) {
-      this.#enqueue(entry.frame);
+      this.#enqueue(entry);
       return;
     }
     const message = `This reader fell more than ${this.#limit} bytes behind and was cut off; the run goes on.`;
-    this.#enqueue(encodeEvent('error', JSON.stringify({ error: 'SlowReader', message })));
+    const frame = encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));
+    this.#enqueue({ id: entry.id, frame });
     this.finish();
     this.#onLeave(this);
   }
 
-  /** Lets the reader read: first the given events, then whatever has come for it meanwhile. */
-  release(prologue: readonly Uint8Array[]): void {
-    this.#queue.unshift(...prologue);
-    for (const frame of prologue) this.#queuedBytes += frame.byteLength;
+  /**
+   * Lets the reader read: first the given events, then whatever has come for it meanwhile, of which those up to the id
+   * `through` are among the given ones already.
+   */
+  release(prologue: readonly Uint8Array[], through = 0): void {
+    const waiting = this.#queue.splice(0);
+    this.#queuedBytes = 0;
     this.#held = false;
+    for (const frame of prologue) this.#enqueue({ id: 0, frame });
+    for (const entry of waiting) if (entry.id > through) this.#enqueue(entry);
     this.#wake?.();
   }
 
@@ -151,7 +140,6 @@ export class Subscriber {
     if (!this.#held) this.#wake?.();
   }
 
-  /** The reader is gone: nothing is kept for it any more. */
   leave(): void {
     this.#queue.length = 0;
     this.#queuedBytes = 0;
@@ -160,10 +148,6 @@ export class Subscriber {
     this.#onLeave(this);
   }
 
-  /**
-   * The next event's bytes; `undefined` at the end; `'idle'` when nothing came for `idleMs`. One call at a time.
-   * @throws what the stream was broken off with.
-   */
   async next(idleMs: number): Promise<Uint8Array | undefined | 'idle'> {
     if (this.#held || (this.#queue.length === 0 && !this.#finished)) {
       await new Promise<void>((resolve) => {
@@ -176,7 +160,7 @@ export class Subscriber {
       this.#wake = undefined;
     }
     if (this.#held) return this.#whenEmpty();
-    const frame = this.#queue.shift();
+    const frame = this.#queue.shift()?.frame;
     if (frame !== undefined) {
       this.#queuedBytes -= frame.byteLength;
       return frame;
@@ -190,9 +174,9 @@ export class Subscriber {
     return undefined;
   }
 
-  #enqueue(frame: Uint8Array): void {
-    this.#queue.push(frame);
-    this.#queuedBytes += frame.byteLength;
+  #enqueue(entry: { id: number; frame: Uint8Array }): void {
+    this.#queue.push(entry);
+    this.#queuedBytes += entry.frame.byteLength;
     if (!this.#held) this.#wake?.();
   }
 }

@@ -1,7 +1,9 @@
 import { HttpProblem } from '../../http/problem.ts';
 import { type RunFailure } from '../store/agentDatabase.ts';
+import { type StreamEvent } from '../store/eventStore.ts';
 import { type RunRecord } from '../store/runStore.ts';
 import { encodeEvent, EventChannel, type Subscriber } from './eventChannel.ts';
+import { type EventLog } from './eventLog.ts';
 
 /**
  * Why a run was told to stop. `handover`: this process goes away, another one takes the run up. `lost`: another one may
@@ -38,6 +40,7 @@ export class LiveRun {
   readonly #abort = new AbortController();
   readonly #feedback: () => Promise<FeedbackLinks | undefined>;
   #links: Promise<FeedbackLinks | undefined> | undefined;
+  #log: EventLog | undefined;
   #record: RunRecord | undefined;
   #stopReason: StopReason | undefined;
 
@@ -53,7 +56,7 @@ export class LiveRun {
     this.threadId = options.threadId;
     this.stateless = options.stateless;
     this.resumable = options.resumable;
-    this.channel = new EventChannel({ resumable: options.resumable });
+    this.channel = new EventChannel();
     this.#feedback = options.feedback;
     const { promise, resolve } = withResolvers<RunEnding>();
     this.ended = promise;
@@ -112,20 +115,44 @@ export class LiveRun {
     else this.channel.close();
   }
 
+  /** Where the events of this attempt are stored, for a resumable run that executes. */
+  set log(log: EventLog) {
+    this.#log = log;
+  }
+
+  /** Sends an event to every reader: at once, or of a resumable run as soon as it is stored. */
+  publish(event: string, data: string): void {
+    if (this.#log === undefined) this.channel.publish(event, data);
+    else this.#log.publish(event, data);
+  }
+
+  /** Resolves when what was published has reached the channel, as far as it will. */
+  async published(): Promise<void> {
+    await this.#log?.settled();
+  }
+
+  /** Resolves when more can be published without gathering it in memory. */
+  async room(): Promise<void> {
+    await this.#log?.room();
+  }
+
   /**
-   * A stream of this run (contract 001, "Events"): run id and attempt, the feedback links where there are some, then
-   * what is published from now on. `lastEventId` and `accepts` as in {@link EventChannel}.
+   * A stream of this run (contract 001, "Events"): run id and attempt, the feedback links where there are some, what
+   * `replay` reads of what was stored before, then what is published from now on. `accepts` as in {@link EventChannel}.
    */
   async follow(
-    options: { lastEventId?: number; accepts?: (event: string) => boolean } = {},
+    options: { replay?: () => Promise<readonly StreamEvent[]>; accepts?: (event: string) => boolean } = {},
   ): Promise<Subscriber> {
-    const subscriber = this.channel.subscribe(options);
+    const { accepts = () => true } = options;
+    const subscriber = this.channel.subscribe({ accepts });
     // The run goes on while its links are made: what it publishes meanwhile waits behind them.
     const { attempt, status } = this.record;
     const prologue = [metadataFrame(this.runId, status === 'pending' ? attempt + 1 : attempt)];
     const links = await this.makeFeedbackLinks();
     if (links !== undefined) prologue.push(encodeEvent('feedback', JSON.stringify(links)));
-    subscriber.release(prologue);
+    const stored = (await options.replay?.()) ?? [];
+    for (const { id, event, data } of stored) if (accepts(event)) prologue.push(encodeEvent(event, data, id));
+    subscriber.release(prologue, stored.at(-1)?.id);
     return subscriber;
   }
 }

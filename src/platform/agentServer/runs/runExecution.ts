@@ -7,8 +7,10 @@ import { executeGraph, type ExecutionEvent, type ExecutionResult } from '../grap
 import { type RunFailure } from '../store/agentDatabase.ts';
 import { ATTEMPT_KEY, type CheckpointStore, RunWriter } from '../store/checkpointStore.ts';
 import { isDatabaseAway, throughOutage } from '../store/databaseAway.ts';
+import { type EventStore, type StreamEvent } from '../store/eventStore.ts';
 import { type RunFootprint } from '../store/runFootprint.ts';
 import { type RunRecord, type ThreadOutcome } from '../store/runStore.ts';
+import { EventLog } from './eventLog.ts';
 import { type LiveRun, type RunEnding } from './liveRun.ts';
 import { type Kwargs } from './newRun.ts';
 import { type Entry, entryOf } from './resumption.ts';
@@ -29,6 +31,7 @@ export class RunExecution {
   readonly #assistants: Assistants;
   readonly #checkpoints: CheckpointStore;
   readonly #footprint: RunFootprint;
+  readonly #events: EventStore;
   readonly #lease: { readonly holds: boolean };
   readonly #log: Logger;
 
@@ -36,12 +39,14 @@ export class RunExecution {
     assistants: Assistants;
     checkpoints: CheckpointStore;
     footprint: RunFootprint;
+    events: EventStore;
     lease: { readonly holds: boolean };
     log: Logger;
   }) {
     this.#assistants = options.assistants;
     this.#checkpoints = options.checkpoints;
     this.#footprint = options.footprint;
+    this.#events = options.events;
     this.#lease = options.lease;
     this.#log = options.log;
   }
@@ -55,16 +60,19 @@ export class RunExecution {
     const kwargs = live.record.kwargs as Kwargs;
     const timer = this.#startTimeout(live, kwargs.timeout);
     const { run_id: runId, attempt, owner } = live.record;
-    this.#checkpoints.admit(
-      new RunWriter({
-        fence: { runId, attempt, owner },
-        holds: () => this.#lease.holds,
-        onLost: () => live.stop('lost'),
-      }),
-    );
+    const hold = {
+      fence: { runId, attempt, owner },
+      holds: () => this.#lease.holds,
+      onLost: () => live.stop('lost'),
+    };
+    this.#checkpoints.admit(new RunWriter(hold));
     let result: ExecutionResult | undefined;
     let failure: RunFailure | undefined;
     try {
+      if (live.resumable) {
+        const deliver = ({ id, event, data }: StreamEvent) => live.channel.publish(event, data, id);
+        live.log = await EventLog.open({ ...hold, store: this.#events, deliver });
+      }
       const graph = await this.graphFor(kwargs);
       const entry = await this.#entryOf(live, kwargs, graph);
       if (entry !== 'over')
@@ -76,6 +84,7 @@ export class RunExecution {
       live.release();
     } finally {
       clearTimeout(timer);
+      await live.published();
       await this.#checkpoints.fence(runId);
     }
     return this.outcome(live, failure, result);
@@ -168,7 +177,8 @@ export class RunExecution {
         if (step === undefined)
           throw new Error('The stopped graph did not come to rest and was left behind.');
         if (step.done === true) return step.value;
-        if (live.stopReason === undefined) live.channel.publish(step.value.event, step.value.data);
+        if (live.stopReason === undefined) live.publish(step.value.event, step.value.data);
+        await live.room();
       }
     } finally {
       patience.clear();

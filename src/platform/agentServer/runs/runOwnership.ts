@@ -1,6 +1,7 @@
 import { type Logger } from 'pino';
 
 import { type CheckpointStore } from '../store/checkpointStore.ts';
+import { type EventStore } from '../store/eventStore.ts';
 import { type ProcessStore } from '../store/processStore.ts';
 import { type RunLeases } from '../store/runLeases.ts';
 import { type RunStore } from '../store/runStore.ts';
@@ -29,6 +30,7 @@ export class RunOwnership {
   readonly #leases: RunLeases;
   readonly #processes: ProcessStore;
   readonly #checkpoints: CheckpointStore;
+  readonly #events: EventStore;
   readonly #lease: ProcessLease;
   readonly #service: RunService;
   readonly #log: Logger;
@@ -41,6 +43,7 @@ export class RunOwnership {
     leases: RunLeases;
     processes: ProcessStore;
     checkpoints: CheckpointStore;
+    events: EventStore;
     lease: ProcessLease;
     service: RunService;
     log: Logger;
@@ -49,6 +52,7 @@ export class RunOwnership {
     this.#leases = options.leases;
     this.#processes = options.processes;
     this.#checkpoints = options.checkpoints;
+    this.#events = options.events;
     this.#lease = options.lease;
     this.#service = options.service;
     this.#log = options.log;
@@ -98,6 +102,7 @@ export class RunOwnership {
   }
 
   async #forget(): Promise<void> {
+    await this.#events.dropOld();
     for (const threadId of await this.#runs.removeExpired()) await this.#checkpoints.deleteThread(threadId);
   }
 

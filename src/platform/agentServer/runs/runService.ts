@@ -21,9 +21,6 @@ import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
 import { RunSlots } from './runSlots.ts';
 import { type RunWatch } from './runWatch.ts';
 
-/** How long an ended resumable run is kept for readers that come back, in milliseconds. */
-const RESUMABLE_MS = 120_000;
-
 /** What somebody may ask of an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
 
@@ -82,7 +79,7 @@ export class RunService {
     return this.#closing;
   }
 
-  /** A run in this process: active, or ended and still readable. */
+  /** An active run in this process. */
   live(runId: string): LiveRun | undefined {
     return this.#live.get(runId);
   }
@@ -264,8 +261,7 @@ export class RunService {
     const { webhook } = live.record.kwargs as { webhook?: string | null };
     if (webhook != null && !moved)
       void this.#parts.webhooks.deliver(webhook, runEndedBody(live, ending), live.runId);
-    if (live.resumable && !moved) setTimeout(() => this.#live.delete(live.runId), RESUMABLE_MS).unref();
-    else this.#live.delete(live.runId);
+    this.#live.delete(live.runId);
   }
 }
 

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { openEmbeddedPostgres } from '../src/platform/store/embeddedPostgres.ts';
+
+const AGENT = fileURLToPath(new URL('runsAgent', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
+
+/** An agent server that serves `bench/runsAgent` in a process of its own. */
+export interface RunsAgent {
+  readonly url: string;
+  readonly pid: number;
+  close(): Promise<void>;
+}
+
+/** Starts one, with an embedded database in this process: what is measured of the server is the server's. */
+export async function startRunsAgent(): Promise<RunsAgent> {
+  const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
+  const database = await openEmbeddedPostgres(home, (error) => process.stderr.write(`${error.message}\n`));
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', COMMAND, 'agent', AGENT, '--port', '0', '--json'],
+    {
+      env: {
+        ...process.env,
+        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+        SLIPWAY_AGENT_DEPLOYMENT_ID: 'bench',
+      },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
+  const exited = once(child, 'exit');
+  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  return {
+    url: (JSON.parse(line) as { url: string }).url,
+    pid: child.pid ?? 0,
+    close: async () => {
+      child.kill('SIGTERM');
+      await exited;
+      await database.close();
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { until } from './agentUnderTest.ts';
+import { PATIENCE_MS, useAgentProcesses } from './durableAgents.ts';
+
+const agents = useAgentProcesses();
+
+/** A way to the database that can be cut. */
+function startCuttable(databaseUrl: () => string) {
+  const sockets = new Set<Socket>();
+  let cut = false;
+  const server = createServer((client) => {
+    if (cut) {
+      client.destroy();
+      return;
+    }
+    const { hostname, port } = new URL(databaseUrl());
+    const upstream = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.pipe(to);
+      from
+        .on('error', () => to.destroy())
+        .on('close', () => {
+          sockets.delete(from);
+          to.destroy();
+        });
+    }
+  });
+  return {
+    listen: () => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)),
+    url: () => {
+      const url = new URL(databaseUrl());
+      url.port = String((server.address() as AddressInfo).port);
+      return url.href;
+    },
+    cut: () => {
+      cut = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend: () => (cut = false),
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+const way = startCuttable(agents.databaseUrl);
+beforeAll(() => way.listen());
+afterAll(() => way.close());
+
+describe('while the database is away', { timeout: 240_000 }, () => {
+  it('runs wait for it within the lease, and are taken up after a longer time; none is lost', async () => {
+    const agent = await agents.start('outage', {
+      SLIPWAY_AGENT_DATABASE_URL: way.url(),
+      SLIPWAY_AGENT_LEASE_MS: '10000',
+    });
+    const started = async () => {
+      const scene = agents.scene();
+      const path = `/threads/${await agent.api.thread()}/runs`;
+      const run = await agent.api.json('POST', path, { assistant_id: 'work', input: scene.input('x') });
+      await scene.untilNoted('slow-begun', 1);
+      return { scene, run: `${path}/${run.run_id}` };
+    };
+    const short = await started();
+    way.cut();
+    await short.scene.open();
+    await short.scene.untilNoted('slow-ended', 1);
+    way.mend();
+    const done = await until(
+      async () => {
+        const response = await agent.api.send('GET', `${short.run}/join`).catch(() => undefined);
+        return response?.ok === true && ((await response.json()) as { log?: string[] });
+      },
+      'the run has ended',
+      PATIENCE_MS,
+    );
+    expect(done.log).toEqual(['first', 'quick', 'slow', 'last']);
+    expect(await agent.api.json('GET', short.run)).toMatchObject({ status: 'success', attempt: 1 });
+    for (const what of ['first', 'quick', 'slow-begun', 'last']) expect(short.scene.count(what)).toBe(1);
+
+    const long = await started();
+    way.cut();
+    await until(
+      () => Promise.resolve(agent.stderr().includes('the lease on the runs of this process ran out')),
+      'the process has stopped its runs by itself',
+      PATIENCE_MS,
+    );
+    way.mend();
+    await long.scene.untilNoted('slow-begun', 2);
+    await long.scene.open();
+    expect((await agent.api.json('GET', `${long.run}/join`)).log).toEqual(['first', 'quick', 'slow', 'last']);
+    expect(await agent.api.json('GET', long.run)).toMatchObject({ status: 'success', attempt: 2 });
+    expect(long.scene.count('first')).toBe(1);
+  });
+});
