@@ -163,7 +163,10 @@ export class RunService {
 
   /** The lease on this process's runs is void: others may be executing them, so all that have begun stop here. */
   loseAll(): void {
-    for (const live of this.#live.values()) if (live.begun) live.stop('lost');
+    const begun = [...this.#live.values()].filter((live) => live.begun && !live.isLeaving);
+    if (begun.length > 0)
+      this.#log.warn({ runs: begun.length }, 'the lease on the runs of this process ran out');
+    for (const live of begun) live.stop('lost');
     this.noteUnsettled();
   }
 
