@@ -11,6 +11,7 @@ import { type AgentAdmission, createAgentAdmission } from './access/agentAdmissi
 import { createAgentKeys } from './access/agentKeys.ts';
 import { callerOf } from './access/caller.ts';
 import { requireCaller } from './access/requireCaller.ts';
+import { type RateLimit } from './access/tokenBuckets.ts';
 import { type BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
@@ -54,6 +55,10 @@ export interface PlatformOptions {
   gitPollMs?: number;
   /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
   buildLimits?: BuildLimits;
+  /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
+  rateLimit?: RateLimit;
+  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  auditKeptMs?: number;
   /** Default: JSON lines on stderr. */
   log?: Logger;
   /** How revisions are built and their agents started. Default: for real. */
@@ -72,6 +77,7 @@ export interface Platform {
   close(): Promise<void>;
 }
 
+const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_LIMIT_MS = 20_000;
 const HEALTH_TIMEOUT_MS = 2_000;
@@ -113,7 +119,12 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const limits = options.buildLimits === undefined ? {} : { limits: options.buildLimits };
     // The listener's own address is part of what agents are told, and known only once it listens.
     let url = '';
-    const access = createAccess({ operatorKey: apiKey, kysely: database.kysely, log });
+    const access = createAccess({
+      operatorKey: apiKey,
+      kysely: database.kysely,
+      log,
+      rateLimit: options.rateLimit ?? RATE_LIMIT,
+    });
     const controlPlane = createControlPlane({
       home: options.home,
       kysely: database.kysely,
@@ -136,6 +147,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.auditKeptMs === undefined ? {} : { auditKeptMs: options.auditKeptMs }),
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
       ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
       ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),

@@ -1,5 +1,6 @@
 import { type Endpoint } from '../endpoint.ts';
 import { ApiKeyCreate, ApiKeyPath, ApiKeysList, ApiKeysQuery, CreatedApiKey } from './apiKey.ts';
+import { AuditList, AuditQuery } from './audit.ts';
 
 const OURS = 'ours: docs/platform-access.md';
 
@@ -33,6 +34,16 @@ export const ACCESS_ENDPOINTS = {
     response: null,
     success: 204,
     errors: [404, 422],
+    section: OURS,
+  },
+  listAudit: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v1/audit',
+    query: AuditQuery,
+    response: AuditList,
+    success: 200,
+    errors: [422],
     section: OURS,
   },
 } as const satisfies Record<string, Endpoint>;

@@ -21,7 +21,7 @@ import {
 import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
 import { RevisionLogPage, RevisionLogsHeaders, RevisionLogsQuery } from './revisionLogs.ts';
-import { UploadUrl } from './uploadUrl.ts';
+import { UploadUrl, UploadUrlRequest } from './uploadUrl.ts';
 
 const CONTRACT = 'contract 000, Endpoints';
 const RELATIVE = 'facts, The control plane in the wild';
@@ -170,6 +170,7 @@ export const CONTROL_PLANE_ENDPOINTS = {
     method: 'POST',
     path: '/deployments/{deployment_id}/upload-url',
     params: DeploymentPath,
+    request: UploadUrlRequest,
     response: UploadUrl,
     success: 200,
     errors: [400, 404, 422],
@@ -180,6 +181,7 @@ export const CONTROL_PLANE_ENDPOINTS = {
     method: 'POST',
     path: '/v2/deployments/{deployment_id}/upload-url',
     params: DeploymentPath,
+    request: UploadUrlRequest,
     response: UploadUrl,
     success: 200,
     errors: [400, 404, 422],

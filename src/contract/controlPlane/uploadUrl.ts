@@ -1,8 +1,18 @@
 import { z } from 'zod';
 
+import { ARTIFACT_MAX_BYTES } from '../limits.ts';
+import { integer } from '../scalars.ts';
+
+/**
+ * The body of `POST /deployments/{deployment_id}/upload-url`, which may be left out. Decision: a client that says how
+ * many bytes it is going to send gets a URL that takes exactly those.
+ */
+export const UploadUrlRequest = z.object({ content_length: integer(1, ARTIFACT_MAX_BYTES).nullish() });
+export type UploadUrlRequest = z.infer<typeof UploadUrlRequest>;
+
 /**
  * What `POST /deployments/{deployment_id}/upload-url` answers (contract 000: "yields an object path usable as
- * `source_tarball_path`"; the rest as in the public relative). `upload_url` takes one PUT of the tarball with
+ * `source_tarball_path`"; the rest as in the public relative). `upload_url` takes exactly one PUT of the tarball with
  * `content-type: application/gzip` and the `upload_headers`; it is signed, so it counts as a secret.
  */
 export const UploadUrl = z.looseObject({

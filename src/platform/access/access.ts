@@ -8,7 +8,9 @@ import { HttpProblem } from '../http/problem.ts';
 import { type Schema } from '../store/schema.ts';
 import { type ApiKeys, createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin } from './caller.ts';
+import { createFailedAttempts, tooMany } from './failedAttempts.ts';
 import { createKeyRing, type StoredApiKey } from './keyRing.ts';
+import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
 /** What a request shows of who sent it, and where it came from. */
 export interface Credentials extends Origin {
@@ -30,10 +32,17 @@ export interface Access {
    *
    * Decision: no key is 401; a key that is not valid (unknown, expired, revoked), and a tenant that the key is not
    * for, is 403.
-   * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid.
+   * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many keys that were not valid.
    */
   authenticate(credentials: Credentials): Promise<Caller>;
+  /**
+   * Counts a request of the control plane.
+   * @throws HttpProblem 429 where the key has sent too many.
+   */
+  limit(caller: Caller): void;
   readonly keys: ApiKeys;
+  /** Where all of it is kept. */
+  readonly kysely: Kysely<Schema>;
 }
 
 /** Makes an {@link Access}; `operatorKey` is the platform's own key. */
@@ -41,16 +50,21 @@ export function createAccess({
   operatorKey,
   kysely,
   log,
+  rateLimit,
 }: {
   operatorKey: string;
   kysely: Kysely<Schema>;
   log: Logger;
+  /** Of each key. Default: none. */
+  rateLimit?: RateLimit | undefined;
 }): Access {
   const ring = createKeyRing(kysely, log);
   const operator = digest(operatorKey);
+  const attempts = createFailedAttempts();
+  const requests = rateLimit === undefined ? undefined : createTokenBuckets(rateLimit);
 
-  const find = async (key: string): Promise<StoredApiKey> => {
-    const found = await ring.find(hashOfKey(key));
+  const find = async (keyHash: string): Promise<StoredApiKey> => {
+    const found = await ring.find(keyHash);
     if (found === undefined) throw new HttpProblem(403, 'The API key is not valid.');
     if (found.revoked_at !== null) throw new HttpProblem(403, 'The API key has been revoked.');
     if (found.expires_at !== null && found.expires_at.getTime() <= Date.now()) {
@@ -64,17 +78,29 @@ export function createAccess({
       const key = keyOf(credentials);
       const wanted = wantedTenant(credentials);
       const from = { address: credentials.address, userAgent: credentials.userAgent };
+      const keyHash = hashOfKey(key);
+      attempts.check(from.address, keyHash);
       // Digests have one length, which is what the comparison in constant time asks for.
       if (timingSafeEqual(digest(key), operator)) {
+        attempts.succeeded(from.address, keyHash);
         const tenantId = wanted ?? DEFAULT_TENANT_ID;
         return { tenantId, keyId: OPERATOR, keyName: OPERATOR, scope: 'admin', from };
       }
-      const found = await find(key);
+      const found = await find(keyHash).catch((error: unknown) => {
+        if (error instanceof HttpProblem) attempts.failed(from.address);
+        throw error;
+      });
+      attempts.succeeded(from.address, keyHash);
       const tenantId = found.tenant_ids.find((id) => wanted === undefined || id === wanted);
       if (tenantId === undefined) throw new HttpProblem(403, 'The API key is not for this tenant.');
       ring.used(found);
       return { tenantId, keyId: found.id, keyName: found.name, scope: found.scope, from };
     },
+    limit: (caller) => {
+      const wait = requests?.take(caller.keyId) ?? 0;
+      if (wait > 0) throw tooMany(`The key '${caller.keyName}' has sent too many requests.`, wait);
+    },
+    kysely,
     keys: createApiKeys({ kysely, changed: (hash) => ring.forget(hash) }),
   };
 }

@@ -1,12 +1,14 @@
 import { Hono } from 'hono';
 
 import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery } from '../../contract/controlPlane/apiKey.ts';
+import { AuditQuery } from '../../contract/controlPlane/audit.ts';
 import { parseBody, parsePath, parseQuery } from '../http/parse.ts';
 import { type Access } from './access.ts';
+import { readAudit } from './audit.ts';
 import { callerOf } from './caller.ts';
 
-/** API keys: make, list, revoke. */
-export function accessRoutes({ keys }: Access): Hono {
+/** API keys: make, list, revoke; and what was recorded of changes. */
+export function accessRoutes({ keys, kysely }: Access): Hono {
   const app = new Hono();
   app.post('/v1/api-keys', async (c) =>
     c.json(await keys.create(callerOf(c), await parseBody(ApiKeyCreate, c)), 201),
@@ -16,5 +18,6 @@ export function accessRoutes({ keys }: Access): Hono {
     await keys.revoke(callerOf(c), parsePath(ApiKeyPath, c).key_id);
     return c.body(null, 204);
   });
+  app.get('/v1/audit', async (c) => c.json(await readAudit(kysely, callerOf(c), parseQuery(AuditQuery, c))));
   return app;
 }

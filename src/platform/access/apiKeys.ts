@@ -11,6 +11,7 @@ import {
 import { HttpProblem } from '../http/problem.ts';
 import { type ApiKeysTable } from '../store/accessTables.ts';
 import { type Schema } from '../store/schema.ts';
+import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
 
 /** API keys: what their endpoints do. Every problem is an `HttpProblem`. */
@@ -43,21 +44,25 @@ export function createApiKeys(options: {
         throw new HttpProblem(403, "Only the platform's own key makes keys for other tenants.");
       }
       const key = newApiKey();
-      const row = await kysely
-        .insertInto('api_keys')
-        .values({
-          id: randomUUID(),
-          name: request.name,
-          prefix: key.slice(0, PREFIX_LENGTH),
-          key_hash: hashOfKey(key),
-          scope: request.scope,
-          tenant_ids: tenantIds,
-          created_by: caller.keyId,
-          created_at: new Date(),
-          expires_at: request.expires_at == null ? null : new Date(request.expires_at),
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow();
+      const row = await kysely.transaction().execute(async (trx) => {
+        const made = await trx
+          .insertInto('api_keys')
+          .values({
+            id: randomUUID(),
+            name: request.name,
+            prefix: key.slice(0, PREFIX_LENGTH),
+            key_hash: hashOfKey(key),
+            scope: request.scope,
+            tenant_ids: tenantIds,
+            created_by: caller.keyId,
+            created_at: new Date(),
+            expires_at: request.expires_at == null ? null : new Date(request.expires_at),
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        await recordAudit(trx, caller, { key_id: made.id });
+        return made;
+      });
       return { ...apiKeyView(caller, row), key };
     },
 
@@ -91,6 +96,7 @@ export function createApiKeys(options: {
           .set(left.length > 0 ? { tenant_ids: left } : { revoked_at: row.revoked_at ?? new Date() })
           .where('id', '=', keyId)
           .execute();
+        await recordAudit(trx, caller, { key_id: keyId });
         return row.key_hash;
       });
       options.changed(hash);

@@ -37,6 +37,7 @@ export const ENDPOINT_SCOPES = {
   createApiKey: 'admin',
   listApiKeys: 'admin',
   revokeApiKey: 'admin',
+  listAudit: 'admin',
 } as const satisfies Record<Operation, Scope | 'operator'>;
 
 /** The endpoint behind a method and a path as Hono has it (`/v2/deployments/:deployment_id`). */

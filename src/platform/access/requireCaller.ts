@@ -5,7 +5,7 @@ import { type Context, type MiddlewareHandler } from 'hono';
 import { type Access } from './access.ts';
 import { setCaller } from './caller.ts';
 
-/** Middleware that lets only requests through that prove who sent them; `callerOf` tells routes who it is. */
+/** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` tells who it is. */
 export function requireCaller(access: Access): MiddlewareHandler {
   return async (c, next) => {
     const caller = await access.authenticate({
@@ -15,6 +15,7 @@ export function requireCaller(access: Access): MiddlewareHandler {
       address: addressOf(c),
       userAgent: c.req.header('user-agent') ?? null,
     });
+    access.limit(caller);
     setCaller(c, caller);
     await next();
   };

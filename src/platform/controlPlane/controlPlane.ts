@@ -5,6 +5,7 @@ import { type Kysely } from 'kysely';
 import { type Logger } from 'pino';
 
 import { type Access } from '../access/access.ts';
+import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
 import { createSealing } from '../store/sealing.ts';
@@ -64,6 +65,8 @@ export interface ControlPlaneOptions {
   readonly readyTimeoutMs?: number;
   /** How long an agent that was switched away from may finish what it is at, in milliseconds. Default: 30,000. */
   readonly drainTimeoutMs?: number;
+  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  readonly auditKeptMs?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
   /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
@@ -86,6 +89,7 @@ export interface ControlPlane {
 
 /** How long agents may finish what they are at when the platform stops: process managers kill after 10 s or more. */
 const CLOSE_TIMEOUT_MS = 8_000;
+const AUDIT_KEPT_MS = 365 * 86_400_000;
 const CLEAN_EVERY_MS = 3_600_000;
 /** The sources whose revisions run as containers. */
 const IMAGE_SOURCES = ['external_image', 'internal_image'];
@@ -192,6 +196,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     '/',
     controlPlaneRoutes({
       access: options.access,
+      log,
       deployments,
       revisions,
       uploads,
@@ -251,6 +256,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await uploads.clean();
       await idempotency.clean(kysely);
       await pushes.clean();
+      await removeOldAudit(kysely, options.auditKeptMs ?? AUDIT_KEPT_MS);
       await removeOrphanedBuilds(kysely, home);
       await removeOrphanedSources(kysely, home);
       // Where no engine answered at the start, it may by now.

@@ -3,19 +3,19 @@ import { type Selectable } from 'kysely';
 import { type Deployment } from '../../contract/controlPlane/deployment.ts';
 import { withResourceDefaults } from '../../contract/controlPlane/resourceSpec.ts';
 import { type Revision } from '../../contract/controlPlane/revision.ts';
-import { type Secret } from '../../contract/controlPlane/secret.ts';
+import { type AnsweredSecret, type Secret } from '../../contract/controlPlane/secret.ts';
+import { type Caller, permits } from '../access/caller.ts';
 import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
 
 /**
  * A deployment as it is answered (contract 000, "Deployment"). `source_revision_config` is that of its latest revision
- * (rule 3). Secrets are answered with their values, as the contract's `Secret` has it: what was read can be sent back
- * in a PATCH. `source_config.custom_url` is the gateway's address of the deployment; for `external_image`, where it is
+ * (rule 3). Secrets are answered as {@link shownSecrets} has them. `source_config.custom_url` is the gateway's address of the deployment; for `external_image`, where it is
  * settable, what was set goes first. `resource_spec` has the defaults of its table, computed anew for each answer.
  * @param origin Under which the platform is reached: `http://host:port`.
  */
 export function deploymentView(
   row: Selectable<DeploymentsTable>,
-  parts: { latestRevisionConfig: Record<string, unknown>; secrets: Secret[]; origin: string },
+  parts: { latestRevisionConfig: Record<string, unknown>; secrets: AnsweredSecret[]; origin: string },
 ): Deployment {
   const { custom_url: set, resource_spec: spec } = row.source_config;
   return {
@@ -38,6 +38,15 @@ export function deploymentView(
     active_revision_id: row.active_revision_id,
     image_version: row.image_version,
   };
+}
+
+/**
+ * Secrets as a caller may see them. Whoever may set them sees their values, as the contract's `Secret` has it: what was
+ * read can be sent back in a PATCH. Decision: a key that may only read sees the names alone, with null for a value,
+ * which no request takes: nobody overwrites a secret with a row of stars.
+ */
+export function shownSecrets(caller: Caller, secrets: readonly Secret[]): AnsweredSecret[] {
+  return secrets.map(({ name, value }) => ({ name, value: permits(caller, 'deploy') ? value : null }));
 }
 
 /** A revision as it is answered (contract 000, "Other resources"); `status_message` says why it has its status. */

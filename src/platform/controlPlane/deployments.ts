@@ -7,6 +7,7 @@ import {
   type DeploymentsQuery,
   validatePatch,
 } from '../../contract/controlPlane/deployment.ts';
+import { recordAudit } from '../access/audit.ts';
 import { type Caller } from '../access/caller.ts';
 import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { invalid } from '../http/problem.ts';
@@ -19,7 +20,7 @@ import {
   nameTaken,
   updateDeployment,
 } from './deploymentRows.ts';
-import { deploymentView } from './deploymentView.ts';
+import { deploymentView, shownSecrets } from './deploymentView.ts';
 import { type Idempotency } from './idempotency.ts';
 import { checkListener } from './listenerCheck.ts';
 import { checkRepository } from './repositoryCheck.ts';
@@ -80,6 +81,7 @@ export function createDeployments(options: {
 
   const views = async (
     db: Kysely<Schema>,
+    caller: Caller,
     rows: readonly Selectable<DeploymentsTable>[],
     origin: string,
   ): Promise<Deployment[]> => {
@@ -87,7 +89,7 @@ export function createDeployments(options: {
     return rows.map((row) =>
       deploymentView(row, {
         latestRevisionConfig: latestRevisionConfigOf(row),
-        secrets: secrets.open(row.sealed_secrets, row.id),
+        secrets: shownSecrets(caller, secrets.open(row.sealed_secrets, row.id)),
         origin,
       }),
     );
@@ -95,10 +97,11 @@ export function createDeployments(options: {
 
   const view = async (
     db: Kysely<Schema>,
+    caller: Caller,
     row: Selectable<DeploymentsTable>,
     origin: string,
   ): Promise<Deployment> => {
-    const [only] = await views(db, [row], origin);
+    const [only] = await views(db, caller, [row], origin);
     if (only === undefined) throw new Error('One row has one view.');
     return only;
   };
@@ -110,7 +113,8 @@ export function createDeployments(options: {
         issues.push(...(await checkRepository(trx, caller, request.source_config)));
         if (issues.length > 0) throw invalid(issues);
         const row = await insertDeployment(trx, caller, request, secrets, vocabulary);
-        const { secrets: _, ...rest } = await view(trx, row, origin);
+        await recordAudit(trx, caller, idsOf(row));
+        const { secrets: _, ...rest } = await view(trx, caller, row, origin);
         return rest;
       };
       const keyed = { tenantId: caller.tenantId, key, request };
@@ -126,7 +130,7 @@ export function createDeployments(options: {
       return { deployment, replayed };
     },
 
-    get: async (caller, id, origin) => view(kysely, await findDeployment(kysely, caller, id), origin),
+    get: async (caller, id, origin) => view(kysely, caller, await findDeployment(kysely, caller, id), origin),
 
     list: async (caller, query, origin) => {
       let select = kysely
@@ -142,35 +146,40 @@ export function createDeployments(options: {
       }
       if (query.status) select = select.where('status', '=', query.status);
       const rows = await select.execute();
-      const resources = await views(kysely, rows, origin);
+      const resources = await views(kysely, caller, rows, origin);
       return { resources, offset: query.offset + resources.length };
     },
 
     patch: async (caller, id, patch, origin) => {
       const patched = await kysely.transaction().execute(async (trx) => {
         const row = await findDeployment(trx, caller, id, { forChange: true });
-        const current = await view(trx, row, origin);
+        const current = await view(trx, caller, row, origin);
         const issues = validatePatch(current, patch);
         issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
         if (issues.length > 0) throw invalid(issues);
         await checkTarball(trx, id, patch.source_revision_config?.source_tarball_path);
-        return view(trx, await updateDeployment(trx, row, patch, secrets), origin);
+        const updated = await updateDeployment(trx, row, patch, secrets);
+        await recordAudit(trx, caller, idsOf(updated));
+        return view(trx, caller, updated, origin);
       });
       options.changed();
       return patched;
     },
 
     delete: async (caller, id, { deleteTracingProject }) => {
-      await findDeployment(kysely, caller, id);
-      await kysely
-        .updateTable('deployments')
-        .set({
-          status: 'AWAITING_DELETE',
-          delete_tracing_project: deleteTracingProject,
-          updated_at: new Date(),
-        })
-        .where('id', '=', id)
-        .execute();
+      await kysely.transaction().execute(async (trx) => {
+        await findDeployment(trx, caller, id);
+        await trx
+          .updateTable('deployments')
+          .set({
+            status: 'AWAITING_DELETE',
+            delete_tracing_project: deleteTracingProject,
+            updated_at: new Date(),
+          })
+          .where('id', '=', id)
+          .execute();
+        await recordAudit(trx, caller, { deployment_id: id });
+      });
       options.changed();
     },
 
@@ -187,6 +196,14 @@ export function createDeployments(options: {
           .execute();
       });
     },
+  };
+}
+
+/** What a change of a deployment was about, as it is recorded. */
+function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
+  return {
+    deployment_id: row.id,
+    ...(row.latest_revision_id !== null && { revision_id: row.latest_revision_id }),
   };
 }
 

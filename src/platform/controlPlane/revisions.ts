@@ -1,6 +1,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { type Revision, type RevisionsQuery } from '../../contract/controlPlane/revision.ts';
+import { recordAudit } from '../access/audit.ts';
 import { type Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import { type RevisionsTable, type Schema } from '../store/schema.ts';
@@ -93,6 +94,7 @@ export function createRevisions(options: {
           );
         }
         if (isSettled(revision.status)) await askAgain(trx, revisionId, 'It was asked for again.');
+        await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
       });
       options.changed();
     },
@@ -101,6 +103,7 @@ export function createRevisions(options: {
       const interrupted = await kysely.transaction().execute(async (trx) => {
         const deployment = await findDeployment(trx, caller, deploymentId, { forChange: true });
         await recordInterruption(trx, deployment, await findRevision(trx, deploymentId, revisionId));
+        await recordAudit(trx, caller, { deployment_id: deploymentId, revision_id: revisionId });
         return revisionView(await findRevision(trx, deploymentId, revisionId));
       });
       options.interruptWork(revisionId);

@@ -3,14 +3,20 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** How long an upload URL is good for, in milliseconds: an hour. */
 export const UPLOAD_URL_MS = 3_600_000;
 
+/** What a token permits: one upload to an object path, of so many bytes where that was said when it was asked for. */
+export interface UploadGrant {
+  readonly objectPath: string;
+  readonly contentLength: number | null;
+}
+
 /** What a token says, or why it says nothing. */
 export type TokenReading =
-  | { readonly ok: true; readonly objectPath: string }
+  | { readonly ok: true; readonly grant: UploadGrant }
   | { readonly ok: false; readonly why: 'invalid' | 'expired' };
 
-/** Signed tokens, each for one object path and a limited time. */
+/** Signed tokens, each for one object path, a limited time, and a length where one was given. */
 export interface UploadTokens {
-  sign(objectPath: string, now?: number): string;
+  sign(grant: UploadGrant, now?: number): string;
   read(token: string, now?: number): TokenReading;
 }
 
@@ -18,8 +24,10 @@ export interface UploadTokens {
 export function createUploadTokens(key: Buffer): UploadTokens {
   const signatureOf = (payload: string): Buffer => createHmac('sha256', key).update(payload).digest();
   return {
-    sign: (objectPath, now = Date.now()) => {
-      const payload = Buffer.from(JSON.stringify([objectPath, now + UPLOAD_URL_MS])).toString('base64url');
+    sign: ({ objectPath, contentLength }, now = Date.now()) => {
+      const payload = Buffer.from(JSON.stringify([objectPath, now + UPLOAD_URL_MS, contentLength])).toString(
+        'base64url',
+      );
       return `${payload}.${signatureOf(payload).toString('base64url')}`;
     },
     read: (token, now = Date.now()) => {
@@ -29,11 +37,12 @@ export function createUploadTokens(key: Buffer): UploadTokens {
       if (given.length !== expected.length || !timingSafeEqual(given, expected))
         return { ok: false, why: 'invalid' };
       // Signed by us, so it has the shape that we gave it.
-      const [objectPath, expires] = JSON.parse(Buffer.from(payload, 'base64url').toString()) as [
-        string,
-        number,
-      ];
-      return now < expires ? { ok: true, objectPath } : { ok: false, why: 'expired' };
+      const [objectPath, expires, contentLength] = JSON.parse(
+        Buffer.from(payload, 'base64url').toString(),
+      ) as [string, number, number | null];
+      return now < expires
+        ? { ok: true, grant: { objectPath, contentLength } }
+        : { ok: false, why: 'expired' };
     },
   };
 }

@@ -11,7 +11,7 @@ import { type Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { type HomeLayout } from './homeLayout.ts';
 import { sourcePath } from './sourceRetention.ts';
-import { type UploadTokens } from './uploadTokens.ts';
+import { type UploadGrant, type UploadTokens } from './uploadTokens.ts';
 
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
@@ -30,13 +30,18 @@ export interface Uploads {
    * A new object path of a deployment, and the token that lets its holder upload to it.
    * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
    */
-  offer(caller: Caller, deploymentId: string): Promise<{ objectPath: string; token: string }>;
+  offer(
+    caller: Caller,
+    deploymentId: string,
+    contentLength?: number | null,
+  ): Promise<{ objectPath: string; token: string }>;
   /**
    * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
-   * whole or not at all. The same content again changes nothing.
+   * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that what
+   * a revision is made from is what whoever asked for the URL sent first.
    * @param declaredSize `Content-Length`, where it was given.
    * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
-   * 200 MB, 400 when nothing came, 409 for other content on a path that a revision uses.
+   * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
    */
   receive(
     token: string,
@@ -60,25 +65,28 @@ export function createUploads(options: {
   const underWay = new Set<string>();
 
   return {
-    offer: async (caller, deploymentId) => {
+    offer: async (caller, deploymentId, contentLength) => {
       await findDeployment(kysely, caller, deploymentId);
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
       await kysely
         .insertInto('uploads')
         .values({ object_path: objectPath, deployment_id: deploymentId, created_at: new Date() })
         .execute();
-      return { objectPath, token: tokens.sign(objectPath) };
+      return { objectPath, token: tokens.sign({ objectPath, contentLength: contentLength ?? null }) };
     },
 
     receive: async (token, body, declaredSize) => {
-      const objectPath = pathOf(tokens, token);
+      const { objectPath, contentLength } = grantOf(tokens, token);
       if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
+      if (declaredSize !== undefined) checkLength(declaredSize, contentLength);
+      await checkUnused(kysely, objectPath);
       await mkdir(home.incoming, { recursive: true, mode: 0o700 });
       const name = randomUUID();
       const aside = join(home.incoming, name);
       underWay.add(name);
       try {
-        const written = await writeAside(aside, body, maxBytes);
+        const written = await writeAside(aside, body, Math.min(maxBytes, contentLength ?? maxBytes));
+        checkLength(written.size, contentLength);
         return await kysely
           .transaction()
           .execute((trx) => place(trx, home, { aside, objectPath, ...written }));
@@ -111,15 +119,43 @@ export function createUploads(options: {
   };
 }
 
-function pathOf(tokens: UploadTokens, token: string): string {
+function grantOf(tokens: UploadTokens, token: string): UploadGrant {
   const reading = tokens.read(token);
-  if (reading.ok) return reading.objectPath;
+  if (reading.ok) return reading.grant;
   throw new HttpProblem(
     403,
     reading.why === 'expired'
       ? 'The upload URL has expired; ask for a new one.'
       : 'The upload URL is not valid.',
   );
+}
+
+/** The whole of the body need not be read to know that it cannot be stored. */
+async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
+  const upload = await kysely
+    .selectFrom('uploads')
+    .select('uploaded_at')
+    .where('object_path', '=', objectPath)
+    .executeTakeFirst();
+  if (upload === undefined) throw unknownPath();
+  if (upload.uploaded_at !== null) throw alreadyUsed();
+}
+
+function checkLength(size: number, contentLength: number | null): void {
+  if (contentLength === null || size === contentLength) return;
+  throw new HttpProblem(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`, {
+    headers: { connection: 'close' },
+  });
+}
+
+function unknownPath(): HttpProblem {
+  return new HttpProblem(404, 'The object path is not known any more.', { headers: { connection: 'close' } });
+}
+
+function alreadyUsed(): HttpProblem {
+  return new HttpProblem(409, 'The upload URL has been used; ask for a new one.', {
+    headers: { connection: 'close' },
+  });
 }
 
 function tooLarge(maxBytes: number): HttpProblem {
@@ -172,12 +208,8 @@ async function place(
     .where('object_path', '=', objectPath)
     .forUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw new HttpProblem(404, 'The object path is not known any more.');
-  const stored = { object_path: objectPath, size, sha256 };
-  if (row.sha256 === sha256) return stored;
-  if (row.sha256 !== null && (await isUsed(trx, row.deployment_id, objectPath))) {
-    throw new HttpProblem(409, 'A revision was made from what this path holds: it cannot be replaced.');
-  }
+  if (row === undefined) throw unknownPath();
+  if (row.uploaded_at !== null) throw alreadyUsed();
   const path = home.object(objectPath);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await rename(aside, path);
@@ -186,18 +218,7 @@ async function place(
     .set({ uploaded_at: new Date(), size, sha256 })
     .where('object_path', '=', objectPath)
     .execute();
-  return stored;
-}
-
-async function isUsed(trx: Transaction<Schema>, deploymentId: string, objectPath: string): Promise<boolean> {
-  const revision = await trx
-    .selectFrom('revisions')
-    .select('id')
-    .where('deployment_id', '=', deploymentId)
-    .where(sourcePath, '=', objectPath)
-    .limit(1)
-    .executeTakeFirst();
-  return revision !== undefined;
+  return { object_path: objectPath, size, sha256 };
 }
 
 /** Files that a process which was killed left behind. */

@@ -1,6 +1,7 @@
-import { type ColumnType } from 'kysely';
+import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
 
 import { type Scope } from '../../contract/controlPlane/apiKey.ts';
+import { type AuditOutcome } from '../../contract/controlPlane/audit.ts';
 
 type Time = ColumnType<Date, Date, Date>;
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;
@@ -23,7 +24,24 @@ export interface ApiKeysTable {
   last_used_at: OptionalTime;
 }
 
-/** The tables of who may do what. */
+/** One change that was asked for. */
+export interface AuditEntriesTable {
+  id: Generated<string>;
+  at: Time;
+  tenant_id: string;
+  key_id: string;
+  key_name: string;
+  operation: string;
+  resources: JSONColumnType<Record<string, string>>;
+  changed: JSONColumnType<string[]>;
+  outcome: AuditOutcome;
+  status: number | null;
+  address: string | null;
+  user_agent: string | null;
+}
+
+/** The tables of who may do what, and of who did. */
 export interface AccessTables {
   api_keys: ApiKeysTable;
+  audit_entries: AuditEntriesTable;
 }

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Scope } from '../../../src/contract/controlPlane/apiKey.ts';
 import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endpoints.ts';
+import { createAccess } from '../../../src/platform/access/access.ts';
 import { ENDPOINT_SCOPES, operationAt } from '../../../src/platform/access/endpointScopes.ts';
+import { createLogger } from '../../../src/platform/http/logger.ts';
 import { TestPlatform } from '../controlPlane/testPlatform.ts';
 
 const RANK: readonly Scope[] = ['read', 'deploy', 'admin'];
@@ -32,6 +34,26 @@ const endpoints = Object.entries(CONTROL_PLANE_ENDPOINTS).map(([name, { method, 
   needed: ENDPOINT_SCOPES[name as keyof typeof ENDPOINT_SCOPES],
 }));
 
+describe('a key', () => {
+  it('that sends too much is told when to come back', async () => {
+    await platform.start({
+      access: createAccess({
+        operatorKey: 'limited',
+        kysely: platform.kysely,
+        log: createLogger({ destination: { write: () => undefined } }),
+        rateLimit: { perSecond: 0.1, burst: 2 },
+      }),
+    });
+    const list = () => platform.app.request('/v2/listeners', { headers: { 'x-api-key': 'limited' } });
+    expect([(await list()).status, (await list()).status]).toEqual([200, 200]);
+    const refused = await list();
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('10');
+    expect(await refused.json()).toEqual({ detail: expect.stringContaining('10 s') });
+    await platform.start();
+  });
+});
+
 describe('the scope of a key', () => {
   it.each(endpoints)('lets through to $name from $needed on', async ({ method, path, needed }) => {
     for (const scope of RANK) {
@@ -56,6 +78,19 @@ describe('the scope of a key', () => {
       .filter(({ method, path }) => method !== 'ALL' && /^\/(?:v1|v2|deployments)\//.test(path))
       .filter(({ method, path }) => operationAt(method, path) === undefined);
     expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+  });
+
+  it('decides whether the values of secrets are shown', async () => {
+    const id = await platform.create('shown', { secrets: [{ name: 'TOKEN', value: 'hunter2' }] });
+    const shown = async (scope: Scope, path: string) => {
+      const headers = { 'x-api-key': keys.get(scope) ?? '' };
+      const { json } = await platform.call('GET', path, undefined, headers);
+      return path.includes('?') ? json.resources[0]?.secrets : json.secrets;
+    };
+    expect(await shown('deploy', `/v2/deployments/${id}`)).toEqual([{ name: 'TOKEN', value: 'hunter2' }]);
+    for (const path of [`/v2/deployments/${id}`, '/v2/deployments?name_contains=shown']) {
+      expect(await shown('read', path)).toEqual([{ name: 'TOKEN', value: null }]);
+    }
   });
 
   it('does not matter where there is nothing', async () => {

@@ -77,17 +77,42 @@ describe('an upload', () => {
     expect(await incoming()).toEqual([]);
   });
 
-  it('may be sent again, and replaced while no revision uses it, and not after', async () => {
+  it('is taken once: whatever comes after it is refused, the same content too', async () => {
     const { path, objectPath } = await offer();
     const one = Buffer.from('one');
-    for (let i = 0; i < 2; i++) expect((await put(path, bytes(3, one))).status).toBe(200);
-    expect((await put(path, bytes(3, Buffer.from('two')))).status).toBe(200);
-    await platform.call('PATCH', `/v2/deployments/${id}`, {
-      source_revision_config: { source_tarball_path: objectPath },
+    expect((await put(path, bytes(3, one))).status).toBe(200);
+    for (const content of [one, Buffer.from('two')]) {
+      expect((await put(path, bytes(3, content))).status).toBe(409);
+    }
+    expect(await readFile(`${platform.home}/objects/${objectPath}`, 'utf8')).toBe('one');
+  });
+
+  it('of many at once is taken once, and what is stored is what was answered', async () => {
+    const { path, objectPath } = await offer();
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => put(path, bytes(300_000, Buffer.alloc(65_536, index)))),
+    );
+    expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)]);
+    const stored = await readFile(`${platform.home}/objects/${objectPath}`);
+    expect(all.find(({ status }) => status === 200)?.body).toMatchObject({
+      sha256: createHash('sha256').update(stored).digest('hex'),
     });
-    expect((await put(path, bytes(3, Buffer.from('two')))).status).toBe(200);
-    expect((await put(path, bytes(3, one))).status).toBe(409);
-    expect(await readFile(`${platform.home}/objects/${objectPath}`, 'utf8')).toBe('two');
+    expect(await incoming()).toEqual([]);
+  });
+
+  it('has the length that the URL was asked for with, and no other', async () => {
+    const { json: answer } = await platform.call('POST', `/v2/deployments/${id}/upload-url`, {
+      content_length: 1_000,
+    });
+    const path = new URL(answer.upload_url).pathname;
+    expect((await put(path, bytes(999), 999)).status).toBe(400);
+    expect((await put(path, bytes(999))).status).toBe(400);
+    expect((await put(path, bytes(1_001))).status).toBe(413);
+    expect((await put(path, bytes(1_000))).status).toBe(200);
+    for (const length of [0, -1, 209_715_201, '1000']) {
+      const asked = { content_length: length };
+      expect((await platform.call('POST', `/deployments/${id}/upload-url`, asked)).status).toBe(422);
+    }
   });
 
   it('is never wholly in memory', async () => {
@@ -115,7 +140,7 @@ describe('an upload', () => {
     }
   });
 
-  it('that breaks off leaves nothing behind', async () => {
+  it('that breaks off leaves nothing behind, and may be sent again', async () => {
     const { path, objectPath } = await offer();
     const sent = request(listening.url + path, { method: 'PUT', headers: { 'content-length': 1_000_000 } });
     sent.on('error', () => undefined);
@@ -124,6 +149,7 @@ describe('an upload', () => {
     sent.destroy();
     await vi.waitFor(async () => expect(await incoming()).toEqual([]));
     await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
+    expect((await put(path, bytes(1_000_000), 1_000_000)).status).toBe(200);
   });
 
   it('of nothing is refused', async () => {

@@ -1,7 +1,9 @@
 import { Hono } from 'hono';
+import { type Logger } from 'pino';
 
 import { type Access } from '../../access/access.ts';
 import { accessRoutes } from '../../access/accessRoutes.ts';
+import { auditChanges } from '../../access/auditChanges.ts';
 import { requireCaller } from '../../access/requireCaller.ts';
 import { requireScope } from '../../access/requireScope.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
@@ -25,6 +27,7 @@ import { type SpokenVocabulary, vocabularyEdge } from './vocabularyEdge.ts';
 /** What the routes call. */
 export interface ControlPlaneRoutesOptions {
   readonly access: Access;
+  readonly log: Logger;
   readonly deployments: Deployments;
   readonly revisions: Revisions;
   readonly uploads: Uploads;
@@ -44,9 +47,10 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const { deployments, revisions, uploads, logs } = options;
   const origin: OriginOf = (c) => options.publicUrl ?? new URL(c.req.url).origin;
   const app = new Hono();
+  const changes = auditChanges(options.access.kysely, options.log);
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireCaller(options.access), requireScope(), limitBody(), async (c, next) => {
+    app.use(path, requireCaller(options.access), requireScope(), limitBody(), changes, async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');

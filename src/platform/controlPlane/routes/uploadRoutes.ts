@@ -1,8 +1,9 @@
 import { Hono } from 'hono';
 
 import { DeploymentPath } from '../../../contract/controlPlane/deployment.ts';
+import { UploadUrlRequest } from '../../../contract/controlPlane/uploadUrl.ts';
 import { callerOf, type Caller } from '../../access/caller.ts';
-import { parsePath } from '../../http/parse.ts';
+import { parseOptionalBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import { type Deployments } from '../deployments.ts';
 import { type Uploads } from '../uploads.ts';
@@ -23,8 +24,9 @@ export function uploadUrlRoutes({
   for (const prefix of ['', '/v2']) {
     app.post(`${prefix}/deployments/:deployment_id/upload-url`, async (c) => {
       const { deployment_id: id } = parsePath(DeploymentPath, c);
+      const { content_length: length } = await parseOptionalBody(UploadUrlRequest, c);
       await requireUploads(deployments, callerOf(c), id, origin(c));
-      const { objectPath, token } = await uploads.offer(callerOf(c), id);
+      const { objectPath, token } = await uploads.offer(callerOf(c), id, length);
       return c.json({
         upload_url: `${origin(c)}/uploads/${token}`,
         object_path: objectPath,

@@ -3,6 +3,7 @@ import { DEPLOYMENTS } from './001_deployments.ts';
 import { INTEGRATIONS } from './002_integrations.ts';
 import { LISTENERS } from './003_listeners.ts';
 import { API_KEYS } from './004_api_keys.ts';
+import { AUDIT } from './004_audit.ts';
 import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
 import { IDEMPOTENCY } from './007_idempotency.ts';
@@ -14,6 +15,7 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
   LISTENERS,
   TENANTS,
   API_KEYS,
+  AUDIT,
   VOCABULARY,
   IDEMPOTENCY,
 ];
