@@ -9,6 +9,7 @@ import { type HoldOptions } from './hold.ts';
 import { type InterventionOptions } from './intervene.ts';
 import { durationOption, numberOption, portOption } from './options.ts';
 import { type PlatformCommandOptions } from './platform.ts';
+import { addAccessCommands } from './platform/accessCommands.ts';
 import { addIntegrationsCommand } from './platform/integrationsCommand.ts';
 import { type QuarantineOptions } from './quarantine.ts';
 import { type ReleaseOptions } from './release.ts';
@@ -245,6 +246,7 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
     );
 
   addIntegrationsCommand(platform, run);
+  addAccessCommands(platform, run);
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
     .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)

@@ -9,32 +9,47 @@ import { type CommandContext } from '../context.ts';
 /** Where a platform listens that was started without `--port`. */
 const DEFAULT_URL = 'http://127.0.0.1:4700';
 
+/** A platform that runs, and the key to call it with. */
+export interface RunningPlatform {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
 /**
- * Calls the platform of a home with its own key. A database has one owner, so what a command changes goes through the
- * platform that runs.
- *
- * The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of the `slipway dev` of this home, else the port of
- * `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the one that the home holds.
+ * Calls the platform of a home with its own key, see {@link runningPlatform}. A database has one owner, so what a command
+ * changes goes through the platform that runs.
  * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key; those of the client.
  */
 export async function withRunningPlatform<T>(
-  { home, environment }: Pick<CommandContext, 'home' | 'environment'>,
+  context: Pick<CommandContext, 'home' | 'environment'>,
   url: string | undefined,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
-  const dev = await readDevState(home);
-  const client = createControlPlaneClient({
-    baseUrl: url ?? nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ?? dev?.controlPlane ?? DEFAULT_URL,
-    apiKey:
-      nonEmpty(environment['SLIPWAY_PLATFORM_API_KEY']) ??
-      (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
-    timeoutMs: 15_000,
-  });
+  const client = createControlPlaneClient({ ...(await runningPlatform(context, url)), timeoutMs: 15_000 });
   try {
     return await work(client);
   } finally {
     await client.close();
   }
+}
+
+/**
+ * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of the `slipway dev` of this
+ * home, else the port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the one that the
+ * home holds.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key.
+ */
+export async function runningPlatform(
+  { home, environment }: Pick<CommandContext, 'home' | 'environment'>,
+  url: string | undefined,
+): Promise<RunningPlatform> {
+  const dev = await readDevState(home);
+  return {
+    baseUrl: url ?? nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ?? dev?.controlPlane ?? DEFAULT_URL,
+    apiKey:
+      nonEmpty(environment['SLIPWAY_PLATFORM_API_KEY']) ??
+      (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
+  };
 }
 
 async function keyIn(file: string): Promise<string> {

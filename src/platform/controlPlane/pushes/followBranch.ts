@@ -1,5 +1,7 @@
 import { type Transaction } from 'kysely';
 
+import { recordAudit } from '../../access/audit.ts';
+import { platformCaller } from '../../access/caller.ts';
 import { type Schema } from '../../store/schema.ts';
 import { insertRevision, latestRevisionConfigs } from '../deploymentRows.ts';
 import { type FollowedBranch, followedBranches } from './followedBranch.ts';
@@ -28,5 +30,12 @@ export async function followBranch(
   if (row === undefined || branch === undefined || !mayFollow(branch)) return undefined;
   const before = (await latestRevisionConfigs(trx, [row]))(row);
   const updated = await insertRevision(trx, row, { ...before, repo_commit_sha: commit }, 'push');
-  return updated.latest_revision_id ?? undefined;
+  const revisionId = updated.latest_revision_id ?? undefined;
+  await recordAudit(
+    trx,
+    platformCaller(row.tenant_id, 'build_on_push'),
+    { deployment_id: deploymentId, ...(revisionId !== undefined && { revision_id: revisionId }) },
+    'buildOnPush',
+  );
+  return revisionId;
 }

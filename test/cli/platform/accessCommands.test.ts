@@ -1,0 +1,87 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { runAuditCommand } from '../../../src/cli/platform/audit.ts';
+import {
+  runKeysCreateCommand,
+  runKeysListCommand,
+  runKeysRevokeCommand,
+} from '../../../src/cli/platform/keys.ts';
+import { listen, type Listening } from '../../../src/platform/http/listen.ts';
+import { TestPlatform } from '../../platform/controlPlane/testPlatform.ts';
+import { testOutput } from '../testOutput.ts';
+
+let platform: TestPlatform;
+let listening: Listening;
+let home: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  const handle = getRequestListener(platform.app.fetch);
+  listening = await listen((request, response) => void handle(request, response), { port: 0 });
+  home = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
+  await writeFile(join(home, 'api.key'), 'test-key\n');
+});
+
+afterAll(async () => {
+  await listening.close(0);
+  await platform.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const contextOf = (json = true) => {
+  const output = testOutput({ json });
+  return { output, home, environment: {} };
+};
+
+describe('the commands that ask a running platform', () => {
+  it('make a key that works, list it without the key, and end it', async () => {
+    const making = contextOf();
+    const tenant = '0b9e2f7c-7d5e-4f4e-8a53-111111111111';
+    const where = { url: listening.url, tenant };
+    await runKeysCreateCommand(making, 'release job', { ...where, scope: 'deploy', expiresIn: 3_600_000 });
+    const [made] = making.output.events;
+    expect(made).toMatchObject({ event: 'key', scope: 'deploy', tenant_ids: [tenant] });
+    const key = String(made?.['key']);
+    const list = async (): Promise<number> =>
+      (await fetch(`${listening.url}/v2/deployments`, { headers: { 'x-api-key': key } })).status;
+    expect(await list()).toBe(200);
+
+    const listing = contextOf();
+    await runKeysListCommand(listing, where);
+    expect(listing.output.events).toMatchObject([{ event: 'key', id: made?.['id'], name: 'release job' }]);
+    expect(JSON.stringify(listing.output.events)).not.toContain(key);
+
+    await runKeysRevokeCommand(contextOf(), String(made?.['id']), where);
+    expect(await list()).toBe(403);
+
+    const audit = contextOf();
+    await runAuditCommand(audit, { ...where, last: 10 });
+    expect(audit.output.events).toMatchObject([
+      { event: 'change', operation: 'revokeApiKey', key_name: 'operator' },
+      { event: 'change', operation: 'createApiKey', changed: ['name', 'scope', 'expires_at'] },
+    ]);
+  });
+
+  it('tell people the key, and nothing else on stdout', async () => {
+    const context = contextOf(false);
+    await runKeysCreateCommand(context, 'for people', { url: listening.url, scope: 'read' });
+    expect(context.output.said).toEqual([expect.stringMatching(/^slipway_[\w-]{43}$/)]);
+    expect(context.output.noted.join()).toContain('not shown again');
+  });
+
+  it('say what is wrong with a scope, and where a key is missing', async () => {
+    const url = listening.url;
+    await expect(runKeysCreateCommand(contextOf(), 'x', { url, scope: 'root' })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+    });
+    const elsewhere = { ...contextOf(), home: join(home, 'nothing') };
+    await expect(runKeysListCommand(elsewhere, { url })).rejects.toMatchObject({
+      code: 'SLIPWAY_SECRET_MISSING',
+    });
+  });
+});
