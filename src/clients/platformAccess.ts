@@ -6,6 +6,7 @@ import {
   type CreatedApiKey,
 } from '../contract/controlPlane/apiKey.ts';
 import { type AuditList, type AuditQuery } from '../contract/controlPlane/audit.ts';
+import { type SecretsRotated } from '../contract/controlPlane/secretsRotation.ts';
 import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
 export { type ApiKey, Scope } from '../contract/controlPlane/apiKey.ts';
@@ -18,6 +19,8 @@ export interface PlatformAccessClient {
   listApiKeys(query?: Partial<ApiKeysQuery>, options?: CallOptions): Promise<ApiKeysList>;
   revokeApiKey(keyId: string, options?: CallOptions): Promise<void>;
   listAudit(query?: Partial<AuditQuery>, options?: CallOptions): Promise<AuditList>;
+  /** Gives the stored secrets a new master key; answers once all of them have it. Only for the platform's own key. */
+  rotateSecrets(options?: CallOptions): Promise<SecretsRotated>;
   /** Closes the connections once the requests in flight have ended. */
   close(): Promise<void>;
 }
@@ -36,6 +39,7 @@ export function createPlatformAccessClient(options: ServiceOptions): PlatformAcc
       await service.call(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }, call);
     },
     listAudit: async (query = {}, call) => (await service.call(ENDPOINTS.listAudit, { query }, call)).value,
+    rotateSecrets: async (call) => (await service.call(ENDPOINTS.rotateSecrets, {}, call)).value,
     close: () => service.close(),
   };
 }

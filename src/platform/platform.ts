@@ -28,6 +28,7 @@ import { type Database, openDatabase } from './store/database.ts';
 import { ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
 import { deriveKey, loadApiKey, loadMasterKey } from './store/keyFiles.ts';
+import { pendingMasterKey } from './store/masterKeyRotation.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 
@@ -99,6 +100,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const lock = await lockHome(options.home, 'platform');
     undo.push(() => lock.release());
     const masterKey = await loadMasterKey(options.home);
+    const nextMasterKey = await pendingMasterKey(options.home);
     const apiKey = await loadApiKey(options.home, options.apiKey);
     const database = await openDatabase({
       home: options.home,
@@ -129,6 +131,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       home: options.home,
       kysely: database.kysely,
       masterKey,
+      nextMasterKey,
       access,
       log,
       gateway,

@@ -9,7 +9,7 @@ import { type PlatformClientOptions } from './platformClient.ts';
 /** Runs a command's work and tells its exit code. */
 type Run = (options: CommonOptions, work: (context: CommandContext) => Promise<number>) => Promise<void>;
 
-/** Puts `keys` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
+/** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
 export function addAccessCommands(platform: Command, run: Run): void {
   const keys = quiet(platform.command('keys').description('Who may do what: API keys'));
   calling(keys, 'create <name>', 'Make a key, and show it this once')
@@ -41,6 +41,15 @@ export function addAccessCommands(platform: Command, run: Run): void {
       (await import('./keys.ts')).runKeysRevokeCommand(context, id, options),
     );
   });
+  const secrets = quiet(platform.command('secrets').description('What the platform stores encrypted'));
+  calling(secrets, 'rotate', 'Give the stored secrets a new master key').action(
+    (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+      return run(options, async (context) =>
+        (await import('./secrets.ts')).runSecretsRotateCommand(context, options),
+      );
+    },
+  );
   calling(platform, 'audit', 'Who changed what')
     .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')

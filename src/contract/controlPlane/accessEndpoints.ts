@@ -1,6 +1,7 @@
 import { type Endpoint } from '../endpoint.ts';
 import { ApiKeyCreate, ApiKeyPath, ApiKeysList, ApiKeysQuery, CreatedApiKey } from './apiKey.ts';
 import { AuditList, AuditQuery } from './audit.ts';
+import { SecretsRotated } from './secretsRotation.ts';
 
 const OURS = 'ours: docs/platform-access.md';
 
@@ -44,6 +45,15 @@ export const ACCESS_ENDPOINTS = {
     response: AuditList,
     success: 200,
     errors: [422],
+    section: OURS,
+  },
+  rotateSecrets: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/secrets/rotation',
+    response: SecretsRotated,
+    success: 200,
+    errors: [409],
     section: OURS,
   },
 } as const satisfies Record<string, Endpoint>;

@@ -38,6 +38,7 @@ export const ENDPOINT_SCOPES = {
   listApiKeys: 'admin',
   revokeApiKey: 'admin',
   listAudit: 'admin',
+  rotateSecrets: 'operator',
 } as const satisfies Record<Operation, Scope | 'operator'>;
 
 /** The endpoint behind a method and a path as Hono has it (`/v2/deployments/:deployment_id`). */

@@ -8,8 +8,8 @@ import { type Access } from '../access/access.ts';
 import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
-import { createSealing } from '../store/sealing.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
+import { createRotatingSealing } from '../store/rotatingSealing.ts';
 import { type Schema } from '../store/schema.ts';
 import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
@@ -34,6 +34,7 @@ import { type SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import { type BuildRevision, type Containers, type StartAgent, type Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
+import { createSecretsRotation } from './secretsRotation.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
 import { createUploads } from './uploads.ts';
 import { createUploadTokens } from './uploadTokens.ts';
@@ -43,6 +44,8 @@ export interface ControlPlaneOptions {
   readonly home: string;
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
+  /** The one that follows, where a process before this one did not come to the end of a rotation. */
+  readonly nextMasterKey?: MasterKey | undefined;
   readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
@@ -98,7 +101,10 @@ const IMAGE_SOURCES = ['external_image', 'internal_image'];
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { kysely, log } = options;
   const home = homeLayout(options.home);
-  const secrets = createStoredSecrets(createSealing(deriveKey(options.masterKey, 'secrets')));
+  const sealing = createRotatingSealing(deriveKey(options.masterKey, 'secrets'));
+  if (options.nextMasterKey !== undefined) sealing.rotateTo(deriveKey(options.nextMasterKey, 'secrets'));
+  const secrets = createStoredSecrets(sealing);
+  const secretsRotation = createSecretsRotation({ kysely, home: options.home, sealing });
   const logs = createRevisionLogs(kysely, log);
   const uploads = createUploads({
     kysely,
@@ -197,6 +203,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     controlPlaneRoutes({
       access: options.access,
       log,
+      secretsRotation,
       deployments,
       revisions,
       uploads,
@@ -274,6 +281,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       // What an earlier process was at when it was killed; nothing is at anything yet.
       await rm(home.scratches, { recursive: true, force: true });
       await removeLeftContainers();
+      await secretsRotation.resume();
       await restoreAgents();
       await clean();
       await orchestrator.start();

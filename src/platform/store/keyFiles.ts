@@ -7,6 +7,14 @@ import { SlipwayError } from '../../domain/errors.ts';
 /** The key from which the platform's other keys are derived: 32 bytes. Never leaves the process. */
 export type MasterKey = Buffer;
 
+/** The master key's file in a platform's home. */
+export const MASTER_KEY_FILE = 'master.key';
+
+/** Whether the master key comes from the environment, and not from its file. */
+export function isMasterKeyGiven(env: NodeJS.ProcessEnv = process.env): boolean {
+  return (env['SLIPWAY_MASTER_KEY'] ?? '') !== '';
+}
+
 /**
  * The master key: `SLIPWAY_MASTER_KEY` (64 hexadecimal digits, or 44 characters of base64) where it is set, else
  * `<home>/master.key`, created once with mode 0600. Whoever loses it loses the stored secrets.
@@ -15,7 +23,7 @@ export type MasterKey = Buffer;
 export async function loadMasterKey(home: string, env: NodeJS.ProcessEnv = process.env): Promise<MasterKey> {
   const given = env['SLIPWAY_MASTER_KEY'];
   if (given !== undefined && given !== '') return decodeKey(given, 'SLIPWAY_MASTER_KEY');
-  const path = join(home, 'master.key');
+  const path = join(home, MASTER_KEY_FILE);
   return decodeKey(await readOrCreate(home, path, () => randomBytes(32).toString('hex')), path);
 }
 
@@ -36,7 +44,11 @@ export function deriveKey(
   return Buffer.from(hkdfSync('sha256', master, '', `slipway:${purpose}`, 32));
 }
 
-function decodeKey(text: string, place: string): MasterKey {
+/**
+ * Reads a key from its text.
+ * @throws SlipwayError SLIPWAY_MASTER_KEY_INVALID when it is not 32 bytes; `place` says where it was.
+ */
+export function decodeKey(text: string, place: string): MasterKey {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   if (key.length !== 32) {
@@ -49,8 +61,8 @@ function decodeKey(text: string, place: string): MasterKey {
 }
 
 /** Reads the file, or creates it whole: of two processes that create it at once, both read the same content. */
-async function readOrCreate(home: string, path: string, create: () => string): Promise<string> {
-  const existing = await read(path);
+export async function readOrCreate(home: string, path: string, create: () => string): Promise<string> {
+  const existing = await readIfThere(path);
   if (existing !== undefined) return existing;
   await mkdir(home, { recursive: true, mode: 0o700 });
   const written = `${path}.${randomUUID()}`;
@@ -68,7 +80,8 @@ async function readOrCreate(home: string, path: string, create: () => string): P
   return (await readFile(path, 'utf8')).trim();
 }
 
-async function read(path: string): Promise<string | undefined> {
+/** The text of a file, without white space at its ends; undefined where it is not there. */
+export async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {

@@ -11,6 +11,7 @@ import {
   runKeysListCommand,
   runKeysRevokeCommand,
 } from '../../../src/cli/platform/keys.ts';
+import { runSecretsRotateCommand } from '../../../src/cli/platform/secrets.ts';
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { TestPlatform } from '../../platform/controlPlane/testPlatform.ts';
 import { testOutput } from '../testOutput.ts';
@@ -65,6 +66,16 @@ describe('the commands that ask a running platform', () => {
       { event: 'change', operation: 'revokeApiKey', key_name: 'operator' },
       { event: 'change', operation: 'createApiKey', changed: ['name', 'scope', 'expires_at'] },
     ]);
+  });
+
+  it('rotate the master key, and every secret still opens', async () => {
+    const secrets = [{ name: 'TOKEN', value: 'hunter2' }];
+    const id = await platform.create('rotated', { secrets });
+    const context = contextOf();
+    await runSecretsRotateCommand(context, { url: listening.url });
+    // The deployment's, and its first revision's copy.
+    expect(context.output.events).toEqual([{ event: 'secrets_rotated', resealed: 2 }]);
+    expect((await platform.deployment(id)).secrets).toEqual(secrets);
   });
 
   it('tell people the key, and nothing else on stdout', async () => {

@@ -14,6 +14,7 @@ import { type LogFollowing } from '../logFollowing.ts';
 import { type MadeInPublic } from '../madeInPublic.ts';
 import { type RevisionLogs } from '../revisionLogs.ts';
 import { type Revisions } from '../revisions.ts';
+import { type SecretsRotation } from '../secretsRotation.ts';
 import { type Uploads } from '../uploads.ts';
 import { deploymentRoutes } from './deploymentRoutes.ts';
 import { integrationRoutes } from './integrationRoutes.ts';
@@ -21,6 +22,7 @@ import { listenerRoutes } from './listenerRoutes.ts';
 import { logRoutes } from './logRoutes.ts';
 import { type OriginOf } from './origin.ts';
 import { revisionRoutes } from './revisionRoutes.ts';
+import { secretsRoutes } from './secretsRoutes.ts';
 import { uploadUrlRoutes } from './uploadRoutes.ts';
 import { type SpokenVocabulary, vocabularyEdge } from './vocabularyEdge.ts';
 
@@ -28,6 +30,7 @@ import { type SpokenVocabulary, vocabularyEdge } from './vocabularyEdge.ts';
 export interface ControlPlaneRoutesOptions {
   readonly access: Access;
   readonly log: Logger;
+  readonly secretsRotation: SecretsRotation;
   readonly deployments: Deployments;
   readonly revisions: Revisions;
   readonly uploads: Uploads;
@@ -68,5 +71,6 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   app.route('/', listenerRoutes(options.listeners));
   app.route('/', integrationRoutes({ integrations: options.integrations, origin }));
   app.route('/', accessRoutes(options.access));
+  app.route('/', secretsRoutes(options.secretsRotation));
   return app;
 }

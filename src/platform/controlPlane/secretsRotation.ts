@@ -1,0 +1,93 @@
+import { type Kysely, sql } from 'kysely';
+
+import { HttpProblem } from '../http/problem.ts';
+import { deriveKey, isMasterKeyGiven } from '../store/keyFiles.ts';
+import { adoptNextMasterKey, nextMasterKey, pendingMasterKey } from '../store/masterKeyRotation.ts';
+import { type RotatingSealing } from '../store/rotatingSealing.ts';
+import { type Schema } from '../store/schema.ts';
+
+/** Gives the stored secrets a new master key. */
+export interface SecretsRotation {
+  /**
+   * Makes a new master key, seals every stored secret with it, and lets go of the one before. Safe to break off at any
+   * instant: until the last row has the new key both are kept, and `resume` goes on where it was. Called while one is
+   * under way, it answers with that one.
+   * @returns how many values were sealed anew.
+   * @throws HttpProblem 409 where the key comes from the environment, which only its owner changes.
+   */
+  rotate(): Promise<number>;
+  /** Goes on with a rotation that a process before this one began. To be called before anything is opened. */
+  resume(): Promise<void>;
+}
+
+const BATCH = 200;
+const TABLES = ['deployments', 'revisions'] as const;
+
+/** Makes a {@link SecretsRotation}; `home` is where the key's file is. */
+export function createSecretsRotation(options: {
+  kysely: Kysely<Schema>;
+  home: string;
+  sealing: RotatingSealing;
+}): SecretsRotation {
+  const { kysely, home, sealing } = options;
+  let underWay: Promise<number> | undefined;
+
+  const rotate = async (): Promise<number> => {
+    sealing.rotateTo(deriveKey(await nextMasterKey(home), 'secrets'));
+    let resealed = 0;
+    for (const table of TABLES) resealed += await resealInBatches(kysely, sealing, table);
+    // What was being written meanwhile may be a copy of a value with the key before: now nobody writes.
+    resealed += await kysely.transaction().execute(async (trx) => {
+      await sql`lock table deployments, revisions in exclusive mode`.execute(trx);
+      let rest = 0;
+      for (const table of TABLES) rest += await resealInBatches(trx, sealing, table);
+      return rest;
+    });
+    await adoptNextMasterKey(home);
+    return resealed;
+  };
+
+  return {
+    rotate: () => {
+      if (isMasterKeyGiven()) {
+        throw new HttpProblem(
+          409,
+          'The master key comes from SLIPWAY_MASTER_KEY: it is not the platform that can change it.',
+        );
+      }
+      underWay ??= rotate().finally(() => (underWay = undefined));
+      return underWay;
+    },
+    resume: async () => {
+      if ((await pendingMasterKey(home)) !== undefined) await rotate();
+    },
+  };
+}
+
+/** Seals what an older key has sealed, some rows at a time, in the order of their ids. */
+async function resealInBatches(
+  db: Kysely<Schema>,
+  sealing: RotatingSealing,
+  table: (typeof TABLES)[number],
+): Promise<number> {
+  const context = sql.ref(table === 'deployments' ? 'id' : 'deployment_id');
+  let resealed = 0;
+  for (let after: string | null = null; ;) {
+    const { rows }: { rows: { id: string; context: string; sealed_secrets: string }[] } = await sql<{
+      id: string;
+      context: string;
+      sealed_secrets: string;
+    }>`select id, ${context} as context, sealed_secrets from ${sql.table(table)}
+      where ${after}::uuid is null or id > ${after}::uuid order by id limit ${BATCH}`.execute(db);
+    for (const row of rows) {
+      if (sealing.isNewest(row.sealed_secrets, row.context)) continue;
+      const sealed = sealing.seal(sealing.open(row.sealed_secrets, row.context), row.context);
+      // Only where it is still what was read: a PATCH may have come between.
+      const { numAffectedRows } = await sql`update ${sql.table(table)} set sealed_secrets = ${sealed}
+        where id = ${row.id} and sealed_secrets = ${row.sealed_secrets}`.execute(db);
+      resealed += Number(numAffectedRows ?? 0);
+    }
+    after = rows.at(-1)?.id ?? null;
+    if (rows.length < BATCH) return resealed;
+  }
+}
