@@ -1,0 +1,149 @@
+// 20 deployments that want to be built at once: how many builds run side by side, what they take, and how the platform
+// answers meanwhile. bench/README.md says what is measured and what is not.
+//
+//   npm run bench -- builds [--builds 20] [--seconds 3]
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+import { create } from 'tar';
+
+import { machine } from './machine.ts';
+import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
+import { summarize, table } from './statistics.ts';
+
+const AIM_MS = 100;
+/** Between two readings of the platform, in milliseconds. */
+const PAUSE_MS = 20;
+const PAGE_BYTES = 4_096;
+
+const { values } = parseArgs({
+  options: { builds: { type: 'string', default: '20' }, seconds: { type: 'string', default: '3' } },
+});
+const builds = Number(values.builds);
+const seconds = Number(values.seconds);
+/** Takes a processor and 200 MB for a while, and fails, so that no agents are started beside what is measured. */
+const BUSY = `node -e "const held = Buffer.alloc(2e8, 1); const end = Date.now() + ${seconds * 1_000}; while (Date.now() < end) held[0]++; process.exit(3)"`;
+
+/** The revisions that were seen to have ended. */
+const over = new Set<string>();
+
+const platform = await startPlatformUnderLoad();
+try {
+  say(`making ${builds} deployments`);
+  const source = await emptySource();
+  const ids = await Promise.all(
+    Array.from({ length: builds }, async (_, number) => {
+      const body = newDeployment(`build-${number}`, { install_command: BUSY });
+      const { answer } = await platform.call('POST', '/v2/deployments', body);
+      return (answer as BenchedDeployment).id;
+    }),
+  );
+  const idle = await readings((seen) => Promise.resolve(seen.length < 100), ids);
+  say(`building all of them, each for ${seconds} s of a processor`);
+  const began = performance.now();
+  const revisions = await Promise.all(ids.map((id) => release(id, source)));
+  const taken = { processes: 0, bytes: 0 };
+  const busy = await readings(async () => {
+    const now = await takenByBuilds();
+    taken.processes = Math.max(taken.processes, now.processes);
+    taken.bytes = Math.max(taken.bytes, now.bytes);
+    return !(await areOver(revisions));
+  }, ids);
+  report(idle, busy, taken, (performance.now() - began) / 1_000);
+} finally {
+  await platform.close();
+}
+
+async function emptySource(): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-source-'));
+  await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
+  await writeFile(join(folder, 'graph.mjs'), 'export const graph = {};');
+  const source = await buffer(create({ gzip: true, cwd: folder }, ['graph.json', 'graph.mjs']));
+  await rm(folder, { recursive: true });
+  return source;
+}
+
+async function release(id: string, source: Buffer): Promise<readonly [string, string]> {
+  const { answer: offer } = await platform.call('POST', `/deployments/${id}/upload-url`);
+  const { upload_url, object_path, upload_headers } = offer as {
+    upload_url: string;
+    object_path: string;
+    upload_headers: Record<string, string>;
+  };
+  await fetch(upload_url, { method: 'PUT', body: new Uint8Array(source), headers: upload_headers });
+  const { answer } = await platform.call('PATCH', `/v2/deployments/${id}`, {
+    source_revision_config: { source_tarball_path: object_path },
+  });
+  return [id, (answer as BenchedDeployment).latest_revision_id];
+}
+
+async function areOver(revisions: readonly (readonly [string, string])[]): Promise<boolean> {
+  const [id, revision] = revisions.find((each) => !over.has(each[1])) ?? [];
+  if (id === undefined || revision === undefined) return true;
+  const { answer } = await platform.call('GET', `/v2/deployments/${id}/revisions/${revision}`);
+  if ((answer as { status: string }).status === 'BUILD_FAILED') over.add(revision);
+  return false;
+}
+
+/** Reads a deployment again and again, for as long as it is to go on; returns how long each took. */
+async function readings(
+  goesOn: (seen: readonly number[]) => Promise<boolean>,
+  ids: readonly string[],
+): Promise<number[]> {
+  const seen: number[] = [];
+  while (await goesOn(seen)) {
+    const path = seen.length % 10 === 9 ? '' : `/${ids[seen.length % ids.length] ?? ''}`;
+    seen.push((await platform.call('GET', `/v2/deployments${path}`)).ms);
+    await delay(PAUSE_MS);
+  }
+  return seen;
+}
+
+/** What the processes hold whose working directory is a build's. Linux tells; elsewhere it is nothing. */
+async function takenByBuilds(): Promise<{ processes: number; bytes: number }> {
+  let [processes, bytes] = [0, 0];
+  for (const pid of await readdir('/proc').catch(() => [])) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (!cwd.startsWith(join(platform.home, 'builds'))) continue;
+    const statm = await readFile(`/proc/${pid}/statm`, 'utf8').catch(() => '');
+    const resident = Number(statm.split(' ')[1] ?? 0) * PAGE_BYTES;
+    // The shells beside a command hold next to nothing.
+    if (resident > 20e6) processes += 1;
+    bytes += resident;
+  }
+  return { processes, bytes };
+}
+
+function report(
+  idle: readonly number[],
+  busy: readonly number[],
+  taken: { processes: number; bytes: number },
+  tookSeconds: number,
+): void {
+  const results = { idle: summarize(idle), building: summarize(busy) };
+  const rows = [
+    ['GET of deployments', 'count', 'median', 'p99', 'longest'],
+    ...Object.entries(results).map(([name, { count, medianMs, p99Ms, maxMs }]) => [
+      name,
+      String(count),
+      ...[medianMs, p99Ms, maxMs].map((ms) => `${ms.toFixed(1)} ms`),
+    ]),
+  ];
+  const within = results.building.p99Ms < AIM_MS;
+  const megabytes = Math.round(taken.bytes / 1e6);
+  say(
+    `\n${table(rows)}\n\n${builds} builds in ${tookSeconds.toFixed(1)} s, at most ${taken.processes} at once, with ${megabytes} MB.`,
+  );
+  say(`The aim, GET under ${AIM_MS} ms for 99 of 100 meanwhile, is ${within ? '' : 'not '}reached.\n`);
+  process.stdout.write(
+    `${JSON.stringify({ benchmark: 'builds', aimMs: AIM_MS, within, builds, tookSeconds, atOnce: taken.processes, megabytes, results, machine: machine() })}\n`,
+  );
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
