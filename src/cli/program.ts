@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 
+import { type AuditOptions } from './audit.ts';
 import { type CommandContext, commandContext, type CommonOptions } from './context.ts';
 import { type DemoOptions } from './demo.ts';
 import { type DevOptions } from './dev.ts';
@@ -200,6 +201,16 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
         ),
       );
   }
+
+  command(
+    'audit [target]',
+    'Hold what happened against the rules that hold always',
+    'slipway audit production',
+  )
+    .addOption(configOption())
+    .action((target: string | undefined, options: CommonOptions & AuditOptions) =>
+      run(options, async (context) => (await import('./audit.ts')).runAuditCommand(context, target, options)),
+    );
 
   command('doctor', 'What is missing for a release, and the command that mends it', 'slipway doctor --fix')
     .addOption(configOption())

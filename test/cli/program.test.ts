@@ -14,6 +14,7 @@ const COMMANDS = [
     'unhold',
     'doctor',
     'abort',
+    'audit',
     'approve',
     'pause',
     'quarantine',

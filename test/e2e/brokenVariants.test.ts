@@ -50,3 +50,7 @@ describe('a release of a broken agent', () => {
     },
   );
 });
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
+});

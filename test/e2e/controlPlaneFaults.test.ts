@@ -140,3 +140,7 @@ describe('two releases at once', () => {
     expect(Date.parse(newer!.endedAt)).toBeGreaterThan(Date.parse(older!.endedAt));
   });
 });
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
+});

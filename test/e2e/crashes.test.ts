@@ -130,3 +130,7 @@ describe('other deaths in the middle of a release', () => {
     expect(await new Observer(stack, 'crash-cli').shippedRevisions()).toHaveLength(1);
   });
 });
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
+});

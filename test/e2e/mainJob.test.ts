@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { deployByHand } from './somebodyElse.ts';
-import { Stack } from './stack.ts';
+import { eventually, Stack } from './stack.ts';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -98,6 +98,28 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(text).toContain('rolled back');
   });
 
+  it('takes what a person says while it runs, and refuses it when nothing does', async () => {
+    await project.touch('one more change');
+    const running = project.run('release', 'staging');
+    const said = await eventually(async () => {
+      const { code, text } = await project.ran('abort', 'staging', '--reason', 'changed my mind');
+      expect(code).toBe(0);
+      return text;
+    });
+    expect(said).toContain('the release stops');
+    expect(await running.exited).toBe(4);
+    expect(running.stdout + running.stderr).toContain('changed my mind');
+    const late = await project.ran('abort', 'staging');
+    expect(late.code).toBe(4);
+    expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
+  });
+
+  it('is audited: every rule held', async () => {
+    const { code, text } = await project.ran('audit', 'staging');
+    expect(text).toContain('every rule held');
+    expect(code).toBe(0);
+  });
+
   it('keeps the API key out of every history, output and record', async () => {
     expect(await seen.historiesAsText()).not.toContain(stack.apiKey);
     expect(stack.worker.stderr + stack.worker.stdout).not.toContain(stack.apiKey);
@@ -138,4 +160,8 @@ describe('a target that is spoken to in public names', () => {
       source_revision_config: { langgraph_config_path: 'langgraph.json' },
     });
   });
+});
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
 });

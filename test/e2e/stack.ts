@@ -5,8 +5,14 @@ import { join } from 'node:path';
 
 import { Client, Connection } from '@temporalio/client';
 
+import { audit } from '../../src/domain/audit/audit.ts';
+import { type Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
+import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
+import { connectTemporal } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
+import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 import { Process, slipway } from './processes.ts';
 
@@ -150,6 +156,26 @@ export class Stack {
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text === '' ? undefined : (JSON.parse(text) as unknown);
+  }
+
+  /** Holds every target that was worked on against the rules that hold always. */
+  async audit(): Promise<readonly Violation[]> {
+    const settings = await temporalSettings(join(this.folder, 'home'), this.env);
+    const temporal = await connectTemporal(settings);
+    try {
+      const targets = new Set<string>();
+      for await (const { workflowId, type } of temporal.client.workflow.list()) {
+        if (type === 'target') targets.add(workflowId);
+      }
+      const violations: Violation[] = [];
+      for (const workflowId of targets) {
+        const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+        violations.push(...audit({ target, observed: null, secrets: [this.apiKey] }));
+      }
+      return violations;
+    } finally {
+      await temporal.close();
+    }
   }
 
   async stop(): Promise<void> {

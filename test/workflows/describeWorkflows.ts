@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
+import { audit } from '../../src/domain/audit/audit.ts';
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { type RecordedHistory } from './targetUnderTest.ts';
 import { type Call, type World } from './world.ts';
@@ -52,6 +54,18 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       expect(histories.length).toBeGreaterThan(0);
       expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
       expect(histories.filter(leavesChildBehind)).toEqual([]);
+    });
+
+    test('what must always hold has held on every target', async () => {
+      const { targets } = open();
+      for (const target of targets) {
+        const evidence = {
+          target: readTargetFacts(target.workflowId, await target.histories()),
+          observed: target.world.observed,
+          secrets: [],
+        };
+        expect(audit(evidence)).toEqual([]);
+      }
     });
 
     test('no two releases or rollbacks ever worked on one target at a time', async () => {

@@ -147,6 +147,14 @@ export class World {
       .map((revision) => revision.revisionId);
   }
 
+  /** The revisions of the deployment, as an audit is told of them. */
+  get observed(): { readonly revisionId: string; readonly tarballPath: string | null }[] {
+    return (this.deployment?.revisions ?? []).map(({ revisionId, tarballPath }) => ({
+      revisionId,
+      tarballPath,
+    }));
+  }
+
   get active(): string | null {
     return this.deployment?.activeRevisionId ?? null;
   }

@@ -1,0 +1,42 @@
+import { type ReleaseRequest } from '../release.ts';
+import { restoreCandidates } from '../restoreChoice.ts';
+import { type WorkFact } from './facts.ts';
+import { type Rule, type Violation } from './violation.ts';
+
+/**
+ * Rule 5: once a PATCH was, or may have been, taken, a failure restores. A restore never goes round, and a rollback is
+ * never rolled back.
+ */
+export const alwaysBack: Rule = ({ target }) =>
+  target.works.flatMap((work) => [...notPutBack(work), ...goneRound(work)]);
+
+function notPutBack({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
+  if (kind === 'rollback' || result === null || result.outcome === 'released') return [];
+  const patched = activities.findIndex(
+    ({ name, mayHaveBeenTaken }) => name === 'patchDeployment' && mayHaveBeenTaken,
+  );
+  if (patched === -1) return [];
+  const putBack = activities.slice(patched).some(({ name }) => name === 'redeployRevision');
+  if (putBack || (request as ReleaseRequest).onError?.then === 'stop') return [];
+  const { baseline, revisionId, preemptedBy, knownRevisions } = result;
+  const candidates = restoreCandidates({
+    to: preemptedBy?.to,
+    baseline,
+    known: [...known, ...knownRevisions],
+    avoid: revisionId === null ? [] : [revisionId],
+  });
+  if (candidates.length === 0) return [];
+  const what = `its PATCH may have been taken, it ended ${result.outcome}, and nothing was put back`;
+  return [{ rule: 5, workflowId, what }];
+}
+
+/** The same revision may be asked for again at once, after an unknown answer; not after another one was tried. */
+function goneRound({ workflowId, activities }: WorkFact): Violation[] {
+  const asked = activities
+    .filter(({ name }) => name === 'redeployRevision')
+    .map(({ input }) => String(input['revisionId']));
+  const turns = asked.filter((revisionId, index) => revisionId !== asked[index - 1]);
+  const repeated = turns.find((revisionId, index) => turns.indexOf(revisionId) !== index);
+  if (repeated === undefined) return [];
+  return [{ rule: 5, workflowId, what: `revision ${repeated} was put back a second time after another one` }];
+}

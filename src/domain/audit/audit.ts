@@ -1,0 +1,26 @@
+import { alwaysBack } from './alwaysBack.ts';
+import { oneAtATime } from './oneAtATime.ts';
+import { oneRevision } from './oneRevision.ts';
+import { ownRevision } from './ownRevision.ts';
+import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
+import { servedWhenChecked } from './servedWhenChecked.ts';
+import { type Evidence, type Rule, type Violation } from './violation.ts';
+import { watched } from './watched.ts';
+
+/** Rules 1 to 9 of the design. Rule 10 is held by replaying. */
+const RULES: readonly Rule[] = [
+  oneAtATime,
+  oneRevision,
+  ownRevision,
+  servedWhenChecked,
+  alwaysBack,
+  watched,
+  noSecrets,
+  deployedOnly,
+  neverWedged,
+];
+
+/** Holds everything that is known of a target against the rules that hold always: what was broken, and where. */
+export function audit(evidence: Evidence): readonly Violation[] {
+  return RULES.flatMap((rule) => rule(evidence));
+}

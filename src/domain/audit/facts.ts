@@ -1,0 +1,61 @@
+import {
+  type KnownRevision,
+  type ReleaseRequest,
+  type ReleaseResult,
+  type RollbackRequest,
+} from '../release.ts';
+
+/** One activity as a history tells it. Times are milliseconds since 1970. */
+export interface ActivityFact {
+  /** As the worker registers it: `patchDeployment`. */
+  readonly name: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly scheduledAt: number;
+  /** `null`: it had not ended when its workflow did, or runs still. */
+  readonly endedAt: number | null;
+  readonly outcome: 'completed' | 'failed' | 'timed_out' | 'canceled' | 'open';
+  /** What it came to, where it was completed. */
+  readonly result: Readonly<Record<string, unknown>> | null;
+  /** Whether the service may have carried it out: `true` where it was completed, or nobody can tell. */
+  readonly mayHaveBeenTaken: boolean;
+}
+
+/** One release or rollback as its history tells it. */
+export interface WorkFact {
+  readonly workflowId: string;
+  readonly kind: 'release' | 'rollback';
+  readonly startedAt: number;
+  /** `null`: it runs still. */
+  readonly endedAt: number | null;
+  readonly ended: 'completed' | 'failed' | 'canceled' | 'terminated' | 'timed_out' | 'running';
+  readonly request: ReleaseRequest | RollbackRequest;
+  readonly known: readonly KnownRevision[];
+  readonly result: ReleaseResult | null;
+  readonly activities: readonly ActivityFact[];
+}
+
+/** A workflow task that failed: the workflow's own code threw, or did not replay. */
+export interface TaskFailure {
+  readonly workflowId: string;
+  readonly message: string;
+}
+
+/** Everything that the histories of one target tell: its own, over all of its runs, and those of its children. */
+export interface TargetFacts {
+  readonly workflowId: string;
+  /** Whether it runs, and has done all that it had to at this moment. */
+  readonly idle: boolean;
+  /** In the order in which they started. */
+  readonly works: readonly WorkFact[];
+  /** What the target did itself: looking, and watching revisions that were given up on. */
+  readonly activities: readonly ActivityFact[];
+  readonly taskFailures: readonly TaskFailure[];
+  /** Every history as text, with its payloads decoded. */
+  readonly texts: readonly { readonly workflowId: string; readonly text: string }[];
+}
+
+/** What a control plane has of a target's deployment; the histories alone do not show what landed late. */
+export interface ObservedRevision {
+  readonly revisionId: string;
+  readonly tarballPath: string | null;
+}

@@ -1,0 +1,68 @@
+import { type ActivityFact, type WorkFact } from './facts.ts';
+import { type Rule, type Violation } from './violation.ts';
+
+/**
+ * Rule 2: one release's PATCH creates at most one revision. It is sent again only where the one before was surely not
+ * taken, or after reading did not find what it made; never again where reading could not tell; and what is there twice
+ * all the same is reported. The same for creating a deployment.
+ */
+export const oneRevision: Rule = ({ target, observed }) =>
+  target.works.flatMap((work) => [
+    ...sentAgainBlindly(work, 'patchDeployment', ['readDeployment', 'listRevisions']),
+    ...sentAgainBlindly(work, 'createDeployment', ['findDeployment', 'readDeployment']),
+    ...sentAgainWithoutKey(work),
+    ...unreportedExtras(work, observed ?? []),
+  ]);
+
+function sentAgainBlindly(
+  { workflowId, activities }: WorkFact,
+  name: ActivityFact['name'],
+  reads: readonly ActivityFact['name'][],
+): Violation[] {
+  const sent = activities.filter((activity) => activity.name === name);
+  return sent.slice(1).flatMap((again, index): Violation[] => {
+    const before = sent[index];
+    if (before === undefined || !before.mayHaveBeenTaken) return [];
+    const looked = activities.some(
+      (read) =>
+        reads.includes(read.name) &&
+        read.outcome === 'completed' &&
+        read.scheduledAt >= (before.endedAt ?? before.scheduledAt) &&
+        (read.endedAt ?? Infinity) <= again.scheduledAt,
+    );
+    if (before.outcome !== 'completed' && looked) return [];
+    const why = before.outcome === 'completed' ? 'had been answered' : 'may have been taken, without a look';
+    return [{ rule: 2, workflowId, what: `${name} was sent again although the one before ${why}` }];
+  });
+}
+
+/** An image or a git ref is no key by which a revision could be recognized. */
+function sentAgainWithoutKey({ workflowId, activities }: WorkFact): Violation[] {
+  const patches = activities.filter(({ name }) => name === 'patchDeployment');
+  const unknown = patches.findIndex(
+    ({ mayHaveBeenTaken, outcome, input }) =>
+      mayHaveBeenTaken && outcome !== 'completed' && input['objectPath'] === null,
+  );
+  if (unknown === -1 || unknown === patches.length - 1) return [];
+  const what = 'a PATCH of an image or a git ref was sent again after an unknown answer';
+  return [{ rule: 2, workflowId, what }];
+}
+
+function unreportedExtras(
+  { workflowId, activities, result }: WorkFact,
+  observed: readonly { readonly revisionId: string; readonly tarballPath: string | null }[],
+): Violation[] {
+  if (result === null) return [];
+  const paths = activities.flatMap(({ name, input }) =>
+    name === 'patchDeployment' && typeof input['objectPath'] === 'string' ? [input['objectPath']] : [],
+  );
+  const ours = observed.filter(({ tarballPath }) => tarballPath !== null && paths.includes(tarballPath));
+  const told = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds];
+  return ours
+    .filter(({ revisionId }) => !told.includes(revisionId))
+    .map(({ revisionId }) => ({
+      rule: 2,
+      workflowId,
+      what: `revision ${revisionId} carries its artifact, and the release does not tell of it`,
+    }));
+}

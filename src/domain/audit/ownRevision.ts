@@ -1,0 +1,39 @@
+import { type ActivityFact, type WorkFact } from './facts.ts';
+import { type Rule } from './violation.ts';
+
+/**
+ * Rule 3: a release follows its own revision, never "the newest": what it awaits is what its PATCH made or its redeploy
+ * asked for, and a release that ended `released` has awaited just the revision that it claims.
+ */
+export const ownRevision: Rule = ({ target }) =>
+  target.works.flatMap((work) => {
+    const own = ownRevisions(work);
+    return work.activities
+      .filter(({ name }) => name === 'awaitDeployed')
+      .flatMap((awaited) => {
+        const revisionId = String(awaited.input['revisionId']);
+        if (own.has(revisionId)) return [];
+        const what = `it followed revision ${revisionId}, which it neither made nor asked for`;
+        return [{ rule: 3 as const, workflowId: work.workflowId, what }];
+      });
+  });
+
+/** What its PATCH and its redeploys made, as far as answers and looks afterwards showed. */
+function ownRevisions({ activities, result }: WorkFact): ReadonlySet<string> {
+  const own = new Set<string>();
+  if (result?.revisionId != null) own.add(result.revisionId);
+  for (const activity of activities) {
+    if (activity.name === 'redeployRevision') own.add(String(activity.input['revisionId']));
+    if (activity.name === 'redeployRevision' || activity.name === 'patchDeployment') addLatest(own, activity);
+  }
+  // A redeploy that went unanswered, and made a revision of its own: a look told which.
+  const redeployed = activities.findIndex(({ name }) => name === 'redeployRevision');
+  const looks = redeployed === -1 ? [] : activities.slice(redeployed);
+  for (const look of looks) if (look.name === 'readDeployment') addLatest(own, look);
+  return own;
+}
+
+function addLatest(own: Set<string>, { result }: ActivityFact): void {
+  const deployment = result?.['deployment'] as { readonly latestRevisionId?: string | null } | undefined;
+  if (deployment?.latestRevisionId != null) own.add(deployment.latestRevisionId);
+}

@@ -1,0 +1,23 @@
+import { type ObservedRevision, type TargetFacts } from './facts.ts';
+
+/** Something that must never happen, and did. */
+export interface Violation {
+  /** The rule's number in the design, "Rules that hold always". */
+  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9;
+  /** The workflow in which it happened. */
+  readonly workflowId: string;
+  /** What happened: one sentence. */
+  readonly what: string;
+}
+
+/** What a rule is held against. */
+export interface Evidence {
+  readonly target: TargetFacts;
+  /** What the control plane has; `null` where it was not asked. */
+  readonly observed: readonly ObservedRevision[] | null;
+  /** Values that must stand nowhere. */
+  readonly secrets: readonly string[];
+}
+
+/** One rule: finds where it was broken. */
+export type Rule = (evidence: Evidence) => readonly Violation[];

@@ -1,0 +1,178 @@
+import { type WorkflowHandle } from '@temporalio/client';
+
+import {
+  type ActivityFact,
+  type TargetFacts,
+  type TaskFailure,
+  type WorkFact,
+} from '../../domain/audit/facts.ts';
+import { failureDetail } from '../../domain/failure.ts';
+import { type ReleaseResult } from '../../domain/release.ts';
+import { type ReleaseInput } from '../../workflows/messages.ts';
+
+type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+type HistoryEvent = NonNullable<History['events']>[number];
+type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
+
+/** One history, under its workflow's id. */
+export interface AuditedHistory {
+  readonly workflowId: string;
+  readonly history: History;
+}
+
+/**
+ * Reads what the histories of one target tell.
+ *
+ * @param targetId - the target's workflow id; the histories are those of its runs and of its children.
+ */
+export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
+  const own = histories.filter(({ workflowId }) => workflowId === targetId);
+  const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
+  return {
+    workflowId: targetId,
+    idle: own.some(({ history }) => isIdle(history)),
+    works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
+    activities: own.flatMap(({ history }) => readActivities(history)),
+    taskFailures: [...own, ...children].flatMap(readTaskFailures),
+    texts: [...own, ...children].map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),
+  };
+}
+
+function readWork({ workflowId, history }: AuditedHistory): WorkFact {
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const input = decode(started?.input) as ReleaseInput;
+  const { ended, result } = endOf(history);
+  const last = history.events?.at(-1);
+  return {
+    workflowId,
+    kind: started?.workflowType?.name === 'rollback' ? 'rollback' : 'release',
+    startedAt: timeOf(history.events?.[0]),
+    endedAt: ended === 'running' ? null : timeOf(last),
+    ended,
+    request: input.request,
+    known: input.known,
+    result,
+    activities: readActivities(history),
+  };
+}
+
+function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {
+  const last = history.events?.at(-1);
+  const completed = last?.workflowExecutionCompletedEventAttributes;
+  if (completed != null) {
+    return { ended: 'completed', result: (decode(completed.result) as ReleaseResult | undefined) ?? null };
+  }
+  const ended =
+    last?.workflowExecutionFailedEventAttributes != null
+      ? 'failed'
+      : last?.workflowExecutionCanceledEventAttributes != null
+        ? 'canceled'
+        : last?.workflowExecutionTerminatedEventAttributes != null
+          ? 'terminated'
+          : last?.workflowExecutionTimedOutEventAttributes != null
+            ? 'timed_out'
+            : last?.workflowExecutionContinuedAsNewEventAttributes != null
+              ? 'completed'
+              : 'running';
+  return { ended, result: null };
+}
+
+/** Whether a run goes on and no task of it is open. */
+function isIdle(history: History): boolean {
+  const lastTask = history.events?.findLast(
+    (event) =>
+      event.workflowTaskScheduledEventAttributes != null ||
+      event.workflowTaskCompletedEventAttributes != null,
+  );
+  return endOf(history).ended === 'running' && lastTask?.workflowTaskCompletedEventAttributes != null;
+}
+
+function readActivities(history: History): ActivityFact[] {
+  const events = history.events ?? [];
+  const ends = new Map<string, HistoryEvent>();
+  for (const event of events) {
+    const scheduledId =
+      event.activityTaskCompletedEventAttributes?.scheduledEventId ??
+      event.activityTaskFailedEventAttributes?.scheduledEventId ??
+      event.activityTaskTimedOutEventAttributes?.scheduledEventId ??
+      event.activityTaskCanceledEventAttributes?.scheduledEventId;
+    if (scheduledId != null) ends.set(String(scheduledId), event);
+  }
+  return events.flatMap((event): ActivityFact[] => {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled == null) return [];
+    const end = ends.get(String(event.eventId));
+    return [
+      {
+        name: scheduled.activityType?.name ?? '',
+        input: (decode(scheduled.input) ?? {}) as ActivityFact['input'],
+        scheduledAt: timeOf(event),
+        endedAt: end === undefined ? null : timeOf(end),
+        ...outcomeOf(end),
+      },
+    ];
+  });
+}
+
+function outcomeOf(
+  end: HistoryEvent | undefined,
+): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
+  const completed = end?.activityTaskCompletedEventAttributes;
+  if (completed != null) {
+    const result = (decode(completed.result) as ActivityFact['result'] | undefined) ?? null;
+    return { outcome: 'completed', result, mayHaveBeenTaken: true };
+  }
+  const failed = end?.activityTaskFailedEventAttributes;
+  if (failed != null) {
+    const details = decodeAll(failed.failure?.applicationFailureInfo?.details);
+    return {
+      outcome: 'failed',
+      result: null,
+      mayHaveBeenTaken: failureDetail(details)?.mayHaveBeenTaken ?? true,
+    };
+  }
+  if (end?.activityTaskTimedOutEventAttributes != null) {
+    return { outcome: 'timed_out', result: null, mayHaveBeenTaken: true };
+  }
+  const outcome = end?.activityTaskCanceledEventAttributes == null ? 'open' : 'canceled';
+  return { outcome, result: null, mayHaveBeenTaken: true };
+}
+
+/** Tasks that were lost with their worker do not count: they are handed to the next one. */
+function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[] {
+  return (history.events ?? []).flatMap((event) => {
+    const failed = event.workflowTaskFailedEventAttributes;
+    if (failed == null || TAKEN_BACK.has(Number(failed.cause))) return [];
+    return [{ workflowId, message: failed.failure?.message ?? `cause ${String(failed.cause)}` }];
+  });
+}
+
+/**
+ * `temporal.api.enums.v1.WorkflowTaskFailedCause`, those that are no failure of the workflow's code: something arrived
+ * while it was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
+ */
+const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);
+
+function timeOf(event: HistoryEvent | undefined): number {
+  const time = event?.eventTime;
+  return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+}
+
+function decode(payloads: Payloads): unknown {
+  return decodeAll(payloads)[0];
+}
+
+function decodeAll(payloads: Payloads): unknown[] {
+  return (payloads?.payloads ?? []).map(({ metadata, data }) => {
+    const encoding = metadata?.['encoding'];
+    if (data == null || encoding === undefined || Buffer.from(encoding).toString() !== 'json/plain')
+      return undefined;
+    return JSON.parse(Buffer.from(data).toString('utf8')) as unknown;
+  });
+}
+
+function asText(history: History): string {
+  return JSON.stringify(history, (_name, value: unknown) =>
+    value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,
+  );
+}

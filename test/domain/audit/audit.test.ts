@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+
+import { audit } from '../../../src/domain/audit/audit.ts';
+import { type ActivityFact, type TargetFacts, type WorkFact } from '../../../src/domain/audit/facts.ts';
+import { type ReleaseResult } from '../../../src/domain/release.ts';
+import { request, result, verified } from '../targets.ts';
+
+const PATH = 'uploads/ours';
+
+describe('an audit', () => {
+  it('finds nothing wrong with a release that went as it should', () => {
+    expect(broken(target([released()]))).toEqual([]);
+  });
+
+  it('finds nothing wrong with one that was put back', () => {
+    expect(broken(target([putBack()]))).toEqual([]);
+  });
+
+  it.each([
+    [
+      1,
+      'two that changed the target at one time',
+      [putBack(), released({ workflowId: 't/release-2', shift: 2 })],
+    ],
+    [2, 'a PATCH sent again after its answer', [released({ insert: [4, patch(4)] })]],
+    [2, 'a PATCH sent again without a look', [released({ insert: [3, unanswered(patch(2))] })]],
+    [2, 'a PATCH of an image sent again after an unknown answer', [image()]],
+    [3, 'a revision followed that it did not make', [released({ replace: [4, awaited('theirs', 5)] })]],
+    [4, 'a check before the revision served', [released({ remove: 5 })]],
+    [5, 'a failed release that put nothing back', [putBack({ cut: 7 })]],
+    [5, 'a restore that went round', [putBack({ insert: [8, redeploy('other', 9), redeploy('old', 10)] })]],
+    [6, 'a revision given up on that nobody watches', [putBack({ result: { givenUpRevisionIds: ['new'] } })]],
+    [
+      8,
+      'a release of a revision that was interrupted',
+      [released({ replace: [4, awaited('new', 5, 'INTERRUPTED')] })],
+    ],
+    [
+      9,
+      'a release that ended without a result',
+      [{ ...released(), ended: 'failed', result: null } as WorkFact],
+    ],
+  ] as const)('finds rule %s broken by %s', (rule, _, works) => {
+    expect(broken(target([...works]))).toContain(rule);
+  });
+
+  it('allows a PATCH to be sent again where reading in between did not find what it made', () => {
+    const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
+    expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
+  });
+
+  it('allows nothing to be put back where the request asks for that, or there is nothing', () => {
+    const stop = request('a', { onError: { then: 'stop', waitMs: 0 } });
+    expect(broken(target([{ ...putBack({ cut: 7 }), request: stop }]))).toEqual([]);
+    const nothing = putBack({ cut: 7, result: { baseline: null } });
+    expect(broken(target([{ ...nothing, known: [] }]))).toEqual([]);
+  });
+
+  it('allows a revision given up on that is watched, or while the target has other things to do', () => {
+    const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
+    const watching = activity('awaitLateSuccess', { revisionId: 'new' }, 20);
+    expect(broken({ ...target([left]), activities: [watching] })).toEqual([]);
+    expect(broken({ ...target([left]), idle: false })).toEqual([]);
+  });
+
+  it('finds a revision on the control plane that the release does not tell of', () => {
+    const observed = ['new', 'twin'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
+    const evidence = { target: target([released()]), observed, secrets: [] };
+    expect(audit(evidence)).toMatchObject([{ rule: 2, what: expect.stringContaining('twin') as string }]);
+    const told = released({ result: { extraRevisionIds: ['twin'] } });
+    expect(audit({ ...evidence, target: target([told]) })).toEqual([]);
+  });
+
+  it('finds a secret in a history, and takes no short word for one', () => {
+    const texts = [{ workflowId: 't/release-1', text: '{"apiKey":"hunter2hunter2"}' }];
+    const evidence = { target: { ...target([]), texts }, observed: null };
+    expect(audit({ ...evidence, secrets: ['hunter2hunter2'] })).toMatchObject([{ rule: 7 }]);
+    expect(audit({ ...evidence, secrets: ['api'] })).toEqual([]);
+  });
+
+  it('finds a workflow task that failed', () => {
+    const taskFailures = [{ workflowId: 't', message: 'nondeterminism' }];
+    expect(broken({ ...target([]), taskFailures })).toEqual([9]);
+  });
+});
+
+function broken(facts: TargetFacts): number[] {
+  return audit({ target: facts, observed: null, secrets: [] }).map(({ rule }) => rule);
+}
+
+function target(works: WorkFact[]): TargetFacts {
+  return { workflowId: 't', idle: true, works, activities: [], taskFailures: [], texts: [] };
+}
+
+/** How a history differs from one that is right. `insert`: before the activity at an index. */
+interface Changes {
+  readonly workflowId?: string;
+  readonly shift?: number;
+  readonly insert?: readonly [number, ...ActivityFact[]];
+  readonly replace?: readonly [number, ActivityFact];
+  readonly remove?: number;
+  /** Leaves out the activity at an index and all after it. */
+  readonly cut?: number;
+  readonly result?: Partial<ReleaseResult>;
+}
+
+function released(changes: Changes = {}): WorkFact {
+  const serving = activity('confirmServing', { revisionId: 'new' }, 6);
+  const check = activity('runCheck', { revisionId: 'new' }, 7);
+  return work(changes, {}, [...SHIPPED, awaited('new', 5), serving, check]);
+}
+
+function putBack(changes: Changes = {}): WorkFact {
+  const ending = {
+    outcome: 'rolled_back',
+    code: 'SLIPWAY_CHECK_FAILED',
+    servingRevisionId: 'old',
+    baseline: { revisionId: 'old', verified: true },
+  } as const;
+  return work(changes, ending, [
+    ...SHIPPED,
+    awaited('new', 5),
+    activity('confirmServing', { revisionId: 'new' }, 6),
+    activity('runCheck', { revisionId: 'new' }, 7),
+    redeploy('old', 8),
+    awaited('old', 11),
+    activity('confirmServing', { revisionId: 'old' }, 12),
+    activity('runCheck', { revisionId: 'old' }, 13),
+  ]);
+}
+
+function image(): WorkFact {
+  const sent = { ...patch(2), input: { objectPath: null } };
+  const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
+  const again = { ...patch(3), input: { objectPath: null } };
+  const rest = [awaited('new', 5), activity('confirmServing', { revisionId: 'new' }, 6)];
+  return work({}, {}, [unanswered(sent), look, again, ...rest]);
+}
+
+function work(changes: Changes, ending: Partial<ReleaseResult>, steps: readonly ActivityFact[]): WorkFact {
+  const { workflowId = 't/release-1', shift = 0, insert, replace, remove, cut } = changes;
+  const activities = steps.slice(0, cut);
+  if (replace !== undefined) activities[replace[0]] = replace[1];
+  if (remove !== undefined) activities.splice(remove, 1);
+  if (insert !== undefined) activities.splice(insert[0], 0, ...(insert.slice(1) as ActivityFact[]));
+  return {
+    workflowId,
+    kind: 'release',
+    startedAt: shift,
+    endedAt: 100,
+    ended: 'completed',
+    request: request('a'),
+    known: [verified('old')],
+    result: result('release-1', { revisionId: 'new', ...ending, ...changes.result }),
+    activities: activities.map((fact) => ({
+      ...fact,
+      scheduledAt: fact.scheduledAt + shift,
+      endedAt: (fact.endedAt ?? 0) + shift,
+    })),
+  };
+}
+
+const SHIPPED = [
+  activity('findDeployment', {}, 0),
+  activity('runCheck', { revisionId: 'old' }, 1),
+  activity('uploadArtifact', {}, 1.5),
+  patch(3),
+];
+
+function patch(at: number): ActivityFact {
+  return activity('patchDeployment', { objectPath: PATH }, at, { deployment: { latestRevisionId: 'new' } });
+}
+
+function redeploy(revisionId: string, at: number): ActivityFact {
+  return activity('redeployRevision', { revisionId }, at);
+}
+
+function awaited(revisionId: string, at: number, status = 'DEPLOYED'): ActivityFact {
+  return activity('awaitDeployed', { revisionId }, at, { revision: { revisionId, status } });
+}
+
+function unanswered(fact: ActivityFact): ActivityFact {
+  return { ...fact, outcome: 'failed', result: null, mayHaveBeenTaken: true };
+}
+
+/** An activity that was completed within 0.25 of being scheduled. */
+function activity(
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  at: number,
+  answer: Readonly<Record<string, unknown>> = {},
+): ActivityFact {
+  const times = { scheduledAt: at, endedAt: at + 0.25 };
+  return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
+}
