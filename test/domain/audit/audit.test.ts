@@ -35,11 +35,7 @@ describe('an audit', () => {
       'a release of a revision that was interrupted',
       [released({ replace: [4, awaited('new', 5, 'INTERRUPTED')] })],
     ],
-    [
-      9,
-      'a release that ended without a result',
-      [{ ...released(), ended: 'failed', result: null } as WorkFact],
-    ],
+    [9, 'a release that ended without a result', [{ ...released(), ended: 'failed', result: null }]],
   ] as const)('finds rule %s broken by %s', (rule, _, works) => {
     expect(broken(target([...works]))).toContain(rule);
   });
