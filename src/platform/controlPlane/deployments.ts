@@ -25,6 +25,7 @@ import { type Idempotency } from './idempotency.ts';
 import { checkListener } from './listenerCheck.ts';
 import { checkRepository } from './repositoryCheck.ts';
 import { type StoredSecrets } from './storedSecrets.ts';
+import { checkTarball } from './tarballCheck.ts';
 
 /**
  * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's
@@ -111,6 +112,7 @@ export function createDeployments(options: {
       const insert = async (trx: Transaction<Schema>): Promise<Omit<Deployment, 'secrets'>> => {
         const issues = await checkListener(trx, caller, request.source_config);
         issues.push(...(await checkRepository(trx, caller, request.source_config)));
+        issues.push(...(await checkTarball(trx, request.source_revision_config)));
         if (issues.length > 0) throw invalid(issues);
         const row = await insertDeployment(trx, caller, request, secrets, vocabulary);
         await recordAudit(trx, caller, idsOf(row));
@@ -156,8 +158,8 @@ export function createDeployments(options: {
         const current = await view(trx, caller, row, origin);
         const issues = validatePatch(current, patch);
         issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
+        if (issues.length === 0) issues.push(...(await checkTarball(trx, patch.source_revision_config, id)));
         if (issues.length > 0) throw invalid(issues);
-        await checkTarball(trx, id, patch.source_revision_config?.source_tarball_path);
         const updated = await updateDeployment(trx, row, patch, secrets);
         await recordAudit(trx, caller, idsOf(updated));
         return view(trx, caller, updated, origin);
@@ -205,33 +207,6 @@ function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
     deployment_id: row.id,
     ...(row.latest_revision_id !== null && { revision_id: row.latest_revision_id }),
   };
-}
-
-/** Contract 000: "it must be a path obtained from the upload-url endpoint, arbitrary paths are rejected". */
-async function checkTarball(
-  trx: Transaction<Schema>,
-  deploymentId: string,
-  objectPath: string | null | undefined,
-): Promise<void> {
-  if (objectPath == null) return;
-  const upload = await trx
-    .selectFrom('uploads')
-    .select('uploaded_at')
-    .where('object_path', '=', objectPath)
-    .where('deployment_id', '=', deploymentId)
-    .forUpdate()
-    .executeTakeFirst();
-  if (upload !== undefined && upload.uploaded_at !== null) return;
-  const loc = ['body', 'source_revision_config', 'source_tarball_path'];
-  throw invalid([
-    upload === undefined
-      ? {
-          loc,
-          msg: 'Input should be an object path from the upload-url endpoint of this deployment',
-          type: 'path_unknown',
-        }
-      : { loc, msg: 'Nothing has been uploaded to this object path yet', type: 'upload_missing' },
-  ]);
 }
 
 function isNameTaken(error: unknown): boolean {

@@ -128,6 +128,35 @@ describe('creating a deployment', () => {
     expect(list.resources).toEqual([]);
   });
 
+  it('refuses every source_tarball_path, also beside public names: none can have been obtained yet', async () => {
+    const uploaded = await platform.upload(await platform.create('uploaded to'));
+    for (const source_revision_config of [
+      { graph_config_path: 'graph.json', source_tarball_path: 'made/up.tar.gz' },
+      { graph_config_path: 'graph.json', source_tarball_path: uploaded },
+      { langgraph_config_path: 'langgraph.json', source_tarball_path: uploaded },
+    ]) {
+      const { status, json } = await platform.call(
+        'POST',
+        '/v2/deployments',
+        body({ source_revision_config }),
+      );
+      expect(status).toBe(422);
+      expect(json.detail).toEqual([
+        {
+          loc: ['body', 'source_revision_config', 'source_tarball_path'],
+          msg: expect.any(String),
+          type: 'path_unknown',
+        },
+      ]);
+    }
+    const { status } = await platform.call(
+      'POST',
+      '/v2/deployments',
+      body({ source_revision_config: { graph_config_path: 'graph.json', source_tarball_path: null } }),
+    );
+    expect(status).toBe(201);
+  });
+
   it('fills in the defaults of a resource_spec', async () => {
     const { json } = await platform.call('POST', '/v2/deployments', {
       ...body({ source: 'external_image', source_config: { resource_spec: { cpu: 0.55 } } }),
