@@ -11,7 +11,11 @@ import { type Operation } from './endpointScopes.ts';
 import { operationOf } from './requireScope.ts';
 
 /** Endpoints that are asked by POST and change nothing. */
-const READS_BY_POST: ReadonlySet<Operation> = new Set(['getBuildLogs', 'getDeployLogs']);
+const READS_BY_POST: ReadonlySet<Operation> = new Set([
+  'getBuildLogs',
+  'getDeployLogs',
+  'getProjectDeployLogs',
+]);
 
 /**
  * Middleware that records every change that was asked for: who, from where, which fields of what, and how it ended.
