@@ -26,6 +26,7 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd, ...onPostgresOnly],
+          globalSetup: 'test/support/preparedCluster.ts',
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 
 import { type Database, openDatabase } from '../../src/platform/store/database.ts';
+import { prepareHome } from './preparedHome.ts';
 
 /**
  * The tests that use this run twice: in the project `unit` on the embedded database, in the project `postgres` on a
@@ -11,6 +12,7 @@ import { type Database, openDatabase } from '../../src/platform/store/database.t
  */
 export async function openTestDatabase(home: string): Promise<Database> {
   const databaseUrl = await emptyDatabaseUrl();
+  if (databaseUrl === undefined) await prepareHome(home);
   return openDatabase({ home, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
 }
 

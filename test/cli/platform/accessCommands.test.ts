@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { getRequestListener } from '@hono/node-server';
@@ -15,6 +14,7 @@ import { runSecretsRotateCommand } from '../../../src/cli/platform/secrets.ts';
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { TestPlatform } from '../../platform/controlPlane/testPlatform.ts';
 import { testOutput } from '../testOutput.ts';
+import { preparedHome } from '../../platform/preparedHome.ts';
 
 let platform: TestPlatform;
 let listening: Listening;
@@ -24,7 +24,7 @@ beforeAll(async () => {
   platform = await TestPlatform.open();
   const handle = getRequestListener(platform.app.fetch);
   listening = await listen((request, response) => void handle(request, response), { port: 0 });
-  home = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
+  home = await preparedHome('slipway-keys-');
   await writeFile(join(home, 'api.key'), 'test-key\n');
 });
 

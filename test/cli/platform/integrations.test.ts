@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -12,12 +11,13 @@ import {
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { type Platform, startPlatform } from '../../../src/platform/platform.ts';
 import { testOutput } from '../testOutput.ts';
+import { preparedHome } from '../../platform/preparedHome.ts';
 
 let home: string;
 let platform: Platform;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-integrations-'));
+  home = await preparedHome('slipway-integrations-');
   platform = await startPlatform({ home, port: 0, log: createLogger({ level: 'silent' }) });
 });
 

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { apiOf } from './runApiUnderTest.ts';
+import { preparedHome } from '../preparedHome.ts';
 
 export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
 
@@ -75,7 +74,7 @@ export function useAgent() {
     return started;
   };
   beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'slipway-agent-'));
+    home = await preparedHome('slipway-agent-');
     started = await startAgentUnderTest({
       env: {
         SLIPWAY_HOME: home,

@@ -1,7 +1,6 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the tests expect of them */
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +9,7 @@ import { afterAll, beforeAll } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
 import { type AgentUnderTest, apiOf, startAgentUnderTest, until } from './agentUnderTest.ts';
+import { preparedHome } from '../preparedHome.ts';
 
 export const DURABLE_AGENT = fileURLToPath(new URL('fixtures/durable', import.meta.url));
 
@@ -31,7 +31,7 @@ export function useAgentProcesses() {
   const started: AgentUnderTest[] = [];
 
   beforeAll(async () => {
-    home = await mkdtemp(join(tmpdir(), 'slipway-durable-'));
+    home = await preparedHome('slipway-durable-');
     database = await openEmbeddedPostgres(home, () => undefined);
     pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
     // The database says good-bye to connections that are on their way out already.

@@ -1,9 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -18,13 +16,14 @@ import {
   startAgentUnderTest,
   until,
 } from './agentUnderTest.ts';
+import { preparedHome } from '../preparedHome.ts';
 
 let home: string;
 let database: EmbeddedPostgres;
 const started: AgentUnderTest[] = [];
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-limits-'));
+  home = await preparedHome('slipway-limits-');
   database = await openEmbeddedPostgres(home, () => undefined);
 });
 
