@@ -9,6 +9,7 @@ const onPostgresToo = [
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
   'test/platform/openapi/*.test.ts',
+  'test/platform/controlPlane/fuzz/*.test.ts',
   'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
 ];
 /** What only a real PostgreSQL has. */

@@ -137,7 +137,8 @@ function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObjec
       ...errorResponses([
         ...endpoint.errors,
         ...(request === undefined ? [] : [413]),
-        ...(service === 'tracing' ? [] : [401, 403]),
+        // 422 also where nothing but the tenant's header can be wrong.
+        ...(service === 'tracing' ? [] : [401, 403, 422]),
       ]),
     },
   };

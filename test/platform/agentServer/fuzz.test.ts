@@ -5,7 +5,7 @@ import { useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
 
-/** How long requests are made up. Longer: `SLIPWAY_FUZZ_SECONDS=600 npx vitest run --project unit fuzz`. */
+/** How long requests are made up. Longer: `npm run test:fuzz`. */
 const SECONDS = Number(process.env['SLIPWAY_FUZZ_SECONDS'] ?? 8);
 
 /** A request that is not answered by then hangs: none is for a run that takes long. */

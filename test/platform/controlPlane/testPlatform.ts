@@ -19,7 +19,7 @@ import {
   type StartAgent,
 } from '../../../src/platform/controlPlane/seams.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
-import { problemHandler } from '../../../src/platform/http/problem.ts';
+import { problemHandler, respondWithNotFound } from '../../../src/platform/http/problem.ts';
 import { createContainers } from '../../../src/platform/runtime/docker/containers.ts';
 import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
 import { type Database } from '../../../src/platform/store/database.ts';
@@ -160,6 +160,7 @@ export class TestPlatform {
     });
     this.app = this.controlPlane.app;
     this.app.onError(problemHandler(log));
+    this.app.notFound(respondWithNotFound);
     await this.controlPlane.start();
   }
 

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+
+import { type Endpoint } from '../../../../src/contract/endpoint.ts';
+import { garbage, mutated, mutation } from './mutations.ts';
+import { type Known, rightBodies } from './rightBodies.ts';
+
+/** One generated request; a body that is a text is sent as it is. */
+export interface FuzzedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** Requests to one endpoint: right by the grammar with one or several changes, and garbage. */
+export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.Arbitrary<FuzzedRequest> {
+  const ids = (own: readonly string[]): fc.Arbitrary<string> =>
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom(...own) },
+      { weight: 1, arbitrary: fc.uuid() },
+      {
+        weight: 1,
+        arbitrary: fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80'),
+      },
+    );
+  const segments = endpoint.path.split('/').map((part) => {
+    if (!part.startsWith('{')) return fc.constant(part);
+    return ids(part === '{revision_id}' ? known.revisions : known.deployments);
+  });
+  const path = fc.tuple(...segments).map((parts) => parts.join('/'));
+  const body = endpoint.method === 'GET' ? fc.constant(undefined) : bodies(rightBodies(known)[name]);
+  return fc.tuple(path, query, headers, body).map(([bare, asked, sent, text]) => ({
+    method: endpoint.method,
+    path: `${bare}${asked}`,
+    headers: sent,
+    body: text,
+  }));
+}
+
+function bodies(right: fc.Arbitrary<unknown> | undefined): fc.Arbitrary<string | undefined> {
+  const asText = (value: unknown): string | undefined => JSON.stringify(value);
+  const anything = fc.oneof(
+    garbage.map(asText),
+    fc.string({ maxLength: 50 }),
+    fc.constant(undefined),
+    fc.constantFrom('{', '[]', '""', '{"a":'.repeat(2_000), '['.repeat(20_000), '{"__proto__":{"name":"x"}}'),
+  );
+  if (right === undefined) return anything;
+  return fc.oneof(
+    { weight: 2, arbitrary: right.map(asText) },
+    {
+      weight: 8,
+      arbitrary: fc
+        .tuple(right, fc.array(mutation, { minLength: 1, maxLength: 3 }))
+        .map(([body, mutations]) => asText(mutations.reduce<unknown>(mutated, body))),
+    },
+    { weight: 1, arbitrary: anything },
+  );
+}
+
+const QUERY_NAMES = [
+  'limit',
+  'offset',
+  'status',
+  'name_contains',
+  'stage',
+  'order',
+  'delete_tracing_project',
+  'x',
+];
+const queryValue = fc.oneof(
+  fc.constantFrom(
+    '1',
+    '100',
+    '101',
+    '0',
+    '-1',
+    '1.5',
+    'true',
+    'asc',
+    'desc',
+    'DEPLOYED,QUEUED',
+    'build',
+    '%00',
+    '2147483648',
+    '9'.repeat(18),
+    '',
+  ),
+  fc
+    .string({ unit: 'binary', maxLength: 8 })
+    .map((text) => encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, ''))),
+);
+const query = fc
+  .array(fc.tuple(fc.constantFrom(...QUERY_NAMES), queryValue), { maxLength: 3 })
+  .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.map((pair) => pair.join('=')).join('&')}`));
+
+const headers = fc.record(
+  {
+    'idempotency-key': fc.constantFrom('k', '""', '"q"', 'x'.repeat(300), 'a key', '"\\"'),
+    'last-event-id': fc.constantFrom('1', 'x', '9'.repeat(30)),
+    'content-type': fc.constantFrom('application/json', 'text/plain', 'x/y;z'),
+    'x-tenant-id': fc.constantFrom('11111111-1111-4111-8111-111111111111', 'x', ''),
+    accept: fc.constantFrom('*/*', 'text/event-stream'),
+  },
+  { requiredKeys: [] },
+);

@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+
+/** What exists while requests are made: ids and names that are worth sending. */
+export interface Known {
+  readonly deployments: readonly string[];
+  readonly revisions: readonly string[];
+  readonly objectPaths: readonly string[];
+}
+
+/** Bodies that are right by the grammar; what is generated otherwise for an endpoint is garbage. */
+export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<unknown>>> {
+  return {
+    createDeployment: createBody(known),
+    patchDeployment: patchBody(known),
+    createListener: listenerBody,
+    patchListener: listenerBody,
+    createIntegration: integrationBody,
+    getBuildLogs: logsBody,
+    getDeployLogs: logsBody,
+  };
+}
+
+const name = fc
+  .string({ unit: 'grapheme-ascii', minLength: 1, maxLength: 12 })
+  .map((text) => `f-${text.trim()}.`);
+const label = fc.constantFrom('a', 'data', 'side-car', 'x1');
+const identifier = fc.constantFrom('A', 'MODEL_KEY', '_x', 'B2');
+const mount = fc.record(
+  { name: label, mountPath: fc.constantFrom('/a', '/b') },
+  { requiredKeys: ['name', 'mountPath'] },
+);
+const container = fc.record(
+  {
+    name: label,
+    image: fc.constant('registry.invalid/side:1'),
+    imagePullPolicy: fc.constantFrom('Always', 'Never', 'IfNotPresent'),
+    command: fc.array(fc.string(), { maxLength: 2 }),
+    env: fc.array(fc.record({ name: identifier, value: fc.string() }, { requiredKeys: ['name'] }), {
+      maxLength: 2,
+    }),
+    resources: fc.record({ limits: fc.constant({ cpu: '1' }) }, { requiredKeys: [] }),
+    restartPolicy: fc.constantFrom('Always', 'OnFailure'),
+    volumeMounts: fc.array(mount, { maxLength: 1 }),
+  },
+  { requiredKeys: ['name', 'image'] },
+);
+const resourceSpec = fc.record(
+  {
+    min_scale: fc.nat(10),
+    max_scale: fc.nat(10),
+    cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
+    cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
+    memory_mb: fc.nat(100_000),
+    queue_cpu: fc.double({ min: 0.1, max: 8, noNaN: true }),
+    cache_cpu_limit: fc.double({ min: 0.1, max: 16, noNaN: true }),
+    db_cpu: fc.double({ min: 0, max: 4, noNaN: true }),
+    db_storage_gi: fc.nat(100),
+    labels: fc.dictionary(fc.string({ maxLength: 5 }), fc.string({ maxLength: 5 }), { maxKeys: 2 }),
+    image_pull_secrets: fc.array(fc.record({ name: label }), { maxLength: 1 }),
+    volumes: fc.uniqueArray(fc.record({ name: label, emptyDir: fc.constant({}) }), {
+      maxLength: 3,
+      selector: (each) => each.name,
+    }),
+    volume_mounts: fc.array(mount, { maxLength: 1 }),
+    sidecars: fc.array(container, { maxLength: 1 }),
+    init_containers: fc.array(container, { maxLength: 1 }),
+  },
+  { requiredKeys: [] },
+);
+const secrets = fc.array(fc.record({ name: identifier, value: fc.string({ maxLength: 10 }) }), {
+  maxLength: 2,
+});
+const references = fc.array(fc.record({ name: identifier, secret_name: label, secret_key: label }), {
+  maxLength: 2,
+});
+const sourceConfigs = {
+  repo_host: fc.record(
+    {
+      repo_url: fc.constant('https://git.invalid/agent.git'),
+      deployment_type: fc.constantFrom('dev_free', 'dev', 'prod'),
+      build_on_push: fc.boolean(),
+      integration_id: fc.uuid(),
+    },
+    { requiredKeys: [] },
+  ),
+  external_image: fc.record(
+    {
+      custom_url: fc.constant('https://agent.invalid'),
+      resource_spec: resourceSpec,
+      listener_id: fc.uuid(),
+      listener_config: fc.constant({ cluster_namespace: 'default' }),
+    },
+    { requiredKeys: [] },
+  ),
+  internal_image: fc.constant({}),
+  internal_source: fc.record(
+    { install_command: fc.constant('npm ci'), build_command: fc.constant('npm run build') },
+    { requiredKeys: [] },
+  ),
+} as const;
+const graphConfig = fc.constantFrom('graph.json', 'app/graph.json');
+const repoRef = fc.constantFrom('main', 'refs/tags/v1', 'feature/x');
+const image = fc.constant('registry.invalid/agent:1');
+
+const revisionConfigs = (known: Known) =>
+  ({
+    repo_host: fc.record(
+      { graph_config_path: graphConfig, repo_ref: repoRef },
+      { requiredKeys: ['graph_config_path'] },
+    ),
+    external_image: fc.record({ image_uri: image }, { requiredKeys: [] }),
+    internal_image: fc.record({ image_uri: image }, { requiredKeys: [] }),
+    internal_source: fc.record(
+      {
+        graph_config_path: graphConfig,
+        source_tarball_path: fc.constantFrom('made/up', ...known.objectPaths),
+      },
+      { requiredKeys: ['graph_config_path'] },
+    ),
+  }) as const;
+
+const SOURCES = ['repo_host', 'external_image', 'internal_image', 'internal_source'] as const;
+
+function createBody(known: Known): fc.Arbitrary<unknown> {
+  return fc.constantFrom(...SOURCES).chain((source) =>
+    fc.record(
+      {
+        name,
+        source: fc.constant(source),
+        source_config: sourceConfigs[source],
+        source_revision_config: revisionConfigs(known)[source],
+        secrets,
+        secret_references: source === 'external_image' ? references : fc.constant(null),
+        image_version: fc.constantFrom('1', null),
+      },
+      { requiredKeys: ['name', 'source', 'source_config', 'source_revision_config', 'secrets'] },
+    ),
+  );
+}
+
+function patchBody(known: Known): fc.Arbitrary<unknown> {
+  return fc.constantFrom(...SOURCES).chain((source) =>
+    fc.record(
+      {
+        name: fc.constantFrom(...SOURCES),
+        source: fc.constant(source),
+        source_config: sourceConfigs[source],
+        source_revision_config: revisionConfigs(known)[source],
+        secrets,
+        secret_references: references,
+      },
+      { requiredKeys: [] },
+    ),
+  );
+}
+
+const listenerBody = fc.record(
+  {
+    compute_type: fc.constantFrom('cluster', 'docker'),
+    compute_id: name,
+    compute_config: fc.record(
+      { cluster_namespaces: fc.array(label, { maxLength: 2 }) },
+      { requiredKeys: [] },
+    ),
+  },
+  { requiredKeys: ['compute_type', 'compute_id'] },
+);
+const integrationBody = fc.record(
+  {
+    name,
+    url_prefix: fc.constant('https://git.invalid/'),
+    credential: fc.constantFrom('env:TOKEN', null),
+    webhook_secret: fc.constantFrom('env:HOOK', null),
+  },
+  { requiredKeys: ['name', 'url_prefix'] },
+);
+const logsBody = fc.record(
+  {
+    order: fc.constantFrom('asc', 'desc'),
+    limit: fc.integer({ min: 1, max: 1_000 }),
+    offset: fc.constantFrom('1', 5, null),
+  },
+  { requiredKeys: [] },
+);
