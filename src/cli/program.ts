@@ -12,6 +12,7 @@ import { durationOption, numberOption, portOption } from './options.ts';
 import { type PlatformCommandOptions } from './platform.ts';
 import { addAccessCommands } from './platform/accessCommands.ts';
 import { addIntegrationsCommand } from './platform/integrationsCommand.ts';
+import { addListenersCommand } from './platform/listenersCommand.ts';
 import { type QuarantineOptions } from './quarantine.ts';
 import { type ReleaseOptions } from './release.ts';
 import { type RollbackOptions } from './rollback.ts';
@@ -257,6 +258,7 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
     );
 
   addIntegrationsCommand(platform, run);
+  addListenersCommand(platform, run);
   addAccessCommands(platform, run);
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')

@@ -1,18 +1,12 @@
 import { type ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { SlipwayError } from '../../domain/errors.ts';
 import { type CommandContext } from '../context.ts';
-import { withRunningPlatform } from './runningPlatform.ts';
+import { findByName } from './findByName.ts';
+import { type PlatformClientOptions, withControlPlane } from './platformClient.ts';
 
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 
-/** The options of every `slipway platform integrations …`. */
-export interface IntegrationsOptions {
-  /** The platform's address; default: see `withRunningPlatform`. */
-  readonly url?: string;
-}
-
 /** What `slipway platform integrations add` says of the new one. */
-export interface IntegrationOptions extends IntegrationsOptions {
+export interface IntegrationOptions extends PlatformClientOptions {
   readonly prefix: string;
   readonly credential?: string;
   readonly username?: string;
@@ -23,9 +17,10 @@ export interface IntegrationOptions extends IntegrationsOptions {
 export async function runAddIntegration(
   context: CommandContext,
   name: string,
-  { url, prefix, credential, username, webhookSecret }: IntegrationOptions,
+  options: IntegrationOptions,
 ): Promise<number> {
-  const added = await withRunningPlatform(context, url, (client) =>
+  const { prefix, credential, username, webhookSecret } = options;
+  const added = await withControlPlane(context, options, (client) =>
     client.createIntegration({
       name,
       url_prefix: prefix,
@@ -41,9 +36,9 @@ export async function runAddIntegration(
 /** `slipway platform integrations list`. */
 export async function runListIntegrations(
   context: CommandContext,
-  { url }: IntegrationsOptions,
+  options: PlatformClientOptions,
 ): Promise<number> {
-  const integrations = await withRunningPlatform(context, url, (client) => client.listIntegrations());
+  const integrations = await withControlPlane(context, options, (client) => client.listIntegrations());
   for (const integration of integrations) show(context, integration);
   if (integrations.length === 0) context.output.say('There are no integrations.');
   return 0;
@@ -56,16 +51,13 @@ export async function runListIntegrations(
 export async function runRemoveIntegration(
   context: CommandContext,
   nameOrId: string,
-  { url }: IntegrationsOptions,
+  options: PlatformClientOptions,
 ): Promise<number> {
-  const { id, name } = await withRunningPlatform(context, url, async (client) => {
-    const all = await client.listIntegrations();
-    const found = all.find((each) => each.name === nameOrId) ?? all.find((each) => each.id === nameOrId);
-    if (found === undefined) {
-      throw new SlipwayError('SLIPWAY_USAGE', `there is no integration "${nameOrId}"`, {
-        hint: 'slipway platform integrations list shows those there are',
-      });
-    }
+  const { id, name } = await withControlPlane(context, options, async (client) => {
+    const found = findByName(await client.listIntegrations(), nameOrId, {
+      kind: 'integration',
+      nameOf: (each) => each.name,
+    });
     await client.deleteIntegration(found.id);
     return found;
   });

@@ -1,10 +1,9 @@
 import { type Command } from 'commander';
 
-import { type CommandContext, type CommonOptions } from '../context.ts';
-import { type IntegrationOptions, type IntegrationsOptions } from './integrations.ts';
-
-/** Runs one command with the options that it was given, and tells how it ended. */
-type Run = (options: CommonOptions, work: (context: CommandContext) => Promise<number>) => Promise<void>;
+import { type CommonOptions } from '../context.ts';
+import { callingCommand, type Run } from './callingCommand.ts';
+import { type IntegrationOptions } from './integrations.ts';
+import { type PlatformClientOptions } from './platformClient.ts';
 
 /** Puts `integrations add|list|remove` under `slipway platform`, whose options they share. */
 export function addIntegrationsCommand(platform: Command, run: Run): void {
@@ -12,13 +11,8 @@ export function addIntegrationsCommand(platform: Command, run: Run): void {
     .command('integrations')
     .description('Which git repositories deployments may be built from (docs/git-sources.md)')
     .addHelpText('after', EXAMPLES);
-  const command = (name: string, description: string): Command =>
-    integrations
-      .command(name)
-      .description(description)
-      .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or as the home says)");
 
-  command('add <name>', 'Register an integration')
+  callingCommand(integrations, 'add <name>', 'Register an integration')
     .requiredOption('--prefix <url>', 'what the addresses of its repositories begin with')
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
     .option('--username <name>', 'goes with a token (default: x-access-token)')
@@ -30,16 +24,16 @@ export function addIntegrationsCommand(platform: Command, run: Run): void {
       );
     });
 
-  command('list', 'Show the integrations').action((_options: unknown, self: Command) => {
-    const options = self.optsWithGlobals<CommonOptions & IntegrationsOptions>();
+  callingCommand(integrations, 'list', 'Show the integrations').action((_options: unknown, self: Command) => {
+    const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
     return run(options, async (context) =>
       (await import('./integrations.ts')).runListIntegrations(context, options),
     );
   });
 
-  command('remove <name>', 'Remove an integration that no deployment uses').action(
+  callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
     (name: string, _options: unknown, self: Command) => {
-      const options = self.optsWithGlobals<CommonOptions & IntegrationsOptions>();
+      const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
       return run(options, async (context) =>
         (await import('./integrations.ts')).runRemoveIntegration(context, name, options),
       );

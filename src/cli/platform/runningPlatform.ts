@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type ControlPlaneClient, createControlPlaneClient } from '../../clients/controlPlane.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { readDevState } from '../../temporal/devState.ts';
 import { type CommandContext } from '../context.ts';
@@ -13,24 +12,6 @@ const DEFAULT_URL = 'http://127.0.0.1:4700';
 export interface RunningPlatform {
   readonly baseUrl: string;
   readonly apiKey: string;
-}
-
-/**
- * Calls the platform of a home with its own key, see {@link runningPlatform}. A database has one owner, so what a command
- * changes goes through the platform that runs.
- * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key; those of the client.
- */
-export async function withRunningPlatform<T>(
-  context: Pick<CommandContext, 'home' | 'environment'>,
-  url: string | undefined,
-  work: (client: ControlPlaneClient) => Promise<T>,
-): Promise<T> {
-  const client = createControlPlaneClient({ ...(await runningPlatform(context, url)), timeoutMs: 15_000 });
-  try {
-    return await work(client);
-  } finally {
-    await client.close();
-  }
 }
 
 /**

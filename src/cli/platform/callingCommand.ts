@@ -1,0 +1,18 @@
+import { type Command } from 'commander';
+
+import { type CommandContext, type CommonOptions } from '../context.ts';
+
+/** Runs a command's work and tells its exit code. */
+export type Run = (
+  options: CommonOptions,
+  work: (context: CommandContext) => Promise<number>,
+) => Promise<void>;
+
+/** A command that calls a running platform, with the options that say which (`PlatformClientOptions`). */
+export function callingCommand(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or as the home says)")
+    .option('--tenant <id>', "for which of the key's tenants (default: its first)");
+}

@@ -1,0 +1,104 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import {
+  runAddIntegration,
+  runListIntegrations,
+  runRemoveIntegration,
+} from '../../../src/cli/platform/integrations.ts';
+import { runAddListener, runListListeners, runRemoveListener } from '../../../src/cli/platform/listeners.ts';
+import { createLogger } from '../../../src/platform/http/logger.ts';
+import { type Platform, startPlatform } from '../../../src/platform/platform.ts';
+import { testOutput } from '../testOutput.ts';
+import { preparedHome } from '../../platform/preparedHome.ts';
+
+let home: string;
+let platform: Platform;
+
+beforeAll(async () => {
+  home = await preparedHome('slipway-platform-commands-');
+  platform = await startPlatform({ home, port: 0, log: createLogger({ level: 'silent' }) });
+});
+
+afterAll(async () => {
+  await platform.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+it('Integrations are added, listed and removed on the platform that runs, with the key of its home', async () => {
+  const output = testOutput({ json: true });
+  const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
+  await runAddIntegration(context, 'acme', {
+    prefix: 'https://github.com/acme',
+    credential: 'env:GITHUB_TOKEN',
+    webhookSecret: 'env:WEBHOOK_SECRET',
+  });
+  await runListIntegrations(context, {});
+  const [added, listed] = output.events;
+  expect(added).toMatchObject({
+    event: 'integration',
+    name: 'acme',
+    url_prefix: 'https://github.com/acme',
+    credential: 'env:GITHUB_TOKEN',
+    webhook_url: `${platform.url}/v1/integrations/github/${String(added?.['id'])}/webhook`,
+  });
+  expect(listed).toEqual(added);
+  await runRemoveIntegration(context, 'acme', {});
+  const text = testOutput();
+  await runListIntegrations({ ...context, output: text }, { url: platform.url });
+  expect(text.said).toEqual(['There are no integrations.']);
+});
+
+it('Listeners are added, listed newest first and removed by their compute id, for the tenant that is named', async () => {
+  const output = testOutput({ json: true });
+  const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
+  const where = { tenant: crypto.randomUUID() };
+  await runAddListener(context, 'this-machine', { ...where, type: 'docker' });
+  // Spoken to in the public names, where it is said that the platform knows those alone.
+  const cluster = { type: 'cluster', namespace: ['agents', 'more'], listenerVersion: '1.2' } as const;
+  await runAddListener(context, 'production', { ...where, ...cluster, vocabulary: 'public' });
+  await runListListeners(context, where);
+  const [docker, production, ...listed] = output.events;
+  expect(docker).toMatchObject({ event: 'listener', compute_type: 'docker', compute_id: 'this-machine' });
+  expect(production).toMatchObject({
+    event: 'listener',
+    compute_id: 'production',
+    compute_type: 'cluster',
+    compute_config: { cluster_namespaces: ['agents', 'more'] },
+    version: '1.2',
+  });
+  // Each stands in the names that it was made in.
+  expect(listed).toMatchObject([
+    { id: production?.['id'], compute_type: 'k8s' },
+    { id: docker?.['id'], compute_type: 'docker' },
+  ]);
+
+  await runRemoveListener(context, 'production', where);
+  expect(output.events.at(-1)).toEqual({
+    event: 'removed',
+    id: production?.['id'],
+    compute_id: 'production',
+  });
+  const text = testOutput();
+  await runListListeners({ ...context, output: text }, where);
+  expect(text.said).toEqual(['this-machine  docker', `  listener_id  ${String(docker?.['id'])}`]);
+  const elsewhere = testOutput();
+  await runListListeners({ ...context, output: elsewhere }, { tenant: crypto.randomUUID() });
+  expect(elsewhere.said).toEqual(['There are no listeners.']);
+});
+
+it('What there is not is said: the integration, the listener, or the key', async () => {
+  const context = { output: testOutput(), home, environment: {} };
+  await expect(runRemoveIntegration(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+  });
+  await expect(runRemoveListener(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+    message: expect.stringContaining('there is no listener "nobody"') as string,
+  });
+  await expect(
+    runListIntegrations({ ...context, home: join(home, 'elsewhere') }, { url: platform.url }),
+  ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_MISSING' });
+});
