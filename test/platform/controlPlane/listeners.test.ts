@@ -218,6 +218,19 @@ describe('a resource_spec', () => {
     expect(again.json.source_config['resource_spec']).toEqual(answered);
   });
 
+  it('is overwritten whole by a PATCH', async () => {
+    const { json } = await deploy('overwritten', { resource_spec: { cpu: 1, labels: { team: 'agents' } } });
+    const patched = await platform.call('PATCH', `/v2/deployments/${json.id}`, {
+      source_config: { resource_spec: { memory_mb: 512 } },
+    });
+    expect(patched.json.source_config['resource_spec']).toEqual({
+      memory_mb: 512,
+      memory_limit_mb: 1024,
+      queue_memory_mb: 512,
+      queue_memory_limit_mb: 1024,
+    });
+  });
+
   it('of the largest numbers can be sent back as it was answered', async () => {
     const { json } = await deploy('large', {
       resource_spec: { memory_mb: 2_147_483_647, db_cpu: 1_500_000_000 },

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -230,6 +231,16 @@ describe('a redeploy', () => {
     const { status, json } = await platform.redeploy(id, first);
     expect(status).toBe(400);
     expect(json).toEqual({ detail: expect.stringContaining('never built') });
+  });
+
+  it('of a revision that its deployment does not have is a 404', async () => {
+    const [id, other] = [await platform.create('has not'), await platform.create('has')];
+    const { latest_revision_id: others } = await platform.deployment(other);
+    for (const revision of [others, randomUUID()]) {
+      const { status, json } = await platform.redeploy(id, revision);
+      expect([status, json.detail]).toEqual([404, expect.stringContaining(revision)]);
+    }
+    expect(await platform.history(others)).not.toContain('AWAITING_DEPLOY');
   });
 
   it('that fails leaves the agent that serves alone', async () => {

@@ -27,7 +27,8 @@ import { type Schema } from '../../../src/platform/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
 
-const API_KEY = 'test-key';
+/** The platform's own key. */
+export const API_KEY = 'test-key';
 
 /** Whatever an answer may have; a test that asks for what it has not, fails. */
 export interface AnswerBody {

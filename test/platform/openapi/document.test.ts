@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { RUN_API_ENDPOINTS } from '../../../src/contract/runApi/endpoints.ts';
+import { controlPlaneDocument } from '../../../src/platform/openapi/document.ts';
 import { openApiRoutes } from '../../../src/platform/openapi/openApiRoutes.ts';
 import { feedbackRoutes } from '../../../src/platform/tracing/feedbackRoutes.ts';
 import { openTracing } from '../../../src/platform/tracing/tracingStore.ts';
@@ -35,6 +36,12 @@ describe('the document of the control plane', () => {
     // What platform.ts itself serves.
     expect(keysOf(CONTROL_PLANE)).toEqual([...servedBy(app), 'GET /health'].sort());
   });
+});
+
+it('declares the three security alternatives of the contract', () => {
+  const { security = [], components } = controlPlaneDocument();
+  expect(Object.keys(components?.securitySchemes ?? {})).toEqual(['API Key', 'Tenant ID', 'Bearer Auth']);
+  expect(new Set(security.flatMap((each) => Object.keys(each))).size).toBe(3);
 });
 
 describe('the document of the Run API', () => {

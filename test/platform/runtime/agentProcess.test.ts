@@ -78,6 +78,12 @@ describe('an agent that comes up', () => {
     expect(Object.values(env)).not.toContain('master-of-all');
   });
 
+  it('has a variable that it would have anyway as it was set', async () => {
+    const env = { HOME: '/home/of-the-agent', LANG: 'C.UTF-8' };
+    const agent = await start('good', { env });
+    expect(await (await fetch(`${agent.url}/env`)).json()).toMatchObject(env);
+  });
+
   it('has its output logged with secrets masked, and without the ready line', async () => {
     await start('good', { env: { MODEL_KEY: 'sk-123456', LOG_LEVEL: 'using' } });
     await until('the line after the ready line', () => log.length > 0);

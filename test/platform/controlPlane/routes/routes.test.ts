@@ -9,7 +9,7 @@ import { UploadUrl } from '../../../../src/contract/controlPlane/uploadUrl.ts';
 import { type Endpoint } from '../../../../src/contract/endpoint.ts';
 import { HttpValidationError } from '../../../../src/contract/httpErrors.ts';
 import { DEFAULT_TENANT_ID } from '../../../../src/platform/access/caller.ts';
-import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
+import { type AnswerBody, API_KEY, TestPlatform } from '../testPlatform.ts';
 
 let platform: TestPlatform;
 
@@ -60,6 +60,27 @@ describe('every endpoint of the contract', () => {
   });
 });
 
+it('redeployRevision takes each of the three ways to say who asks', async () => {
+  const id = await platform.create('three ways');
+  const revision = await platform.release(id);
+  await platform.reaches(id, revision, 'DEPLOYED');
+  const redeployed = async (headers: Record<string, string>): Promise<number> => {
+    const path = `/v2/deployments/${id}/revisions/${revision}/redeploy`;
+    return (await platform.app.request(path, { method: 'POST', headers })).status;
+  };
+  const key = { 'x-api-key': API_KEY };
+  const bearer = { authorization: `Bearer ${API_KEY}` };
+  expect(await redeployed(key)).toBe(200);
+  for (const credential of [key, bearer]) {
+    await platform.reaches(id, revision, 'DEPLOYED');
+    expect(await redeployed({ ...credential, 'x-tenant-id': DEFAULT_TENANT_ID })).toBe(200);
+    expect(await redeployed({ ...credential, 'x-tenant-id': randomUUID() })).toBe(404);
+  }
+  await platform.reaches(id, revision, 'DEPLOYED');
+  expect(await redeployed(bearer)).toBe(200);
+  expect(await redeployed({ 'x-tenant-id': DEFAULT_TENANT_ID })).toBe(401);
+});
+
 describe('creating a deployment', () => {
   it('answers 201 with the deployment, its first revision, and its stable address', async () => {
     const { status, json, headers } = await platform.call(
@@ -93,7 +114,13 @@ describe('creating a deployment', () => {
   });
 
   it('makes a tracing project of that name, and answers 409 where one exists, also for two at once', async () => {
-    await platform.create('taken');
+    const id = await platform.create('taken');
+    const projects = await platform.kysely
+      .selectFrom('tracing_projects')
+      .select('name')
+      .where('deployment_id', '=', id)
+      .execute();
+    expect(projects).toEqual([{ name: 'taken' }]);
     const again = await platform.call('POST', '/v2/deployments', body({ name: 'taken' }));
     expect(again.status).toBe(409);
     expect(again.json).toEqual({ detail: expect.stringContaining("'taken'") });
