@@ -13,7 +13,11 @@ const onPostgresToo = [
   'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
 ];
 /** What only a real PostgreSQL has. */
-const onPostgresOnly = ['test/platform/store/databaseOwner.test.ts', 'test/platform/killed.test.ts'];
+const onPostgresOnly = [
+  'test/platform/store/databaseOwner.test.ts',
+  'test/platform/killed.test.ts',
+  'test/platform/agentServer/lateCancels.test.ts',
+];
 
 export default defineConfig({
   test: {

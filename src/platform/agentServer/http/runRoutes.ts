@@ -47,8 +47,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
       body.thread_id != null
         ? await runs.active({ threadId: body.thread_id, runIds: body.run_ids ?? [] })
         : await runs.active({ statuses: statusesOf(body.status) });
-    if (found.length === 0) throw new HttpProblem(404, 'No active run matches.');
-    await service.cancel(found, action);
+    if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
     return c.body(null, 204);
   });
 
@@ -109,13 +108,9 @@ export function runRoutes(parts: RunRouteParts): Hono {
   app.post('/threads/:thread_id/runs/:run_id/cancel', async (c) => {
     const { action, wait } = parseQuery(CancelQuery, c);
     const run = await runOf(c);
-    if (!isActive(run)) {
-      throw new HttpProblem(
-        409,
-        `Run ${run.run_id} cannot be cancelled: it is neither pending nor running but ${run.status}.`,
-      );
-    }
-    await service.cancel([run], action);
+    if (!isActive(run)) throw overAlready(run);
+    // It has ended, or is gone, since it was looked at.
+    if ((await service.cancel([run], action)) === 0) throw overAlready(await runOf(c));
     if (!wait) return c.body(null, 202);
     await service.ending(run);
     return c.body(null, 204);
@@ -230,6 +225,13 @@ export function runRoutes(parts: RunRouteParts): Hono {
 /** What `wait` and `join` answer: the final values, or `__error__` (facts; contract 001: "not shown"). */
 function answerOf(ending: RunEnding): string {
   return ending.failure === undefined ? ending.values : JSON.stringify({ __error__: ending.failure });
+}
+
+function overAlready(run: RunRecord): HttpProblem {
+  return new HttpProblem(
+    409,
+    `Run ${run.run_id} cannot be cancelled: it is neither pending nor running but ${run.status}.`,
+  );
 }
 
 /** Where the run is: clients take its ids from this header before the run has ended. */

@@ -93,11 +93,12 @@ export class LiveRun {
   }
 
   /**
-   * Asks the run to stop. The first reason counts, except that a rollback outdoes an interrupt, and that a lost run is
-   * lost whatever else it was to be.
+   * Asks the run to stop. The first reason counts, except that a rollback outdoes an interrupt and a timeout, and that a
+   * lost run is lost whatever else it was to be.
    */
   stop(reason: StopReason): void {
-    const outdoes = reason === 'lost' || (this.#stopReason === 'interrupt' && reason === 'rollback');
+    const keepsWork = this.#stopReason === 'interrupt' || this.#stopReason === 'timeout';
+    const outdoes = reason === 'lost' || (keepsWork && reason === 'rollback');
     if (this.#stopReason === undefined || outdoes) this.#stopReason = reason;
     if (!this.#abort.signal.aborted)
       this.#abort.abort(new DOMException(`Run stopped: ${reason}`, 'AbortError'));

@@ -24,6 +24,8 @@ export interface ExecutionOutcome {
   readonly ending: RunEnding;
   /** `undefined` for a stateless run. */
   readonly thread: ThreadOutcome | undefined;
+  /** What the graph came to, where it did. */
+  readonly result: ExecutionResult | undefined;
 }
 
 /** Executes runs: gives the graph its configuration and checkpointer, publishes its events, judges how it ended. */
@@ -98,7 +100,11 @@ export class RunExecution {
   ): Promise<ExecutionOutcome> {
     let told = failure ?? stoppedFailure(live);
     if (live.isLeaving) {
-      return { ending: { status: statusOf(live, told), values: 'null', failure: told }, thread: undefined };
+      return {
+        ending: { status: statusOf(live, told), values: 'null', failure: told },
+        thread: undefined,
+        result,
+      };
     }
     let snapshot: StateSnapshot | undefined;
     let values = 'null';
@@ -117,7 +123,7 @@ export class RunExecution {
       told ??= failureOf(error);
     }
     const ending: RunEnding = { status: statusOf(live, told), values, failure: told };
-    return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot) };
+    return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot), result };
   }
 
   /**

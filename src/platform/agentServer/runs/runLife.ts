@@ -7,8 +7,8 @@ import { throughOutage } from '../store/databaseAway.ts';
 import { type RunFootprint } from '../store/runFootprint.ts';
 import { type RunLeases } from '../store/runLeases.ts';
 import { type RunRecord, type RunStore } from '../store/runStore.ts';
-import { type LiveRun, type RunEnding } from './liveRun.ts';
-import { type RunExecution } from './runExecution.ts';
+import { type LiveRun, type RunEnding, type StopReason } from './liveRun.ts';
+import { type ExecutionOutcome, type RunExecution } from './runExecution.ts';
 import { type RunSlots } from './runSlots.ts';
 
 /**
@@ -79,7 +79,23 @@ export class RunLife {
   }
 
   async #execute(live: LiveRun, keptPending: boolean): Promise<RunEnding> {
-    const { ending, thread } = await this.#parts.execution.execute(live);
+    return this.#conclude(live, await this.#parts.execution.execute(live), keptPending);
+  }
+
+  /** The end of a run that does not begin: it was stopped before, or its attempts are used up. */
+  async #settle(live: LiveRun): Promise<RunEnding> {
+    if (live.stopReason === 'rollback') return this.#rollBack(live);
+    const exhausted = live.stopReason === undefined ? this.#exhausted(live) : undefined;
+    const outcome = await this.#parts.execution.outcome(live, exhausted);
+    return this.#conclude(live, outcome, live.record.attempt > 0);
+  }
+
+  /**
+   * Stores how a run ended. A cancel that is noted before that is obeyed, so that none is acknowledged in vain: the run
+   * is judged again, as one that was stopped.
+   */
+  async #conclude(live: LiveRun, outcome: ExecutionOutcome, keptPending: boolean): Promise<RunEnding> {
+    const { ending, thread, result } = outcome;
     if (ending.status === 'lost') return ending;
     if (ending.status === 'handed_over') return this.#release(live, ending);
     if (ending.status === 'rolled_back') return this.#rollBack(live);
@@ -92,31 +108,23 @@ export class RunLife {
         ...(live.stateless && { output: values }),
       }),
     );
-    if (!stored) return LOST;
-    await this.#tidy(live, keptPending);
-    return ending;
+    if (stored) {
+      await this.#tidy(live, keptPending);
+      return ending;
+    }
+    const wish = await this.#notedCancel(live);
+    if (wish === undefined) return LOST;
+    live.stop(wish);
+    return this.#conclude(live, await this.#parts.execution.outcome(live, undefined, result), keptPending);
   }
 
-  /** The end of a run that does not begin: it was stopped before, or its attempts are used up. */
-  async #settle(live: LiveRun): Promise<RunEnding> {
-    if (live.stopReason === 'rollback') return this.#rollBack(live);
-    const exhausted = live.stopReason === undefined ? this.#exhausted(live) : undefined;
-    const { ending, thread } = await this.#parts.execution.outcome(live, exhausted);
-    if (ending.status === 'lost') return ending;
-    if (ending.status === 'handed_over') return this.#release(live, ending);
-    // A rollback that came meanwhile outdoes the interrupt.
-    if (ending.status === 'rolled_back') return this.#rollBack(live);
-    const { status, failure } = ending;
-    const stored = await this.#store(() =>
-      this.#parts.runs.finish(live.record, {
-        status,
-        thread,
-        ...(failure !== undefined && { error: failure }),
-      }),
-    );
-    if (!stored) return LOST;
-    await this.#tidy(live, live.record.attempt > 0);
-    return ending;
+  /** How this process is asked to cancel a run that is still its own, in the attempt that it knows. */
+  async #notedCancel(live: LiveRun): Promise<StopReason | undefined> {
+    const current = await this.#store(() => this.#parts.runs.find(live.threadId, live.runId));
+    if (current === undefined || !isActive(current)) return undefined;
+    const { owner, attempt } = live.record;
+    if (current.owner !== owner || current.attempt !== attempt) return undefined;
+    return (current.cancel_action ?? undefined) as StopReason | undefined;
   }
 
   /** Takes a run back: its checkpoints, its record, and what it did to its thread. */

@@ -137,13 +137,15 @@ export class RunService {
 
   /**
    * Asks active runs to stop, wherever they are executed. Resolves once that is stored, not when they have ended: a
-   * request that was acknowledged holds also for who takes the run up when this process dies.
+   * request that was acknowledged holds also for who takes the run up when this process dies. Answers how many were
+   * still active: the others have ended meanwhile, and stay as they ended.
    */
-  async cancel(records: readonly RunRecord[], action: CancelAction): Promise<void> {
+  async cancel(records: readonly RunRecord[], action: CancelAction): Promise<number> {
+    if (records.length === 0) return 0;
     const runIds = records.map((record) => record.run_id);
-    if (runIds.length === 0) return;
-    await this.#parts.runs.requestCancel(runIds, action);
-    for (const runId of runIds) this.stop(runId, action);
+    const noted = await this.#parts.runs.requestCancel(runIds, action);
+    for (const runId of noted) this.stop(runId, action);
+    return noted.length;
   }
 
   /** Like {@link cancel}, for a client that has gone: nobody is left to be told of a failure but the log. */

@@ -38,6 +38,9 @@ const ACTIVE = ['pending', 'running'];
 /** The multitask strategies that stop what is active on the thread. */
 const STOPPING = ['interrupt', 'rollback'];
 
+/** The endings that fulfil a wish to interrupt: the run was stopped, and its work stays. */
+const STOPPED = ['interrupted', 'timeout'];
+
 /** How long the record of a stateless run can be read after its end: an hour. It belongs to no thread that keeps it. */
 const FORGET_STATELESS_AT = sql<Date>`now() + interval '1 hour'`;
 
@@ -171,7 +174,8 @@ export class RunStore {
 
   /**
    * Ends an active run and leaves its thread as `thread` says (`undefined`: it has none), or `busy` while others wait
-   * on it. Answers whether the run was still this process's to end, in this attempt.
+   * on it. Answers whether the run was still this process's to end, in this attempt, and like this: not where it is
+   * noted that it is to be cancelled, and this ending does not do so.
    */
   async finish(
     run: RunRecord,
@@ -191,6 +195,11 @@ export class RunStore {
         .where('owner', '=', this.#processId)
         .where('attempt', '=', run.attempt)
         .where('status', 'in', ACTIVE)
+        .where((is) =>
+          STOPPED.includes(ending.status)
+            ? is.or([is('cancel_action', 'is', null), is('cancel_action', '=', 'interrupt')])
+            : is('cancel_action', 'is', null),
+        )
         .returning('run_id')
         .executeTakeFirst();
       return ended !== undefined;
@@ -221,9 +230,12 @@ export class RunStore {
       .execute();
   }
 
-  /** Notes that active runs are to be cancelled, for whichever process executes them. */
-  async requestCancel(runIds: readonly string[], action: string): Promise<void> {
-    await noteCancel(this.#db, runIds, action);
+  /**
+   * Notes that runs are to be cancelled, for whichever process executes them. Answers those that were still active: what
+   * is noted of them holds ({@link finish}), the others have ended.
+   */
+  async requestCancel(runIds: readonly string[], action: string): Promise<string[]> {
+    return noteCancel(this.#db, runIds, action);
   }
 
   /** Removes the records of stateless runs that ended long enough ago; answers the threads that they were given. */
@@ -334,16 +346,25 @@ export class RunStore {
   }
 }
 
-/** Notes a wish to cancel: a rollback outdoes an interrupt, and is not taken back by one. */
-async function noteCancel(db: Kysely<AgentTables>, runIds: readonly string[], action: string): Promise<void> {
-  await db
+/**
+ * Notes a wish to cancel: a rollback outdoes an interrupt, and is not taken back by one. Answers the runs that were
+ * active.
+ */
+async function noteCancel(
+  db: Kysely<AgentTables>,
+  runIds: readonly string[],
+  action: string,
+): Promise<string[]> {
+  const noted = await db
     .updateTable('slipway_agent.runs')
     .set({
       cancel_action: sql<string>`CASE WHEN cancel_action = 'rollback' THEN 'rollback' ELSE ${action} END`,
     })
     .where('run_id', 'in', [...runIds])
     .where('status', 'in', ACTIVE)
+    .returning('run_id')
     .execute();
+  return noted.map((run) => run.run_id);
 }
 
 /** 404 for a thread that the deployment does not have. */

@@ -1,0 +1,106 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { emptyDatabaseUrl } from '../testDatabase.ts';
+import { type AgentUnderTest, apiOf, gate, startAgentUnderTest, until } from './agentUnderTest.ts';
+
+/** On a real PostgreSQL alone: what waits for a row there waits beside the other statements. */
+let agent: AgentUnderTest;
+const api = apiOf(() => agent.url);
+let holder: pg.Client;
+let runHolder: pg.Client;
+let looker: pg.Client;
+
+beforeAll(async () => {
+  const databaseUrl = (await emptyDatabaseUrl()) ?? '';
+  agent = await startAgentUnderTest({
+    env: { SLIPWAY_AGENT_DATABASE_URL: databaseUrl, SLIPWAY_AGENT_DEPLOYMENT_ID: 'late-cancels' },
+  });
+  const connect = async () => {
+    const client = new pg.Client({ connectionString: databaseUrl });
+    await client.connect();
+    return client;
+  };
+  [holder, runHolder, looker] = await Promise.all([connect(), connect(), connect()]);
+}, 180_000);
+
+afterAll(async () => {
+  await Promise.all([holder, runHolder, looker].map((client) => client.end()));
+  agent.child.kill('SIGTERM');
+  expect(await agent.exited).toEqual({ code: 0, signal: null });
+});
+
+const ROLLBACK = '?action=rollback';
+const INTERRUPT = '?action=interrupt';
+
+/** A run whose graph has ended, and whose end is on its way to the database: it waits there for the thread's row. */
+async function ending() {
+  const hold = gate();
+  const thread = await api.thread();
+  const body = { assistant_id: 'steps', input: { text: hold.path } };
+  const run = await api.json('POST', `/threads/${thread}/runs`, body);
+  await api.untilLogged(thread, 1);
+  await holder.query('BEGIN');
+  await holder.query(`SELECT 1 FROM slipway_agent.threads WHERE thread_id = $1 FOR UPDATE`, [thread]);
+  await hold.open();
+  await untilWaiting('select%threads%', 1);
+  return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
+}
+
+/** Waits until that many statements like this wait for a row that another one holds. */
+function untilWaiting(statement: string, count: number) {
+  return until(async () => {
+    const found = await looker.query(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE wait_event_type = 'Lock' AND datname = current_database() AND query ILIKE $1`,
+      [statement],
+    );
+    return found.rowCount === count;
+  }, `${count} statements wait: ${statement}`);
+}
+
+describe('a cancel that arrives when a run’s graph has ended', () => {
+  it('takes effect where the end is not stored yet: the run is interrupted', async () => {
+    const { path, thread } = await ending();
+    const { status } = await api.send('POST', `${path}/cancel${INTERRUPT}`);
+    await holder.query('COMMIT');
+    expect(status).toBe(202);
+    await api.json('GET', `${path}/join`);
+    expect(await api.json('GET', path)).toMatchObject({ status: 'interrupted' });
+    const left = await api.json('GET', `/threads/${thread}`);
+    expect(left).toMatchObject({ status: 'idle', values: { log: ['first', 'second'] } });
+  });
+
+  it('takes effect where the end is not stored yet: the run is rolled back', async () => {
+    const { path, thread } = await ending();
+    const { status } = await api.send('POST', `${path}/cancel${ROLLBACK}`);
+    await holder.query('COMMIT');
+    expect(status).toBe(202);
+    await until(
+      async () => (await api.send('GET', path)).status === 404,
+      'the run is taken back with everything that it did',
+    );
+    expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({ status: 'idle', values: null });
+  });
+
+  it.each([INTERRUPT, ROLLBACK])(
+    'is refused (%s) where the end is stored first, and changes nothing',
+    async (action) => {
+      const { path, run } = await ending();
+      await runHolder.query('BEGIN');
+      await runHolder.query(`SELECT 1 FROM slipway_agent.runs WHERE run_id = $1 FOR UPDATE`, [run.run_id]);
+      await holder.query('COMMIT');
+      await untilWaiting('update%runs%', 1);
+      const cancelled = api.send('POST', `${path}/cancel${action}`);
+      await untilWaiting('update%runs%', 2);
+      // The end came first, and is the first to have the row.
+      await runHolder.query('COMMIT');
+      const response = await cancelled;
+      expect([response.status, await response.json()]).toEqual([
+        409,
+        { detail: expect.stringMatching(/neither pending nor running but success/) },
+      ]);
+      expect(await api.json('GET', path)).toMatchObject({ status: 'success' });
+    },
+  );
+});
