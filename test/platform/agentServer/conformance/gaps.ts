@@ -128,16 +128,6 @@ export const GAP_ROWS: readonly Row[] = [
   ].flatMap(([query, cancels]) =>
     (['join', 'stream'] as const).map((what) => leaving(what, String(query), cancels === true)),
   ),
-  gap('a run starts within a tenth of the second in which others look for work', async (server) => {
-    const times: number[] = [];
-    for (let index = 0; index < 9; index++) {
-      const began = performance.now();
-      await server.api.json('POST', '/runs/wait', odd('x'));
-      times.push(performance.now() - began);
-    }
-    // Nine that are looked for at random within a second are never all this quick.
-    assert.ok((times.sort((left, right) => left - right)[4] ?? Infinity) < 250, times.join());
-  }),
 ];
 
 const odd = (text: string) => ({ assistant_id: 'odd', input: { text } });
