@@ -142,8 +142,6 @@ function patchBody(known: Known): fc.Arbitrary<unknown> {
   return fc.constantFrom(...SOURCES).chain((source) =>
     fc.record(
       {
-        name: fc.constantFrom(...SOURCES),
-        source: fc.constant(source),
         source_config: sourceConfigs[source],
         source_revision_config: revisionConfigs(known)[source],
         secrets,
