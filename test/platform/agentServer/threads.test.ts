@@ -124,6 +124,17 @@ describe('state written by hand', () => {
     });
     expect(refused.status).toBe(422);
   });
+
+  it('under a namespace that is of no subgraph is not found', async () => {
+    const thread = await api.thread();
+    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    const answer = await api.send('POST', `/threads/${thread}/state`, {
+      values: { text: 'x' },
+      checkpoint: { checkpoint_ns: 'nowhere' },
+    });
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toEqual({ detail: 'Subgraph "nowhere" not found.' });
+  });
 });
 
 describe('a graph that is a function of the configuration', () => {

@@ -79,7 +79,8 @@ export class ThreadStates {
 
   /**
    * Writes to a thread's state as if the node `asNode` had. Answers where the new state is.
-   * @throws HttpProblem 404, 409 while a run is active, 422 for what the graph does not take.
+   * @throws HttpProblem 404 (also for a namespace of no subgraph), 409 while a run is active, 422 for what the graph
+   * does not take.
    */
   async update(
     threadId: string,
@@ -234,16 +235,22 @@ function addressOf(config: GraphConfigLike | undefined): Record<string, unknown>
   return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map != null && { checkpoint_map }) };
 }
 
-/** What a graph does not take is the caller's mistake. @throws HttpProblem 422 */
+/** What a graph does not take is the caller's mistake. @throws HttpProblem 422, 404 for a namespace of no subgraph */
 async function refusing<T>(update: Promise<T>): Promise<T> {
   try {
     return await update;
   } catch (error) {
+    if (isMissingSubgraph(error)) throw new HttpProblem(404, `${error.message}.`, { cause: error });
     if (!isInvalidUpdate(error)) throw error;
     throw new HttpProblem(422, [{ loc: ['body'], msg: error.message, type: 'value_error' }], {
       cause: error,
     });
   }
+}
+
+/** LangGraph has no class for it. */
+function isMissingSubgraph(error: unknown): error is Error {
+  return error instanceof Error && /^Subgraph ".*" not found$/s.test(error.message);
 }
 
 /** LangGraph's own refusals of an update; structural, for the agent's copy of it throws them. */
