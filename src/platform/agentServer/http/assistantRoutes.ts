@@ -20,6 +20,7 @@ import { graphForReading } from '../graphs/graphReading.ts';
 import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
 import { type ThreadRemoval } from '../runs/threadRemoval.ts';
 import { type AssistantRecord } from '../store/assistantStore.ts';
+import { storable, storableIfGiven } from './storable.ts';
 import { selected } from './wire.ts';
 
 const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText().optional() });
@@ -36,9 +37,9 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
         graph_id: body.graph_id,
         name: body.name ?? 'Untitled',
         description: body.description ?? null,
-        config: body.config ?? {},
-        context: body.context ?? {},
-        metadata: body.metadata ?? {},
+        config: storable(body.config ?? {}, 'config'),
+        context: storable(body.context ?? {}, 'context'),
+        metadata: storable(body.metadata ?? {}, 'metadata'),
       },
       { assistantId: id ?? undefined, ifExists: ifExists ?? 'raise' },
     );
@@ -72,7 +73,9 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   app.patch('/assistants/:assistant_id', async (c) => {
     const { assistant_id: id } = parsePath(AssistantPath, c);
     // Null says the same as leaving a field out.
-    const given = Object.entries(await parseBody(AssistantPatch, c)).filter(([, value]) => value != null);
+    const body = await parseBody(AssistantPatch, c);
+    for (const field of ['config', 'context', 'metadata'] as const) storableIfGiven(body[field], field);
+    const given = Object.entries(body).filter(([, value]) => value != null);
     return c.json(await assistants.update(id, Object.fromEntries(given)));
   });
 
@@ -87,7 +90,13 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
   app.post('/assistants/:assistant_id/versions', async (c) => {
     const { assistant_id: id } = parsePath(AssistantPath, c);
     const { metadata, limit, offset } = await parseOptionalBody(AssistantVersions, c);
-    return c.json(await assistants.versions(id, { metadata: metadata ?? undefined, limit, offset }));
+    return c.json(
+      await assistants.versions(id, {
+        metadata: storableIfGiven(metadata, 'metadata'),
+        limit,
+        offset,
+      }),
+    );
   });
 
   app.post('/assistants/:assistant_id/latest', async (c) => {
@@ -127,7 +136,7 @@ function filterOf(body: AssistantCount) {
   return {
     graphId: body.graph_id ?? undefined,
     name: body.name ?? undefined,
-    metadata: body.metadata ?? undefined,
+    metadata: storableIfGiven(body.metadata, 'metadata'),
   };
 }
 

@@ -12,7 +12,7 @@ import { type ThreadStates } from '../graphs/threadStates.ts';
 import { type ThreadRemoval } from '../runs/threadRemoval.ts';
 import { type CheckpointStore } from '../store/checkpointStore.ts';
 import { type ThreadRecord, type ThreadStore } from '../store/threadStore.ts';
-import { storable } from './storable.ts';
+import { storable, storableIfGiven } from './storable.ts';
 import { foundThread } from './threadView.ts';
 import { wireThread } from './wire.ts';
 
@@ -100,8 +100,8 @@ function searchOf(body: ThreadSearch) {
   const { sort_by: sortBy } = body;
   return {
     ids: body.ids ?? undefined,
-    metadata: body.metadata ?? undefined,
-    values: body.values ?? undefined,
+    metadata: storableIfGiven(body.metadata, 'metadata'),
+    values: storableIfGiven(body.values, 'values'),
     status: body.status ?? undefined,
     limit: body.limit,
     offset: body.offset,
