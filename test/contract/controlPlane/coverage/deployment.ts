@@ -31,7 +31,9 @@ export const DEPLOYMENT_ROWS: readonly Row[] = [
       held.CREATED_BY_SOURCE('secret_references'),
       held.PATCHED_BY_SOURCE('secret_references'),
       held.KEPT('secret_references'),
-      IMAGES('the log of a revision names what was set and is not applied')('secret_references'),
+      IMAGES(
+        'an image is deployed with a log that names what is not applied, switched from, gone back to, and leaves nothing when its deployment is deleted',
+      )('secret_references'),
     ],
     ['id', held.ANSWER_HAS('id'), held.READ_ONLY('id'), held.OWN_WORD('id')],
     ['tenant_id', held.ANSWER_HAS('tenant_id'), held.READ_ONLY('tenant_id'), held.OWN_WORD('tenant_id')],
@@ -68,7 +70,7 @@ export const DEPLOYMENT_ROWS: readonly Row[] = [
         'is built from %s, and says from which commit',
       )('a branch'),
       IMAGES(
-        'an image is deployed, switched from, gone back to, and leaves nothing when its deployment is deleted',
+        'an image is deployed with a log that names what is not applied, switched from, gone back to, and leaves nothing when its deployment is deleted',
       )(),
     ],
     [
