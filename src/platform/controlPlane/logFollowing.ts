@@ -7,8 +7,7 @@ import {
   type RevisionLogLine,
   type RevisionStatusEvent,
 } from '../../contract/controlPlane/revisionLogs.ts';
-import { type EventSource } from '../agentServer/http/streamResponse.ts';
-import { encodeEvent } from '../agentServer/runs/eventChannel.ts';
+import { encodeEvent, type EventReader } from '../http/serverSentEvents.ts';
 import { type Schema } from '../store/schema.ts';
 import { type RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
@@ -24,7 +23,7 @@ export interface LogFollowing {
   follow(
     revisionId: string,
     options: { after: string | undefined; stage: LogStage | undefined },
-  ): EventSource;
+  ): EventReader;
   /** Ends every stream, without `end`: whoever reads comes back to where it was. */
   close(): void;
 }
@@ -36,11 +35,22 @@ const LOOK_EVERY_MS = 300;
 
 /** Makes a {@link LogFollowing}. */
 export function createLogFollowing(options: { kysely: Kysely<Schema>; logs: RevisionLogs }): LogFollowing {
-  const closing = new AbortController();
+  const followers = new Set<Follower>();
   return {
-    follow: (revisionId, { after, stage }) =>
-      new Follower({ ...options, revisionId, after, stage, closing: closing.signal }),
-    close: () => closing.abort(),
+    follow: (revisionId, { after, stage }) => {
+      const follower = new Follower({
+        ...options,
+        revisionId,
+        after,
+        stage,
+        onLeave: () => followers.delete(follower),
+      });
+      followers.add(follower);
+      return follower;
+    },
+    close: () => {
+      for (const follower of followers) follower.leave();
+    },
   };
 }
 
@@ -60,10 +70,10 @@ interface FollowerOptions {
   readonly revisionId: string;
   readonly after: string | undefined;
   readonly stage: LogStage | undefined;
-  readonly closing: AbortSignal;
+  readonly onLeave: () => void;
 }
 
-class Follower implements EventSource {
+class Follower implements EventReader {
   readonly #options: FollowerOptions;
   readonly #left = new AbortController();
   readonly #frames: Uint8Array[] = [];
@@ -77,22 +87,24 @@ class Follower implements EventSource {
   }
 
   async next(idleMs: number): Promise<Uint8Array | 'idle' | undefined> {
-    const over = AbortSignal.any([this.#left.signal, this.#options.closing]);
+    const over = this.#left.signal;
     const idleAt = performance.now() + idleMs;
     while (!isOver(over)) {
       const frame = this.#frames.shift();
       if (frame !== undefined) return frame;
-      if (this.#ended) return undefined;
+      if (this.#ended) break;
       await this.#look();
       if (this.#frames.length > 0) continue;
       if (performance.now() >= idleAt) return 'idle';
       await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
     }
+    this.leave();
     return undefined;
   }
 
   leave(): void {
     this.#left.abort();
+    this.#options.onLeave();
   }
 
   /** The status is read before the lines: what was written before it changed is there then. */

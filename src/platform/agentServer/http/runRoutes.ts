@@ -19,7 +19,7 @@ import { type RunRecord, type RunStore } from '../store/runStore.ts';
 import { type ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { storable } from './storable.ts';
-import { eventStreamResponse, longJsonResponse } from './streamResponse.ts';
+import { eventStreamResponse, longJsonResponse } from '../../http/streamResponse.ts';
 import { type Webhooks } from '../webhooks/webhooks.ts';
 import { selected, wireRun } from './wire.ts';
 

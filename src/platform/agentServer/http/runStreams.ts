@@ -1,6 +1,7 @@
 import { EVENT_OF_MODE, parseEventName } from '../../../contract/runApi/stream.ts';
 import { type StreamModes } from '../../../contract/runApi/run.ts';
-import { EventChannel, type EventReader } from '../runs/eventChannel.ts';
+import { type EventReader } from '../../http/serverSentEvents.ts';
+import { EventChannel } from '../runs/eventChannel.ts';
 import { metadataFrame, RunMoved } from '../runs/liveRun.ts';
 import { type RunService } from '../runs/runService.ts';
 import { StoredStream } from '../runs/storedStream.ts';

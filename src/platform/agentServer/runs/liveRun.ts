@@ -2,7 +2,8 @@ import { HttpProblem } from '../../http/problem.ts';
 import { type RunFailure } from '../store/agentDatabase.ts';
 import { type StreamEvent } from '../store/eventStore.ts';
 import { type RunRecord } from '../store/runStore.ts';
-import { encodeEvent, EventChannel, type Subscriber } from './eventChannel.ts';
+import { encodeEvent } from '../../http/serverSentEvents.ts';
+import { EventChannel, type Subscriber } from './eventChannel.ts';
 import { type EventLog } from './eventLog.ts';
 
 /**

@@ -10,7 +10,7 @@ import {
   RevisionLogsQuery,
 } from '../../../contract/controlPlane/revisionLogs.ts';
 import { callerOf } from '../../access/caller.ts';
-import { eventStreamResponse } from '../../agentServer/http/streamResponse.ts';
+import { eventStreamResponse } from '../../http/streamResponse.ts';
 import { parseHeaders, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
 import { type LogPage, type RevisionLogs } from '../revisionLogs.ts';

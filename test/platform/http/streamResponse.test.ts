@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import {
-  eventStreamResponse,
-  longJsonResponse,
-} from '../../../src/platform/agentServer/http/streamResponse.ts';
+import { eventStreamResponse, longJsonResponse } from '../../../src/platform/http/streamResponse.ts';
 import { EventChannel } from '../../../src/platform/agentServer/runs/eventChannel.ts';
 
 const text = new TextDecoder();

@@ -1,4 +1,4 @@
-import { type EventReader } from '../runs/eventChannel.ts';
+import { type EventReader } from './serverSentEvents.ts';
 
 /** How long a stream may be silent before it carries a sign of life, in milliseconds: proxies cut silent ones. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -16,11 +16,8 @@ export interface LongAnswerOptions {
   readonly keepAliveMs?: number | undefined;
 }
 
-/** Where a stream's events come from, encoded; `next` gives `idle` after so many milliseconds without any. */
-export type EventSource = EventReader;
-
 /** Events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */
-export function eventStreamResponse(reader: EventSource, options: LongAnswerOptions): Response {
+export function eventStreamResponse(reader: EventReader, options: LongAnswerOptions): Response {
   const keepAliveMs = options.keepAliveMs ?? KEEP_ALIVE_MS;
   const body = new ReadableStream<Uint8Array>(
     {
