@@ -2,7 +2,7 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { type InterventionKind } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { type Intervened, intervene, withdraw } from '../temporal/interventionClient.ts';
+import { intervene, withdraw } from '../temporal/interventionClient.ts';
 import { viewTarget } from '../temporal/targetClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import { type CommandContext } from './context.ts';
@@ -44,7 +44,7 @@ export async function runInterventionCommand(
     const { release } = options;
     const taken =
       kind === 'abort' && release !== undefined && (await waits(temporal, workflowId, release))
-        ? await withdrawn(temporal, workflowId, { ...message, release })
+        ? await withdraw(temporal, workflowId, { ...message, release })
         : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.say(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
@@ -62,25 +62,4 @@ function skipped({ check, soak }: InterventionOptions): { readonly what?: string
 async function waits(temporal: TemporalConnection, workflowId: string, releaseId: string): Promise<boolean> {
   const view = await viewTarget(temporal, workflowId);
   return view?.state.queue.some((queued) => queued.releaseId === releaseId) ?? false;
-}
-
-async function withdrawn(
-  temporal: TemporalConnection,
-  workflowId: string,
-  message: { readonly release: string },
-): Promise<Intervened> {
-  const ids = await withdraw(temporal, workflowId, message);
-  return ids === undefined
-    ? {
-        releaseId: message.release,
-        disposition: 'kept',
-        note: 'no worker answers; Temporal keeps it until one does',
-        via: 'signal',
-      }
-    : {
-        releaseId: message.release,
-        disposition: 'taken',
-        note: 'it waited, and is withdrawn before it began',
-        via: 'update',
-      };
 }

@@ -1,7 +1,7 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal } from '../temporal/connection.ts';
-import { setQuarantine } from '../temporal/interventionClient.ts';
+import { KEPT, setQuarantine } from '../temporal/interventionClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import { type CommandContext } from './context.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -43,7 +43,7 @@ export async function runQuarantineCommand(
       via: identity === undefined ? 'signal' : 'update',
     });
     if (identity === undefined) {
-      output.say('no worker answers; Temporal keeps it until one does');
+      output.say(KEPT);
     } else {
       output.say(
         quarantined

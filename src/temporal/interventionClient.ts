@@ -17,6 +17,9 @@ import { ask, neverReleased } from './ask.ts';
 import { type TemporalConnection } from './connection.ts';
 import { viewTarget } from './targetClient.ts';
 
+/** What is told where something was left with Temporal. */
+export const KEPT = 'no worker answers; Temporal keeps it until one does';
+
 /** How something was taken that was said to a release. `signal`: no worker answered, so it waits for one. */
 export interface Intervened {
   readonly releaseId: string | null;
@@ -64,19 +67,21 @@ export async function intervene(
 /**
  * Withdraws a release that waits.
  *
- * @returns whether it waited; `undefined` where no worker has answered yet.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it does not wait.
  */
 export async function withdraw(
   temporal: TemporalConnection,
   workflowId: string,
-  message: WithdrawMessage,
-): Promise<readonly string[] | undefined> {
+  message: WithdrawMessage & { readonly release: string },
+): Promise<Intervened> {
   const handle = temporal.client.workflow.getHandle(workflowId);
-  return ask(temporal, workflowId, {
+  const withdrawn = await ask(temporal, workflowId, {
     update: () => handle.executeUpdate(withdrawUpdate, { args: [message] }),
     signal: () => handle.signal(withdrawSignal, message),
   });
+  if (withdrawn === undefined) return kept(message.release);
+  const note = 'it waited, and is withdrawn before it began';
+  return { releaseId: message.release, disposition: 'taken', note, via: 'update' };
 }
 
 /**
@@ -127,7 +132,7 @@ function kept(releaseId: string | null): Intervened {
   return {
     releaseId,
     disposition: 'kept',
-    note: 'no worker answers; Temporal keeps it until one does',
+    note: KEPT,
     via: 'signal',
   };
 }

@@ -45,6 +45,14 @@ export function pipelineFailure(
   return ApplicationFailure.create({ message, type: code, nonRetryable: true, details: [detail] });
 }
 
+/** Refuses an update, from its validator: the sentence is what whoever sent it is told. */
+export function refuse(
+  problem: string,
+  type: 'SLIPWAY_USAGE' | 'SLIPWAY_WRONG_MOMENT' = 'SLIPWAY_USAGE',
+): never {
+  throw ApplicationFailure.create({ message: problem, type, nonRetryable: true });
+}
+
 /**
  * A deadline passed. The last attempt's own failure says more than the deadline does; and whatever was sent and not
  * answered in time may have been carried out.

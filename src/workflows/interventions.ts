@@ -1,5 +1,4 @@
 import {
-  ApplicationFailure,
   CancellationScope,
   CancelledFailure,
   condition,
@@ -22,7 +21,7 @@ import {
 } from '../domain/intervention.ts';
 import { readInterventionMessage } from '../domain/message.ts';
 import { type ErrorPolicy, type ReleaseRequest, type Waiting } from '../domain/release.ts';
-import { explain, type StepFailure } from './failure.ts';
+import { explain, refuse, type StepFailure } from './failure.ts';
 import { type Journal, now } from './journal.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES } from './messages.ts';
 
@@ -266,8 +265,7 @@ export class Interventions {
         : this.#answers.has(said.id)
           ? undefined
           : interventionProblem(this.#standing(), said);
-    if (problem === undefined) return;
-    throw ApplicationFailure.create({ message: problem, type: 'SLIPWAY_WRONG_MOMENT', nonRetryable: true });
+    if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
   }
 
   #standing(): Standing {

@@ -28,7 +28,7 @@ import {
   type Running,
   type TargetState,
 } from '../domain/targetState.ts';
-import { explain } from './failure.ts';
+import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import {
   holdSignal,
@@ -48,7 +48,6 @@ import {
   handleQuarantine,
   handleWithdrawals,
   passInterventionsOn,
-  refuse,
   type TargetDesk,
 } from './targetMessages.ts';
 import { watchLateRevisions } from './watchLateRevisions.ts';

@@ -1,11 +1,11 @@
-import { ApplicationFailure, type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
+import { type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
 import { readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
 import { findArtifact, quarantineArtifact, unquarantineArtifact } from '../domain/quarantine.ts';
 import { withdrawReleases } from '../domain/targetQueue.ts';
 import { type TargetState } from '../domain/targetState.ts';
-import { explain } from './failure.ts';
+import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import {
   INTERVENTION_SIGNALS,
@@ -25,14 +25,6 @@ export interface TargetDesk {
   ignore(message: string, reason: string): void;
   /** Notes that this workflow task takes an update. */
   updateTaken(): void;
-}
-
-/** Refuses an update: the sentence is what whoever sent it is told. */
-export function refuse(
-  problem: string,
-  type: 'SLIPWAY_USAGE' | 'SLIPWAY_WRONG_MOMENT' = 'SLIPWAY_USAGE',
-): never {
-  throw ApplicationFailure.create({ message: problem, type, nonRetryable: true });
 }
 
 /** Takes `withdraw`: releases that wait end before they begin. */
