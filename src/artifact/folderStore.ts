@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { writeWhole } from './atomicFile.ts';
-import { type ArtifactStore, type StoredArtifact } from './artifactStore.ts';
+import type { ArtifactStore, StoredArtifact } from './artifactStore.ts';
 import { digestFile, isDigest } from './digest.ts';
 
 /** An artifact store in a folder: `artifacts/sha256/<first two digits>/<digits>.tar.gz` and `records/<name>`. */

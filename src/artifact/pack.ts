@@ -20,6 +20,8 @@ export interface PackOptions {
   readonly root: string;
   /** More patterns to leave out, as in `.gitignore`, relative to the root. */
   readonly ignore?: readonly string[];
+  /** What {@link sourceFiles} found there, where somebody has looked already. */
+  readonly entries?: readonly SourceEntry[];
   /** Where the temporary file is made. Default: the system's folder for them. */
   readonly directory?: string;
   /** Default: {@link ARTIFACT_MAX_BYTES}. */
@@ -53,7 +55,7 @@ export interface PackedSource {
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
   const { ignore = [], directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
-  const entries = await sourceFiles(options.root, ignore);
+  const entries = options.entries ?? (await sourceFiles(options.root, ignore));
   if (entries.length === 0) {
     throw unreadable(
       options.root,
@@ -88,16 +90,6 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     signal?.throwIfAborted();
     throw error;
   }
-}
-
-/**
- * What {@link packSource} would pack, in its order: paths relative to the root, with `/`.
- *
- * @param ignore - more patterns to leave out, as in `.gitignore`.
- * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE`.
- */
-export async function listSource(root: string, ignore: readonly string[] = []): Promise<string[]> {
-  return (await sourceFiles(root, ignore)).map(({ path }) => path);
 }
 
 function* followed(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { Header, type HeaderData, Pax } from 'tar';
 
-import { type SourceEntry, type SourceFile } from './sourceFiles.ts';
+import type { SourceEntry, SourceFile } from './sourceFiles.ts';
 import { systemReason, unreadable } from './sourceError.ts';
 
 const BLOCK = 512;

@@ -1,4 +1,4 @@
-import { type ServiceErrorCode } from './serviceError.ts';
+import type { ServiceErrorCode } from './serviceError.ts';
 
 /** What an answer without success means: the code, whether the request may have been taken, and what to do. */
 export interface StatusMeaning {

@@ -1,9 +1,9 @@
 import { open, stat } from 'node:fs/promises';
-import { type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 
-import { type Agent } from 'undici';
+import type { Agent } from 'undici';
 
-import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
 import { ARTIFACT_MAX_BYTES } from '../contract/limits.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { Exchange } from './exchange.ts';

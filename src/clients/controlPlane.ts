@@ -1,32 +1,31 @@
-import {
-  type BuildLogLine,
-  type BuildLogs,
-  type BuildLogsRequest,
-} from '../contract/controlPlane/buildLogs.ts';
-import {
-  type Deployment,
-  type DeploymentCreate,
-  type DeploymentDeleteQuery,
-  type DeploymentPatch,
-  type DeploymentsList,
-  type DeploymentsQuery,
+import type { BuildLogLine, BuildLogs, BuildLogsRequest } from '../contract/controlPlane/buildLogs.ts';
+import type {
+  Deployment,
+  DeploymentCreate,
+  DeploymentDeleteQuery,
+  DeploymentPatch,
 } from '../contract/controlPlane/deployment.ts';
+import type {
+  DeploymentsDeleted,
+  DeploymentsList,
+  DeploymentsQuery,
+} from '../contract/controlPlane/deploymentLists.ts';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
-import { type IntegrationCreate, type IntegrationInstall } from '../contract/controlPlane/integration.ts';
-import {
-  type Listener,
-  type ListenerCreate,
-  type ListenerPatch,
-  type ListenersList,
+import type { IntegrationCreate, IntegrationInstall } from '../contract/controlPlane/integration.ts';
+import type {
+  Listener,
+  ListenerCreate,
+  ListenerPatch,
+  ListenersList,
 } from '../contract/controlPlane/listener.ts';
-import { type Revision, type RevisionsList } from '../contract/controlPlane/revision.ts';
-import { type RevisionLogPage, type RevisionLogsQuery } from '../contract/controlPlane/revisionLogs.ts';
-import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
-import { type Vocabulary } from '../contract/controlPlane/vocabulary.ts';
+import type { Revision, RevisionsList } from '../contract/controlPlane/revision.ts';
+import type { RevisionLogPage, RevisionLogsQuery } from '../contract/controlPlane/revisionLogs.ts';
+import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import type { Vocabulary } from '../contract/controlPlane/vocabulary.ts';
 import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
-import { type PageQuery } from '../contract/pageQuery.ts';
+import type { PageQuery } from '../contract/pageQuery.ts';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
-import { type EventStream } from './eventStream.ts';
+import type { EventStream } from './eventStream.ts';
 import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';
 import {
   type CallOptions,
@@ -83,6 +82,8 @@ export interface ControlPlaneClient {
     query?: Partial<DeploymentDeleteQuery>,
     options?: CallOptions,
   ): Promise<void>;
+  /** Deletes up to 100 deployments; those that were not there are told. */
+  deleteDeployments(deploymentIds: readonly string[], options?: CallOptions): Promise<DeploymentsDeleted>;
   listDeployments(query?: Partial<DeploymentsQuery>, options?: CallOptions): Promise<DeploymentsList>;
   /** Every deployment that the filter lets through, page by page. */
   eachDeployment(
@@ -185,8 +186,12 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     deleteDeployment: async (id, query = {}, call) => {
       await service.call(ENDPOINTS.deleteDeployment, { params: of(id), query }, call);
     },
-    listDeployments: async (query = {}, call) =>
-      (await service.call(ENDPOINTS.listDeployments, { query }, call)).value,
+    deleteDeployments: async (ids, call) =>
+      (await service.call(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call)).value,
+    listDeployments: async ({ deployment_ids: ids, ...rest } = {}, call) => {
+      const query = ids === undefined ? rest : { ...rest, deployment_ids: ids.join(',') };
+      return (await service.call(ENDPOINTS.listDeployments, { query }, call)).value;
+    },
     eachDeployment: (query, call) =>
       eachOfPages((page) => client.listDeployments({ ...query, ...page }, call)),
     getRevision: async (id, revisionId, call) =>

@@ -1,4 +1,4 @@
-import { type ValidationIssue } from '../contract/httpErrors.ts';
+import type { ValidationIssue } from '../contract/httpErrors.ts';
 
 const DETAIL_MAX_CHARACTERS = 1000;
 const ISSUES_MAX = 50;

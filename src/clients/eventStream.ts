@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser';
-import { type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 import { type Exchange, single } from './exchange.ts';
 

@@ -1,4 +1,4 @@
-import { type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 
 import { meaningOfStatus } from './answeredStatus.ts';
 import { describeDetail, errorDetail } from './errorDetail.ts';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
 import { TypedDeploymentCreate } from '../contract/controlPlane/publicRequest.ts';
-import { type UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
+import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
 import { translate } from '../contract/controlPlane/vocabulary.ts';
-import { type Endpoint } from '../contract/endpoint.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { toValidationIssues } from '../contract/httpErrors.ts';
 import { ARTIFACT_MAX_BYTES } from '../contract/limits.ts';
 import { notSent, type Service } from './service.ts';

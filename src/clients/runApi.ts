@@ -1,5 +1,5 @@
-import { type Assistant, type AssistantSearch, type ServerInfo } from '../contract/runApi/assistant.ts';
-import { type BulkCancelBody, type CancelAction, type CancelQuery } from '../contract/runApi/cancel.ts';
+import type { Assistant, AssistantSearch, ServerInfo } from '../contract/runApi/assistant.ts';
+import type { BulkCancelBody, CancelAction, CancelQuery } from '../contract/runApi/cancel.ts';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '../contract/runApi/endpoints.ts';
 import {
   type Run,
@@ -8,15 +8,15 @@ import {
   type RunsQuery,
   type StreamMode,
 } from '../contract/runApi/run.ts';
-import {
-  type HistoryQuery,
-  type StateUpdate,
-  type StateUpdated,
-  type Thread,
-  type ThreadCreate,
-  type ThreadPatch,
-  type ThreadSearch,
-  type ThreadState,
+import type {
+  HistoryQuery,
+  StateUpdate,
+  StateUpdated,
+  Thread,
+  ThreadCreate,
+  ThreadPatch,
+  ThreadSearch,
+  ThreadState,
 } from '../contract/runApi/thread.ts';
 import { type EventStream, runOfLocation } from './eventStream.ts';
 import { single } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { Agent } from 'undici';
-import { type z } from 'zod';
+import type { z } from 'zod';
 
-import { type Endpoint } from '../contract/endpoint.ts';
+import type { Endpoint } from '../contract/endpoint.ts';
 import { toValidationIssues, type ValidationIssue } from '../contract/httpErrors.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { describeDetail, secretsOf } from './errorDetail.ts';

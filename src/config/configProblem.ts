@@ -1,75 +1,115 @@
-import { type Document, isMap, isNode, isScalar, type LineCounter, type Node } from 'yaml';
-import { type z } from 'zod';
+import type { z } from 'zod';
 
+import { isSecretName, readableLines } from './configExcerpt.ts';
+import { type ConfigPlace, type ConfigSource, placeOfField } from './configPlace.ts';
 import { nearestWord } from './nearestWord.ts';
 
-/** One thing that is wrong in `slipway.yaml`, and where. */
-export interface ConfigProblem {
-  /** From 1. */
-  readonly line: number;
-  /** From 1. */
-  readonly column: number;
-  /** The field's path: `targets.staging.apiKey`. */
+/** One thing that is wrong in `slipway.yaml`, or cannot take effect, and where. */
+export interface ConfigProblem extends ConfigPlace {
+  /** `warning`: it is right, and has no effect. */
+  readonly severity: 'error' | 'warning';
+  /** The field's path: `targets.staging.apiKey`. Empty where the file is no YAML. */
   readonly path: string;
   readonly message: string;
+  /** The line; what may be a secret in it is masked. */
+  readonly excerpt: string;
 }
 
-/** A parsed file, to find places in. */
-export interface ConfigSource {
-  readonly document: Document;
-  readonly lines: LineCounter;
+/** What is said of a field, before its place is looked for. */
+export interface FieldProblem {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  /** It is about the field's name, not about its value. */
+  readonly atKey?: boolean;
+  /** The value may be a secret that was meant for another field. */
+  readonly hidesValue?: boolean;
 }
 
-/** Everything that the schema found, each with its place: all at once, so that nobody mends them one by one. */
-export function configProblems(
-  issues: readonly z.core.$ZodIssue[],
+/** Gives problems their places, in the order of the file. */
+export function placeProblems(
   source: ConfigSource,
-  validWords: (path: readonly PropertyKey[]) => readonly string[],
-): ConfigProblem[] {
-  return issues.flatMap((issue) => {
-    if (issue.code !== 'unrecognized_keys') return [problemAt(source, issue.path, describe(issue))];
-    return issue.keys.map((key) => {
-      const near = nearestWord(key, validWords(issue.path));
-      const suggestion = near === undefined ? '' : `; did you mean "${near}"?`;
-      return problemAt(source, [...issue.path, key], `unknown field "${key}"${suggestion}`, true);
+  errors: readonly FieldProblem[],
+  warnings: readonly FieldProblem[],
+): readonly ConfigProblem[] {
+  const hidden = errors.filter(({ hidesValue }) => hidesValue === true).map(({ path }) => path);
+  const lines = readableLines(source, hidden);
+  const placed = (severity: ConfigProblem['severity'], problems: readonly FieldProblem[]): ConfigProblem[] =>
+    problems.map(({ path, message, atKey = false }) => {
+      const place = placeOfField(source, path, atKey);
+      const excerpt = lines[place.line - 1] ?? '';
+      return { severity, ...place, path: path.map(String).join('.'), message, excerpt };
     });
+  return [...placed('error', errors), ...placed('warning', warnings)].sort(inOrder);
+}
+
+/** By line, then by column. */
+export function inOrder(one: ConfigPlace, other: ConfigPlace): number {
+  return one.line - other.line || one.column - other.column;
+}
+
+/**
+ * Everything that the schema found: all at once, so that nobody mends them one by one.
+ *
+ * @param raw - the file's content, which suggestions are made from; no value is repeated.
+ * @param validWords - the fields that there are at a path.
+ */
+export function schemaProblems(
+  issues: readonly z.core.$ZodIssue[],
+  raw: unknown,
+  validWords: (path: readonly PropertyKey[]) => readonly string[],
+): readonly FieldProblem[] {
+  return issues.flatMap((issue): FieldProblem[] => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => unknownField([...issue.path, key], key, validWords(issue.path)));
+    }
+    return [{ path: issue.path, message: describe(issue, raw), atKey: issue.code === 'invalid_key' }];
   });
 }
 
-function describe(issue: z.core.$ZodIssue): string {
+function unknownField(path: readonly PropertyKey[], key: string, words: readonly string[]): FieldProblem {
+  const near = nearestWord(key, words);
+  return {
+    path,
+    message: `unknown field "${key}"${didYouMean(near)}`,
+    atKey: true,
+    hidesValue: near === undefined || isSecretName(near),
+  };
+}
+
+function describe(issue: z.core.$ZodIssue, raw: unknown): string {
   if (issue.code === 'invalid_value') {
-    return `expected one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    const words = issue.values.map((value) => JSON.stringify(value)).join(', ');
+    const written = valueAt(raw, issue.path);
+    const near = typeof written === 'string' ? nearestWord(written, issue.values.map(String)) : undefined;
+    return `expected ${issue.values.length === 1 ? '' : 'one of '}${words}${didYouMean(near)}`;
   }
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
+  if (issue.code === 'invalid_type') {
+    const wanted = IN_YAML[issue.expected] ?? issue.expected;
+    return issue.message.endsWith('received undefined') ? `is missing: ${wanted}` : `expected ${wanted}`;
+  }
   return issue.message.replace(/^Invalid input: /, '');
 }
 
-function problemAt(
-  source: ConfigSource,
-  path: readonly PropertyKey[],
-  message: string,
-  atKey = false,
-): ConfigProblem {
-  const { line, col } = source.lines.linePos(offsetOf(source.document, path, atKey));
-  return { line, column: col, path: path.map(String).join('.'), message };
+function didYouMean(near: string | undefined): string {
+  return near === undefined ? '' : `; did you mean "${near}"?`;
 }
 
-/** Where a field stands; for one that is missing, where the nearest part around it does. */
-function offsetOf(document: Document, path: readonly PropertyKey[], atKey: boolean): number {
-  if (atKey) {
-    const parent = document.getIn(path.slice(0, -1), true);
-    const key = isMap(parent)
-      ? parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key
-      : undefined;
-    if (isNode(key)) return startOf(key);
-  }
-  for (let length = path.length; length > 0; length--) {
-    const node = document.getIn(path.slice(0, length), true);
-    if (isNode(node)) return startOf(node);
-  }
-  return isNode(document.contents) ? startOf(document.contents) : 0;
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined,
+    raw,
+  );
 }
 
-function startOf(node: Node): number {
-  return node.range?.[0] ?? 0;
-}
+/** What the schema's types are called where people write YAML. */
+const IN_YAML: Readonly<Partial<Record<string, string>>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  number: 'a number',
+  int: 'a whole number',
+  object: 'fields below it',
+  record: 'names, with fields below each',
+  string: 'a text',
+};

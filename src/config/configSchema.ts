@@ -1,33 +1,27 @@
 import { z } from 'zod';
 
-import { parseDuration } from '../domain/duration.ts';
+import { SECRET_REFERENCE } from '../domain/secretReference.ts';
 import { STEP_NAMES } from '../domain/step.ts';
-import { isSecretReference } from './secretReference.ts';
+import { approvalFields, enoughApprovers } from './approvalSchema.ts';
+import { Expectation } from './expectationSchema.ts';
+import { FreezeList } from './freezeSchema.ts';
+import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
+import { Duration, Text } from './scalarFields.ts';
 
 /**
  * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
  * side is what the rest of Slipway works with: durations in milliseconds, defaults filled in.
  */
 
-const Text = z.string().trim().min(1, 'must not be empty');
-
-const Duration = z
-  .string()
-  .describe('A duration: 250ms, 30s, 5m, 1h30m')
-  .transform((text, context) => {
-    const milliseconds = parseDuration(text);
-    if (milliseconds !== undefined) return milliseconds;
-    context.addIssue({
-      code: 'custom',
-      message: 'expected a duration such as 30s, 5m or 1h30m, 30 days at most',
-    });
-    return z.NEVER;
-  });
-
-const Reference = Text.refine(isSecretReference, {
+const Reference = Text.refine((text) => SECRET_REFERENCE.test(text), {
   message:
     'expected a reference, "env:NAME" or "file:/absolute/path"; a secret itself never belongs in this file',
 }).describe('Where the secret comes from: env:NAME or file:/absolute/path');
+
+/** Run although parts are wrong: what they have to do with each other is told at the same time. */
+const EVEN_IF_WRONG = {
+  when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null,
+};
 
 const SecretReference = z.strictObject({ from: Reference });
 
@@ -43,18 +37,25 @@ const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
   .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
 
-const Repository = z.strictObject({
-  url: Text.describe('The repository’s URL (contract 000: source_config.repo_url)'),
-  ref: Text.describe('A branch, or a tag as refs/tags/…'),
-  integrationId: z.uuid().optional(),
-  buildOnPush: z.boolean().optional(),
-});
+const Repository = z
+  .strictObject({
+    url: Text.describe('The repository’s URL (contract 000: source_config.repo_url)'),
+    ref: Text.describe('A branch, or a tag as refs/tags/…'),
+    integrationId: z
+      .uuid()
+      .optional()
+      .describe('The integration that may read it. Absent: a repository that is open to everybody'),
+    buildOnPush: z
+      .boolean()
+      .optional()
+      .describe('Whether the platform builds what is pushed to the branch by itself; not for a tag'),
+  })
+  .superRefine(({ ref, buildOnPush }, context) => {
+    if (buildOnPush !== true || !ref.startsWith('refs/tags/')) return;
+    context.addIssue({ code: 'custom', path: ['buildOnPush'], message: 'a tag is not built on push' });
+  });
 
-const Approval = z.strictObject({
-  required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
-  approvers: z.array(Text).min(1).max(100).optional().describe('Who may. Default: anybody but who released'),
-  within: Duration.default(86_400_000).describe('How long it is waited for. Default: 24h'),
-});
+const Approval = z.strictObject(approvalFields('anybody but who released')).superRefine(enoughApprovers);
 
 const OnError = z.strictObject({
   then: z
@@ -72,7 +73,12 @@ const Target = z
       .describe('Whose names the control plane speaks: public for the public service. Default: contract'),
     apiKey: SecretReference.describe('The control plane’s API key'),
     agentApiKey: SecretReference.optional().describe('The agent’s API key. Default: apiKey'),
-    deployment: Text.max(128).optional().describe('The deployment’s name'),
+    tenantId: z
+      .uuid()
+      .toLowerCase()
+      .optional()
+      .describe('Which of the tenants that the key is for, as X-Tenant-Id. Default: the key’s own'),
+    deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is needed'),
     deploymentId: z.uuid().optional().describe('The deployment’s id, where it cannot be found by name'),
     agentUrl: ServiceUrl.optional().describe('The agent’s address, where the control plane gives none'),
     source: z
@@ -83,8 +89,8 @@ const Target = z
       .enum(['dev_free', 'dev', 'prod'])
       .optional()
       .describe('source_config.deployment_type at creation; only for repo_host or vocabulary public'),
-    image: Text.optional().describe('The image URI, for image sources'),
-    repo: Repository.optional().describe('The repository, for repo_host'),
+    image: Text.optional().describe('The image URI; needed by image sources, and only by them'),
+    repo: Repository.optional().describe('The repository; needed by repo_host, and only by it'),
     secrets: z
       .array(NamedSecretReference)
       .optional()
@@ -101,7 +107,13 @@ const Target = z
     onError: OnError.optional().describe(
       'What happens where it cannot be told how a step went (not: where a release is bad)',
     ),
-    soak: Duration.default(0).describe('How long a released revision is watched before the release counts'),
+    pauseFor: Duration.default(86_400_000).describe(
+      'How long a release may stay paused before it is aborted. Default: 24h',
+    ),
+    soak: Duration.default(0).describe(
+      'How long a released revision is watched before the release counts. Default: not at all',
+    ),
+    freezes: FreezeList.optional().describe('When the target takes no release; a rollback always passes'),
   })
   .superRefine((target, context) => {
     const wrong = (path: string, message: string): void =>
@@ -123,15 +135,14 @@ const Target = z
     if (target.deploymentType !== undefined && !isTyped) {
       wrong('deploymentType', 'only for source repo_host, or vocabulary public');
     }
-    if (target.resources !== undefined && target.source !== 'external_image') {
-      wrong('resources', 'only for source external_image');
-    }
-  });
+  }, EVEN_IF_WRONG);
 
 const Artifact = z.strictObject({
   path: Text.default('.').describe('The source’s root, relative to this file'),
   ignore: z.array(Text).default([]).describe('More patterns to leave out, as in .gitignore'),
-  installCommand: Text.optional().describe('Default: detected from the lock file'),
+  installCommand: Text.optional().describe(
+    'Run in the root of the source. Default: detected from the lock file',
+  ),
   buildCommand: Text.optional().describe('Run in the folder of the graph configuration'),
   graphConfig: Text.optional().describe(
     'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
@@ -139,33 +150,11 @@ const Artifact = z.strictObject({
   store: Text.optional().describe('The artifact store. Default: artifacts/ in Slipway’s home'),
 });
 
-const PATTERN_MAX_CHARACTERS = 500;
-
-const Expectation = z.strictObject({
-  status: z
-    .enum(['success', 'error', 'interrupted'])
-    .optional()
-    .describe('How the run ends. Default: success'),
-  contains: z.string().optional().describe('Text that the answer contains'),
-  matches: z
-    .string()
-    .max(PATTERN_MAX_CHARACTERS)
-    .optional()
-    .describe('A regular expression that the answer matches')
-    .superRefine((pattern, context) => {
-      const problem = pattern === undefined ? undefined : patternProblem(pattern);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-    }),
-  path: Text.optional().describe('A dot path into the final values to look at instead of the answer'),
-  equals: z.unknown().optional().describe('The value that stands there'),
-  maxLatency: Duration.optional().describe('The longest time from request to end'),
-});
-
 const Check = z.strictObject({
-  name: Text,
+  name: Text.describe('What it is called, once in the file'),
   assistant: Text.describe('The graph’s name in the graph configuration'),
   input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
-  expect: Expectation.default({}),
+  expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
   timeout: Duration.default(60_000).describe('How long the run may take. Default: 60s'),
   feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
 });
@@ -176,38 +165,56 @@ const Step = z.strictObject({
   heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
   retry: z
     .strictObject({
-      initialInterval: Duration.optional(),
-      backoffCoefficient: z.number().min(1).optional(),
-      maximumInterval: Duration.optional(),
+      initialInterval: Duration.optional().describe('Between the first attempt and the second'),
+      backoffCoefficient: z
+        .number()
+        .min(1)
+        .optional()
+        .describe('By how much each interval is longer than the one before'),
+      maximumInterval: Duration.optional().describe('The longest interval'),
       maximumAttempts: z.int().min(0).optional().describe('0: as often as the deadline allows'),
     })
-    .optional(),
+    .optional()
+    .describe('How a failed attempt is repeated'),
 });
 
 /** `slipway.yaml`. */
-export const Config = z.strictObject({
-  targets: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
-      Target,
-    )
-    .refine((targets) => Object.keys(targets).length > 0, { message: 'expected at least one target' }),
-  artifact: Artifact.prefault({}),
-  checks: z
-    .array(Check)
-    .default([])
-    .superRefine((checks, context) => {
-      checks.forEach((check, index) => {
-        if (checks.findIndex(({ name }) => name === check.name) === index) return;
-        context.addIssue({
-          code: 'custom',
-          path: [index, 'name'],
-          message: `a check "${check.name}" is there already`,
+export const Config = z
+  .strictObject({
+    targets: z
+      .record(
+        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
+        Target.describe('A deployment that releases go to, by a name of your own'),
+      )
+      .refine((targets) => Object.keys(targets).length > 0, { message: 'expected at least one target' })
+      .describe('The deployments that releases go to: at least one'),
+    artifact: Artifact.prefault({}).describe('What is shipped'),
+    checks: z
+      .array(Check)
+      .default([])
+      .superRefine((checks, context) => {
+        const names = checks.map((check: { readonly name?: unknown } | null) => check?.name);
+        names.forEach((name, index) => {
+          if (typeof name !== 'string' || names.indexOf(name) === index) return;
+          const message = `a check "${name}" is there already`;
+          context.addIssue({ code: 'custom', path: [index, 'name'], message });
         });
-      });
-    }),
-  steps: z.partialRecord(z.enum(STEP_NAMES), Step).default({}),
-});
+      }, EVEN_IF_WRONG)
+      .describe('What a released revision has to pass, in this order'),
+    steps: z
+      .partialRecord(z.enum(STEP_NAMES), Step)
+      .default({})
+      .describe('Deadlines and retries of single steps. What is absent stays as it is by default'),
+    promotions: Promotions.default({}).describe(
+      'What is released on one target once it is verified on another',
+    ),
+  })
+  .superRefine((config: { readonly promotions?: LoosePromotions; readonly targets?: object }, context) => {
+    const { promotions, targets } = config;
+    for (const { path, message } of promotionProblems(promotions ?? {}, Object.keys(targets ?? {}))) {
+      context.addIssue({ code: 'custom', path: [...path], message });
+    }
+  }, EVEN_IF_WRONG);
 export type Config = z.infer<typeof Config>;
 
 /** One target of the file. */
@@ -215,13 +222,4 @@ export type TargetConfig = Config['targets'][string];
 
 function hasCredentials(url: string): boolean {
   return URL.canParse(url) && new URL(url).username !== '';
-}
-
-function patternProblem(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern, 'u');
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -10,7 +10,11 @@ export function fieldsAt(schema: unknown, path: readonly PropertyKey[]): readonl
     const next = isRecord(properties) ? properties[String(key)] : undefined;
     current = next ?? (typeof key === 'number' ? current['items'] : current['additionalProperties']);
   }
-  return isRecord(current) && isRecord(current['properties']) ? Object.keys(current['properties']) : [];
+  if (!isRecord(current)) return [];
+  const { properties, propertyNames } = current;
+  if (isRecord(properties)) return Object.keys(properties);
+  const names = isRecord(propertyNames) ? propertyNames['enum'] : undefined;
+  return Array.isArray(names) ? names.map(String) : [];
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

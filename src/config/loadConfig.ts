@@ -1,16 +1,16 @@
-import { readFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname } from 'node:path';
 
-import { LineCounter, parseDocument } from 'yaml';
+import { type Document, LineCounter, parseDocument } from 'yaml';
 
-import { SlipwayError } from '../domain/errors.ts';
-import { type ConfigProblem, configProblems } from './configProblem.ts';
+import { ConfigError } from './configError.ts';
+import { readableLines } from './configExcerpt.ts';
+import { type ConfigSource, placeOfRange } from './configPlace.ts';
+import { type ConfigProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
 import { Config } from './configSchema.ts';
+import { configWarnings } from './configWarnings.ts';
 import { fieldsAt } from './fieldsAt.ts';
+import { findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
-
-/** The file's name, looked for in the working folder and the folders above it. */
-export const CONFIG_FILE = 'slipway.yaml';
 
 /** A right `slipway.yaml`. */
 export interface LoadedConfig {
@@ -19,25 +19,17 @@ export interface LoadedConfig {
   readonly file: string;
   /** The folder of the file, which paths in it are relative to. */
   readonly folder: string;
+  /** What is right in it and has no effect. */
+  readonly warnings: readonly ConfigProblem[];
 }
 
-/** `slipway.yaml` is not right: every problem with its place. */
-export class ConfigError extends SlipwayError {
+/** What was read of a `slipway.yaml`, right or not. */
+export interface LintedConfig {
+  readonly file: string;
+  /** `undefined` where the file is not right. */
+  readonly config: Config | undefined;
+  /** Everything that is wrong, or has no effect, in the order of the file. */
   readonly problems: readonly ConfigProblem[];
-
-  constructor(file: string, problems: readonly ConfigProblem[]) {
-    const lines = problems.map(
-      ({ line, column, path, message }) =>
-        `${file}:${line}:${column} ${path === '' ? '' : `${path}: `}${message}`,
-    );
-    const first = problems[0];
-    super('SLIPWAY_CONFIG_INVALID', lines.join('\n'), {
-      place: first === undefined ? file : `${file}:${first.line}:${first.column}`,
-      hint: 'mend the file; docs/slipway.schema.json describes every field',
-    });
-    this.name = 'ConfigError';
-    this.problems = problems;
-  }
 }
 
 /**
@@ -47,8 +39,20 @@ export class ConfigError extends SlipwayError {
  * @throws SLIPWAY_CONFIG_NOT_FOUND, or {@link ConfigError} with every problem at once.
  */
 export async function loadConfig(path?: string, from: string = process.cwd()): Promise<LoadedConfig> {
-  const { file, text } = path === undefined ? await findConfig(from) : await readConfig(resolve(from, path));
-  return { config: parseConfig(text, file), file, folder: dirname(file) };
+  const { file, config, problems } = await lintConfig(path, from);
+  if (config === undefined) throw notRight(file, problems);
+  return { config, file, folder: dirname(file), warnings: problems };
+}
+
+/**
+ * Reads `slipway.yaml`, and says everything that is wrong in it.
+ *
+ * @param path - as {@link loadConfig} takes it.
+ * @throws SLIPWAY_CONFIG_NOT_FOUND.
+ */
+export async function lintConfig(path?: string, from: string = process.cwd()): Promise<LintedConfig> {
+  const { file, text } = await findConfig(path, from);
+  return { file, ...lintText(text) };
 }
 
 /**
@@ -58,52 +62,46 @@ export async function loadConfig(path?: string, from: string = process.cwd()): P
  * @throws {@link ConfigError}
  */
 export function parseConfig(text: string, file: string): Config {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  if (document.errors.length > 0) {
-    throw new ConfigError(
-      file,
-      document.errors.map(({ pos: [offset], message }) => {
-        const { line, col } = lines.linePos(offset);
-        return { line, column: col, path: '', message };
-      }),
-    );
-  }
-  const parsed = Config.safeParse(document.toJS({ maxAliasCount: 100 }) ?? {});
-  if (parsed.success) return parsed.data;
-  const schema = configJsonSchema();
-  const problems = configProblems(parsed.error.issues, { document, lines }, (at) => fieldsAt(schema, at));
-  throw new ConfigError(file, problems);
+  const { config, problems } = lintText(text);
+  if (config === undefined) throw notRight(file, problems);
+  return config;
 }
 
-async function findConfig(from: string): Promise<{ readonly file: string; readonly text: string }> {
-  for (let folder = resolve(from); ; folder = dirname(folder)) {
-    const file = join(folder, CONFIG_FILE);
-    const text = await readIfThere(file);
-    if (text !== undefined) return { file, text };
-    if (dirname(folder) === folder) break;
-  }
-  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `there is no ${CONFIG_FILE} in ${from} or above it`, {
-    place: from,
-    hint: `write one, or name it with --config`,
+/** Says everything that is wrong in the text of a `slipway.yaml`. */
+export function lintText(text: string): Pick<LintedConfig, 'config' | 'problems'> {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const source: ConfigSource = { text, document, lines };
+  const yamlProblems = [
+    ...problemsOfYaml(source, 'error', document.errors),
+    ...problemsOfYaml(source, 'warning', document.warnings),
+  ];
+  if (document.errors.length > 0) return { config: undefined, problems: yamlProblems.sort(inOrder) };
+  const raw: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const parsed = Config.safeParse(raw);
+  const schema = configJsonSchema();
+  const errors = parsed.success
+    ? []
+    : schemaProblems(parsed.error.issues, raw, (path) => fieldsAt(schema, path));
+  const problems = placeProblems(source, errors, configWarnings(raw, Date.now()));
+  return { config: parsed.data, problems: [...yamlProblems, ...problems].sort(inOrder) };
+}
+
+function problemsOfYaml(
+  source: ConfigSource,
+  severity: ConfigProblem['severity'],
+  found: Document['errors'] | Document['warnings'],
+): ConfigProblem[] {
+  const lines = readableLines(source, []);
+  return found.map(({ pos: [start, end], message }) => {
+    const place = placeOfRange(source, start, end);
+    return { severity, ...place, path: '', message, excerpt: lines[place.line - 1] ?? '' };
   });
 }
 
-async function readConfig(file: string): Promise<{ readonly file: string; readonly text: string }> {
-  const text = await readIfThere(file);
-  if (text !== undefined) return { file, text };
-  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `there is no file ${file}`, { place: file });
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `${file} could not be read`, {
-      place: file,
-      cause: error,
-    });
-  }
+function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError {
+  return new ConfigError(
+    file,
+    problems.filter(({ severity }) => severity === 'error'),
+  );
 }

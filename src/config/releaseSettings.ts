@@ -1,16 +1,17 @@
-import { type Check } from '../domain/check.ts';
+import type { Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type ApprovalPolicy } from '../domain/intervention.ts';
-import { type ErrorPolicy, type ReleaseRequest } from '../domain/release.ts';
-import { type StepOverride, type StepOverrides } from '../domain/step.ts';
+import type { ApprovalPolicy } from '../domain/intervention.ts';
+import type { ErrorPolicy, ReleaseRequest } from '../domain/release.ts';
+import type { StepOverride, StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
-import { type Config, type TargetConfig } from './configSchema.ts';
+import type { Config, TargetConfig } from './configSchema.ts';
+import { toExpectation } from './expectationSchema.ts';
 import { nearestWord } from './nearestWord.ts';
 
 /** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
-  'checks' | 'steps' | 'soakMs' | 'queue' | 'graphConfigPath' | 'onError' | 'approval'
+  'checks' | 'steps' | 'soakMs' | 'pauseMs' | 'queue' | 'graphConfigPath' | 'onError' | 'approval' | 'freezes'
 > {
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
@@ -48,6 +49,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       source: target.source,
       sourceConfig: sourceConfig(config, target, buildable),
       ...present({
+        tenantId: target.tenantId,
         agentApiKey: target.agentApiKey,
         deployment: target.deployment,
         deploymentId: target.deploymentId,
@@ -60,9 +62,14 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     checks: config.checks.map(toCheck),
     steps: toStepOverrides(config.steps),
     soakMs: target.soak,
+    pauseMs: target.pauseFor,
     queue: target.queue,
     graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
-    ...present({ onError: toErrorPolicy(target.onError), approval: toApprovalPolicy(target.approval) }),
+    ...present({
+      onError: toErrorPolicy(target.onError),
+      approval: toApprovalPolicy(target.approval),
+      freezes: target.freezes,
+    }),
   };
 }
 
@@ -74,7 +81,8 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
   return present({
     install_command: buildable ? config.artifact.installCommand : undefined,
     build_command: buildable ? config.artifact.buildCommand : undefined,
-    resource_spec: target.resources,
+    // Elsewhere they have no effect, and a control plane refuses them.
+    resource_spec: target.source === 'external_image' ? target.resources : undefined,
     deployment_type: target.deploymentType,
     repo_url: target.repo?.url,
     integration_id: target.repo?.integrationId,
@@ -83,10 +91,9 @@ function sourceConfig(config: Config, target: TargetConfig, buildable: boolean):
 }
 
 function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][number]): Check {
-  const { maxLatency, ...expectation } = expect;
   return {
     ...check,
-    expect: present({ ...expectation, maxLatencyMs: maxLatency }),
+    expect: toExpectation(expect),
     timeoutMs: timeout,
     ...present({ feedbackKey }),
   };

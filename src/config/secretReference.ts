@@ -1,22 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { type SecretReference } from '../domain/targetSpec.ts';
-
-const ENVIRONMENT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-
-/**
- * Whether a text is a reference to a secret: `env:NAME`, or `file:/absolute/path`. Anything else may be the secret
- * itself, written where only a reference belongs.
- */
-export function isSecretReference(text: string): boolean {
-  if (text.startsWith('env:')) return ENVIRONMENT_NAME.test(text.slice('env:'.length));
-  return text.startsWith('file:') && isAbsolute(text.slice('file:'.length));
-}
+import { readSecretReference, secretInFile } from '../domain/secretReference.ts';
+import type { SecretReference } from '../domain/targetSpec.ts';
 
 /**
- * The secret behind a reference, read from this process's environment or files. A file's last line end is dropped.
+ * The secret behind a reference, read from this process's environment or files. Line ends at the end of a file are dropped.
  *
  * @throws SLIPWAY_SECRET_MISSING that names the reference, never a value.
  */
@@ -25,12 +14,13 @@ export function resolveSecret(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): string {
   const { from } = reference;
-  if (!isSecretReference(from)) {
+  const place = readSecretReference(from);
+  if (place === undefined) {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', 'a secret is not given by reference', {
       hint: 'write "env:NAME" or "file:/absolute/path"',
     });
   }
-  const value = from.startsWith('env:') ? environment[from.slice('env:'.length)] : readSecretFile(from);
+  const value = 'variable' in place ? environment[place.variable] : readSecretFile(from, place.file);
   if (value === undefined || value === '') {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" is not set`, {
       place: from,
@@ -40,9 +30,9 @@ export function resolveSecret(
   return value;
 }
 
-function readSecretFile(from: string): string {
+function readSecretFile(from: string, path: string): string {
   try {
-    return readFileSync(from.slice('file:'.length), 'utf8').replace(/\r?\n$/, '');
+    return secretInFile(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" could not be read`, {
       place: from,

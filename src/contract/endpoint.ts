@@ -1,9 +1,9 @@
-import { type z } from 'zod';
+import type { z } from 'zod';
 
 /** One endpoint of a contract. Schemas of path and query take text, as they come; a missing one means there is none. */
 export interface Endpoint {
   readonly service: 'controlPlane' | 'runApi' | 'tracing';
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Relative to the service's base URL, with `{name}` for each path parameter. */
   readonly path: string;
   readonly params?: z.ZodObject;
@@ -18,6 +18,8 @@ export interface Endpoint {
   readonly streams?: true;
   /** The status that we answer with. Clients take any 2xx. */
   readonly success: 200 | 201 | 202 | 204;
+  /** The status that the same answer has where only some of what was asked for could be done. */
+  readonly partial?: 207;
   /** The error statuses that belong to this endpoint, beside 401 and 403 for the key and 429 and 5xx anywhere. */
   readonly errors: readonly number[];
   /** Where it comes from: the contract and its section, or the public relative that fills its gap. */

@@ -1,5 +1,5 @@
 import { CONTROL_PLANE_ENDPOINTS } from './controlPlane/endpoints.ts';
-import { type Endpoint } from './endpoint.ts';
+import type { Endpoint } from './endpoint.ts';
 import { RUN_API_ENDPOINTS } from './runApi/endpoints.ts';
 
 /** Every endpoint of both contracts, and of what facts add to them, by name. */

@@ -18,6 +18,9 @@ export const PAGE_LIMIT = { min: 1, max: 100, default: 20 } as const;
 /** How many log lines one request for build logs answers with. Decision: the public relative names no bound. */
 export const LOG_LIMIT = { min: 1, max: 1000, default: 100 } as const;
 
+/** How many ids one query names (public relative: 100 for deletions). */
+export const LIST_IDS_MAX = 100;
+
 /** Integers of the wire go into 32 bits (decision: replica counts, megabytes and offsets need no more). */
 export const INTEGER_MAX = 2_147_483_647;
 
@@ -50,6 +53,12 @@ export const FEEDBACK_KEYS_MAX = 100;
 
 /** The longest time that a run may be given, in seconds: a day. Decision. */
 export const RUN_TIMEOUT_MAX_SECONDS = 86_400;
+
+/**
+ * The namespace of an item of the long-term store, and its key, in UTF-8 bytes each. Decision: both together are one row
+ * of an index, of which PostgreSQL takes some 2,700.
+ */
+export const ITEM_ADDRESS_MAX_BYTES = 1_000;
 
 /** A feedback comment, in characters. Decision. */
 export const COMMENT_MAX = 65_536;

@@ -105,7 +105,8 @@ function messageText(message: unknown): string {
     .join('');
 }
 
-function valueAt(values: unknown, path: string): unknown {
+/** What stands at a dot path into values; `undefined` where there is nothing. */
+export function valueAt(values: unknown, path: string): unknown {
   let current: unknown = values;
   for (const key of path.split('.')) {
     if (Array.isArray(current) && /^-?\d+$/.test(key)) current = (current as unknown[]).at(Number(key));

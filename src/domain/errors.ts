@@ -10,14 +10,20 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_CONFIG_NOT_FOUND: { exitCode: 1, title: 'No slipway.yaml was found' },
   SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not right' },
   SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
+  SLIPWAY_PROMOTION_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no promotion of that name' },
+  SLIPWAY_SCHEDULE_UNKNOWN: { exitCode: 1, title: 'The promotion has no schedule in Temporal' },
   SLIPWAY_TARGET_NEVER_RELEASED: { exitCode: 1, title: 'The target has never taken a release' },
+  SLIPWAY_RELEASE_UNKNOWN: { exitCode: 1, title: 'The target knows no release of that name' },
   SLIPWAY_WRONG_MOMENT: { exitCode: 4, title: 'It cannot be said at this moment' },
   SLIPWAY_TARGET_ON_HOLD: { exitCode: 4, title: 'The target is on hold' },
+  SLIPWAY_TARGET_FROZEN: { exitCode: 4, title: 'A freeze is in force' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
+  SLIPWAY_JUDGE_INPUTS_INVALID: { exitCode: 1, title: 'The judge’s inputs cannot be used' },
   // Artifacts
   SLIPWAY_ARTIFACT_NOT_FOUND: { exitCode: 1, title: 'The artifact is not in the artifact store' },
   SLIPWAY_ARTIFACT_TOO_LARGE: { exitCode: 1, title: 'The artifact is larger than 200 MB' },
   SLIPWAY_ARTIFACT_CORRUPT: { exitCode: 1, title: 'The artifact does not match its digest' },
+  SLIPWAY_ARTIFACT_HOLDS_SECRET: { exitCode: 1, title: 'The source holds what looks like a secret' },
   SLIPWAY_ARTIFACT_UNREADABLE: { exitCode: 1, title: 'A file of the source could not be read' },
   SLIPWAY_ARTIFACT_STORE_UNAVAILABLE: {
     exitCode: 6,
@@ -26,6 +32,10 @@ export const ERROR_CATALOGUE = {
   // Temporal
   SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
   SLIPWAY_TEMPORAL_NOT_INSTALLED: { exitCode: 6, title: 'Temporal could not be found or installed' },
+  SLIPWAY_TEST_SERVER_UNAVAILABLE: {
+    exitCode: 6,
+    title: 'Temporal’s test server could not be found, installed or started',
+  },
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them
@@ -50,9 +60,14 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
   // What a release can end on
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },
+  SLIPWAY_WORKER_KILLED: { exitCode: 3, title: 'The worker was killed in the middle of a step' },
   SLIPWAY_STEP_TIMED_OUT: { exitCode: 2, title: 'A step did not finish before its deadline' },
   SLIPWAY_NOT_SERVING: { exitCode: 2, title: 'The deployment does not serve the revision' },
   SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
+  SLIPWAY_CANDIDATE_WORSE: { exitCode: 2, title: 'The judge found the candidate worse' },
+  SLIPWAY_JUDGE_INCONCLUSIVE: { exitCode: 2, title: 'The judge could not tell from what it saw' },
+  SLIPWAY_JUDGE_ERRORED: { exitCode: 3, title: 'The judge could not do its work' },
+  SLIPWAY_REVISION_REPLACED: { exitCode: 4, title: 'Another revision serves' },
   SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'It could not be told whether the request was carried out' },
   SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to go back to' },
   SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo did not go as it should' },

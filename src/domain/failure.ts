@@ -1,4 +1,4 @@
-import { type ErrorCode } from './errors.ts';
+import type { ErrorCode } from './errors.ts';
 
 /**
  * What an activity's `ApplicationFailure` carries as its first detail. The failure's `type` is the {@link ErrorCode};
@@ -33,8 +33,11 @@ const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_SERVICE_ERROR',
   'SLIPWAY_SECRET_MISSING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+  'SLIPWAY_WORKER_KILLED',
   'SLIPWAY_STEP_TIMED_OUT',
   'SLIPWAY_OUTCOME_UNKNOWN',
+  'SLIPWAY_TEMPORAL_UNREACHABLE',
+  'SLIPWAY_JUDGE_ERRORED',
 ]);
 
 /** Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. */

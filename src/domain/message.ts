@@ -1,5 +1,5 @@
-import { type Intervention, type InterventionKind } from './intervention.ts';
-import { type Actor, type RollbackRequest } from './release.ts';
+import type { Intervention, InterventionKind } from './intervention.ts';
+import type { Actor, RollbackRequest } from './release.ts';
 
 /**
  * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every

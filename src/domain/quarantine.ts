@@ -1,5 +1,6 @@
-import { type Actor, type KnownRevision, type ReleaseResult } from './release.ts';
-import { type TargetState } from './targetState.ts';
+import { type Bound, newest } from './bounds.ts';
+import type { Actor, KnownRevision, ReleaseResult } from './release.ts';
+import type { TargetState } from './targetState.ts';
 
 /** An artifact that the target does not take any more, until a person says otherwise. */
 export interface Quarantined {
@@ -11,8 +12,8 @@ export interface Quarantined {
 
 /** After how many failed checks an artifact is quarantined by itself. */
 export const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
-const QUARANTINE_MAX = 100;
-const FAILED_MAX = 100;
+const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
+const FAILED: Bound = { items: 100, bytes: 100_000 };
 
 /** An artifact whose checks have failed on this target, and in which releases. */
 export interface FailedChecks {
@@ -31,7 +32,7 @@ export function quarantineArtifact(
   now: string,
 ): TargetState {
   if (findQuarantined(state, artifact) !== undefined) return state;
-  const quarantined = [...state.quarantined, { artifact, since: now, by }].slice(-QUARANTINE_MAX);
+  const quarantined = newest([...state.quarantined, { artifact, since: now, by }], QUARANTINED);
   return { ...state, quarantined, known: markRevisions(state.known, artifact, true) };
 }
 
@@ -101,10 +102,10 @@ export function countFailedChecks(
   const releaseIds = [...before, result.releaseId];
   const counted = {
     ...state,
-    failedChecks: [
-      ...state.failedChecks.filter((other) => other.artifact !== artifact),
-      { artifact, releaseIds },
-    ].slice(-FAILED_MAX),
+    failedChecks: newest(
+      [...state.failedChecks.filter((other) => other.artifact !== artifact), { artifact, releaseIds }],
+      FAILED,
+    ),
   };
   if (releaseIds.length < FAILED_CHECKS_UNTIL_QUARANTINE) return counted;
   const reason = `failed its checks ${releaseIds.length} times: ${releaseIds.join(', ')}`;

@@ -1,9 +1,11 @@
-import { type Artifact } from './artifact.ts';
-import { type Check } from './check.ts';
-import { type ErrorCode } from './errors.ts';
-import { type ApprovalPolicy, type InterventionRecord } from './intervention.ts';
-import { type StepName, type StepOverrides } from './step.ts';
-import { type TargetSpec } from './targetSpec.ts';
+import type { Artifact } from './artifact.ts';
+import type { Check } from './check.ts';
+import type { ErrorCode } from './errors.ts';
+import type { FreezeWindow } from './freeze/freeze.ts';
+import type { ApprovalPolicy, InterventionRecord } from './intervention.ts';
+import type { JudgeVerdict } from './judge/verdict.ts';
+import type { StepName, StepOverrides } from './step.ts';
+import type { TargetSpec } from './targetSpec.ts';
 
 /** Who asked, from where, and why. */
 export interface Actor {
@@ -31,9 +33,9 @@ export interface ErrorPolicy {
   readonly waitMs: number;
 }
 
-/** What a release waits for a person to say. */
+/** What a release waits for: a person to say something, or a freeze to end. */
 export interface Waiting {
-  readonly for: 'resume' | 'approval' | 'decision';
+  readonly for: 'resume' | 'approval' | 'decision' | 'freeze';
   /** ISO 8601. */
   readonly since: string;
   /** When it waits no longer: ISO 8601. */
@@ -60,14 +62,25 @@ export interface ReleaseRequest {
   readonly queue: QueuePolicy;
   /** The commit that the artifact was made from. */
   readonly commit?: string;
+  /** The branch or tag that the commit was taken from. */
+  readonly ref?: string;
   /** Where records are kept: the artifact store's URL. */
   readonly recordStore: string;
   /** Release although the target is on hold. */
   readonly overrideHold?: boolean;
   /** What happens where it cannot be told how a step went. Absent: `rollback`. */
   readonly onError?: ErrorPolicy;
+  /**
+   * How long it may stay paused before it is aborted, in milliseconds: a forgotten pause must not hold its target for
+   * ever. Absent: a day, so that a pause outlasts a night.
+   */
+  readonly pauseMs?: number;
   /** Who must agree before anything is changed. Absent: nobody. */
   readonly approval?: ApprovalPolicy;
+  /** When the target takes no release. Absent: at any time it does. */
+  readonly freezes?: readonly FreezeWindow[];
+  /** Release although a freeze is in force; the request's reason says why. */
+  readonly overrideFreeze?: boolean;
   readonly requestedBy: Actor;
 }
 
@@ -110,6 +123,19 @@ export interface CheckVerdict {
   readonly feedbackRecorded: boolean | null;
 }
 
+/** What the judge found of a promotion's candidate, and where its report is kept. */
+export interface JudgementRecord {
+  readonly verdict: JudgeVerdict;
+  /** One sentence each: what the verdict rests on. */
+  readonly reasons: readonly string[];
+  readonly baselineRevisionId: string;
+  readonly candidateRevisionId: string;
+  /** The report's name among the records of the artifact store. */
+  readonly report: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
 /** The revision that was active before a release changed anything. */
 export interface Baseline {
   readonly revisionId: string | null;
@@ -137,10 +163,11 @@ export interface RollbackRequest {
   readonly requestedBy: Actor;
 }
 
-/** What a release or a rollback is, and where it stands: the answer to the query `progress`. */
+/** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */
 export interface Progress {
+  /** A promotion's name, where it is one. */
   readonly releaseId: string;
-  readonly kind: 'release' | 'rollback';
+  readonly kind: 'release' | 'rollback' | 'promotion';
   /** What it does at this moment, in words. */
   readonly phase: string;
   readonly startedAt: string;
@@ -149,7 +176,11 @@ export interface Progress {
   readonly baseline: Baseline | null;
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
+  /** A promotion's last judgement. Absent: none was made. */
+  readonly judgement?: JudgementRecord;
   readonly outcome: Outcome | null;
+  /** What a person must do now that it has ended; `null` where nobody need do anything. */
+  readonly instructions: string | null;
   /** What it waits for a person to say; `null` while it goes on by itself. */
   readonly waiting: Waiting | null;
   /** What was said to it, in order. */
@@ -183,6 +214,10 @@ export interface ReleaseResult {
   readonly extraRevisionIds: readonly string[];
   /** Revisions that were given up on while the control plane still worked on them. */
   readonly givenUpRevisionIds: readonly string[];
+  /** Revisions that redeploys made of earlier ones, on a control plane that makes new ones. */
+  readonly copyRevisionIds?: readonly string[];
+  /** The upload whose PATCH went unanswered on the way: what was given up on may still land. */
+  readonly unansweredUpload?: string;
   readonly knownRevisions: readonly KnownRevision[];
   readonly agentUrl: string | null;
   readonly steps: readonly StepRecord[];

@@ -1,3 +1,5 @@
+import { jsonBytes } from './bounds.ts';
+import { freezeProblem } from './freeze/freezeProblem.ts';
 import { STEP_NAMES } from './step.ts';
 
 /**
@@ -7,8 +9,7 @@ import { STEP_NAMES } from './step.ts';
  */
 export function releaseRequestProblem(raw: unknown): string | undefined {
   if (!isRecord(raw)) return 'the request is not an object';
-  if (JSON.stringify(raw).length > REQUEST_MAX_CHARACTERS)
-    return `the request is larger than ${REQUEST_MAX_CHARACTERS} characters`;
+  if (jsonBytes(raw) > REQUEST_MAX_BYTES) return `the request is larger than ${REQUEST_MAX_BYTES} bytes`;
   return (
     firstProblem(REQUIRED_TEXTS, (path) => textProblem(raw, path, true)) ??
     firstProblem(OPTIONAL_TEXTS, (path) => textProblem(raw, path, false)) ??
@@ -23,18 +24,23 @@ export function releaseRequestProblem(raw: unknown): string | undefined {
     checksProblem(raw['checks']) ??
     stepsProblem(raw['steps']) ??
     soakProblem(raw['soakMs']) ??
-    overrideHoldProblem(raw['overrideHold']) ??
+    booleanProblem(raw, 'overrideHold') ??
+    pauseProblem(raw['pauseMs']) ??
     onErrorProblem(raw['onError']) ??
-    approvalProblem(raw['approval'])
+    approvalProblem(raw['approval']) ??
+    freezesProblem(raw['freezes']) ??
+    booleanProblem(raw, 'overrideFreeze')
   );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const REQUEST_MAX_CHARACTERS = 200_000;
+const REQUEST_MAX_BYTES = 200_000;
 const TEXT_MAX_CHARACTERS = 1_000;
 const CHECKS_MAX = 100;
 const APPROVERS_MAX = 100;
+/** The most freezes that a target has. */
+const FREEZES_MAX = 100;
 /** 30 days. */
 const DURATION_MAX_MS = 30 * 86_400_000;
 const ATTEMPTS_MAX = 100_000;
@@ -150,9 +156,36 @@ function soakProblem(soakMs: unknown): string | undefined {
   return isNumber(soakMs, 0, DURATION_MAX_MS) ? undefined : '"soakMs" is not a duration';
 }
 
-function overrideHoldProblem(overrideHold: unknown): string | undefined {
-  const right = overrideHold === undefined || typeof overrideHold === 'boolean';
-  return right ? undefined : '"overrideHold" is neither true nor false';
+function pauseProblem(pauseMs: unknown): string | undefined {
+  return pauseMs === undefined || isNumber(pauseMs, 1, DURATION_MAX_MS)
+    ? undefined
+    : '"pauseMs" is not a duration';
+}
+
+function booleanProblem(raw: Fields, name: string): string | undefined {
+  const value = raw[name];
+  const right = value === undefined || typeof value === 'boolean';
+  return right ? undefined : `"${name}" is neither true nor false`;
+}
+
+/** Whether a time zone exists depends on who asks: the activity that looks at the freezes says so. */
+function freezesProblem(freezes: unknown): string | undefined {
+  if (freezes === undefined) return undefined;
+  const areFreezes = Array.isArray(freezes) && freezes.length <= FREEZES_MAX && freezes.every(isFreeze);
+  return areFreezes ? undefined : `"freezes" is not a list of at most ${FREEZES_MAX} freezes`;
+}
+
+function isFreeze(freeze: unknown): boolean {
+  if (!isRecord(freeze)) return false;
+  const { from, until } = freeze;
+  return (
+    textProblem(freeze, 'name', true) === undefined &&
+    textProblem(freeze, 'timeZone', true) === undefined &&
+    choiceProblem(freeze, 'then', ['wait', 'refuse']) === undefined &&
+    typeof from === 'string' &&
+    typeof until === 'string' &&
+    freezeProblem({ from, until }) === null
+  );
 }
 
 function onErrorProblem(onError: unknown): string | undefined {
@@ -178,6 +211,9 @@ function approvalProblem(approval: unknown): string | undefined {
     firstProblem(['required', 'withinMs'], (name) =>
       approval[name] === undefined ? `"approval.${name}" is missing` : undefined,
     ) ??
+    (approval['otherwise'] === undefined
+      ? undefined
+      : choiceProblem({ approval }, 'approval.otherwise', ['reject', 'approve'])) ??
     numberProblem(approval, ['required'], 'approval', 1, APPROVERS_MAX) ??
     numberProblem(approval, ['withinMs'], 'approval', 1, DURATION_MAX_MS)
   );

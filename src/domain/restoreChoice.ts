@@ -1,4 +1,4 @@
-import { type Baseline, type KnownRevision } from './release.ts';
+import type { Baseline, KnownRevision } from './release.ts';
 
 /** A revision that a restore may put back. */
 export interface RestoreCandidate {

@@ -1,11 +1,15 @@
-/** The steps of a release and of a restore, in the order in which a release takes them. */
+/** The steps of a promotion, a release and a restore, in the order in which they are taken. */
 export const STEP_NAMES = [
+  /** Look at the targets of a promotion, and choose what is promoted. */
+  'candidate',
   /** Find the deployment by name, or read it by id. */
   'find',
   /** Create it where there is none. */
   'create',
   /** Run the checks on the revision that was active before, once, to know whether it is worth returning to. */
   'baseline',
+  /** Look whether a freeze is in force. */
+  'freeze',
   /** Request an upload URL and upload the tarball. */
   'upload',
   /** PATCH the deployment: the one call that makes a revision. */
@@ -18,6 +22,12 @@ export const STEP_NAMES = [
   'check',
   /** Let time pass, then check again. */
   'soak',
+  /** Judge a promotion's candidate against what serves where it is to go. */
+  'judge',
+  /** Have a target release what is promoted, and wait for the end of it. */
+  'promote',
+  /** Watch what was promoted, with the checks repeated. */
+  'bake',
   /** Redeploy an earlier revision. */
   'redeploy',
   /** Look for a revision that came up after it was given up on. */

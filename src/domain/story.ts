@@ -1,13 +1,15 @@
-import { type Progress, type StepRecord } from './release.ts';
-import { type Drift, type Running, type TargetState } from './targetState.ts';
+import type { JudgementRecord, Progress, StepRecord } from './release.ts';
+import type { Drift, ExtraRevision, Running, TargetState } from './targetState.ts';
 
 /**
  * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
  */
 export function tellProgress(progress: Progress): string {
   const lines = [`**${progress.releaseId}**: ${progress.outcome ?? progress.phase}`, ''];
+  if (progress.instructions !== null) lines.push(...callForHelp(progress.instructions));
   if (progress.deploymentId !== null) lines.push(`deployment \`${progress.deploymentId}\``, '');
   if (progress.revisionId !== null) lines.push(`revision \`${progress.revisionId}\``, '');
+  if (progress.judgement !== undefined) lines.push(`judged ${cell(judgementWords(progress.judgement))}`, '');
   if (progress.steps.length > 0) {
     lines.push('| step | status | seconds | attempts | detail |', '|---|---|---|---|---|');
     for (const step of progress.steps) lines.push(tableRow(step));
@@ -18,12 +20,14 @@ export function tellProgress(progress: Progress): string {
 /** A target's state as Markdown: Temporal's own UI shows it as the workflow's current details. */
 export function tellTarget(state: TargetState, running: Running | null): string {
   const lines = [`**${state.spec?.name ?? 'new target'}**: ${running?.releaseId ?? 'idle'}`, ''];
+  if (state.needsPerson !== null) lines.push(...callForHelp(state.needsPerson.instructions));
   if (state.hold !== null) {
     const { by, since } = state.hold;
     lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
   }
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
   if (state.drift !== null) lines.push(driftWords(state.drift), '');
+  for (const extra of state.extras) lines.push(extraWords(extra), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);
@@ -31,10 +35,26 @@ export function tellTarget(state: TargetState, running: Running | null): string 
   return lines.join('\n');
 }
 
+/** Instructions as Markdown, before everything else: commands stay as they are. */
+function callForHelp(instructions: string): readonly string[] {
+  return ['**NEEDS A PERSON**', '', '```', instructions, '```', ''];
+}
+
+/** A judgement in words: the verdict, what it rests on, and where the report is. */
+export function judgementWords({ verdict, reasons, report }: JudgementRecord): string {
+  return `${verdict}: ${reasons.join('; ')} (report: ${report})`;
+}
+
 /** A drift in words. */
 export function driftWords({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
   return `changed by hand: ${what} served at ${at}, where revision ${expected} was known to serve`;
+}
+
+/** An extra revision in words. */
+export function extraWords({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
+  const how = landedLate ? 'landed after it had ended' : 'was carried out more than once';
+  return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${at}`;
 }
 
 /** What a step is called where people read it: `check "greets"`, `restore: redeploy`. */

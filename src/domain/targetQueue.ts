@@ -1,6 +1,7 @@
 import { artifactIdentity, describeArtifact } from './artifact.ts';
-import { findQuarantined } from './quarantine.ts';
-import { type Actor, type ReleaseRequest, type RollbackRequest } from './release.ts';
+import { type Bound, jsonBytes, newest } from './bounds.ts';
+import { findQuarantined, type Quarantined } from './quarantine.ts';
+import type { Actor, ReleaseRequest, RollbackRequest } from './release.ts';
 import {
   addHistory,
   type HistoryRow,
@@ -12,9 +13,11 @@ import {
   type TargetState,
 } from './targetState.ts';
 
-const SEEN_MAX = 100;
+const SEEN: Bound = { items: 100, bytes: 50_000 };
 /** The most releases that wait under `queue: all`; a further one is rejected. */
 export const QUEUE_MAX = 50;
+/** The most that the releases that wait may take together, as JSON: one request of the greatest size fits. */
+const QUEUE_MAX_BYTES = 300_000;
 const ROLLBACKS_MAX = 10;
 
 /**
@@ -108,7 +111,7 @@ export function requestRollback(
       ...emptied,
       rollbacks: [...state.rollbacks, request],
       hold: state.hold ?? { since: now, by: request.requestedBy, requestId: request.requestId },
-      seenRequestIds: [...state.seenRequestIds, request.requestId].slice(-SEEN_MAX),
+      seenRequestIds: newest([...state.seenRequestIds, request.requestId], SEEN),
     },
     answer: {
       requestId: request.requestId,
@@ -127,6 +130,19 @@ export function setHold(state: TargetState, by: Actor, now: string): TargetState
   if (state.hold !== null) return state;
   const held = rejectWaiting(state, 'a hold', by, now, (waiting) => waiting.request.overrideHold !== true);
   return { ...held, hold: { since: now, by } };
+}
+
+/** Rejects the releases that wait whose artifact has come into quarantine meanwhile. */
+export function rejectQuarantined(state: TargetState, now: string): TargetState {
+  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState =>
+    rejectWaiting(
+      rest,
+      'a quarantine',
+      by,
+      now,
+      (queued) => artifactIdentity(queued.request.artifact) === artifact,
+    );
+  return state.quarantined.reduce(reject, state);
 }
 
 function rejectWaiting(
@@ -221,8 +237,11 @@ function refuse(state: TargetState, request: ReleaseRequest): string | undefined
     const why = by.reason === undefined ? '' : `: ${by.reason}`;
     return `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
   }
-  if (request.queue === 'all' && state.queue.length >= QUEUE_MAX) return `${QUEUE_MAX} releases are waiting`;
-  return undefined;
+  if (request.queue === 'latest') return undefined;
+  if (state.queue.length >= QUEUE_MAX) return `${QUEUE_MAX} releases are waiting`;
+  return jsonBytes(state.queue) + jsonBytes(request) > QUEUE_MAX_BYTES
+    ? `the releases that wait would take more than ${QUEUE_MAX_BYTES} bytes with this one`
+    : undefined;
 }
 
 function neverStarted(

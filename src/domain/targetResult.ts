@@ -1,8 +1,10 @@
-import { type KnownRevision, type ReleaseResult, type RollbackRequest } from './release.ts';
-import { addHistory, type HistoryRow, type LateRevision, type TargetState } from './targetState.ts';
+import { type Bound, newest } from './bounds.ts';
+import { latenessAfter } from './lateRevisions.ts';
+import { findQuarantined } from './quarantine.ts';
+import type { KnownRevision, ReleaseResult, RollbackRequest } from './release.ts';
+import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
-const KNOWN_MAX = 50;
-const LATE_MAX = 20;
+const KNOWN: Bound = { items: 50, bytes: 150_000 };
 /** The longest reason that a history row keeps: the whole one is in the record. */
 const REASON_MAX_CHARACTERS = 1_000;
 
@@ -28,29 +30,18 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     endedAt: result.endedAt,
     rollbackRequestIds: satisfied.map((request) => request.requestId),
   };
-  const until = new Date(Date.parse(result.endedAt) + watchMs).toISOString();
-  const { servingRevisionId, deploymentId } = result;
-  const late =
-    servingRevisionId === null || deploymentId === null
-      ? []
-      : result.givenUpRevisionIds
-          .filter((revisionId) => revisionId !== servingRevisionId)
-          .map((revisionId) => ({ revisionId, deploymentId, restoreTo: servingRevisionId, until }));
-  const watched = state.late.filter(
-    (other) =>
-      other.revisionId !== servingRevisionId && !result.givenUpRevisionIds.includes(other.revisionId),
-  );
   // Where it could not be told what serves, nothing may be taken for what serves.
   const unknown = result.outcome === 'errored' || result.outcome === 'rollback_failed';
   return addHistory(
     {
       ...state,
-      activeRevisionId: servingRevisionId ?? (unknown ? null : state.activeRevisionId),
-      known: mergeKnown(state.known, result.knownRevisions),
+      activeRevisionId: result.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
+      known: mergeKnown(state, result.knownRevisions),
       rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
       hold: holdAfter(state, result, satisfied),
       drift: driftOf(state, result),
-      late: [...watched, ...late].slice(-LATE_MAX),
+      needsPerson: needsPersonAfter(state, result),
+      ...latenessAfter(state, result, watchMs),
     },
     row,
   );
@@ -67,6 +58,15 @@ function holdAfter(
   return changedNothing && isItsHold ? null : hold;
 }
 
+/** A good revision serves again: then nobody is needed any longer, whoever put it there. */
+function needsPersonAfter(
+  { needsPerson }: TargetState,
+  { releaseId, outcome, endedAt, instructions }: ReleaseResult,
+): TargetState['needsPerson'] {
+  if (instructions !== null) return { releaseId, since: endedAt, instructions };
+  return outcome === 'released' || outcome === 'rolled_back' ? null : needsPerson;
+}
+
 /**
  * A release looks at what serves before it changes anything: that is when a change by hand is noticed. A revision of
  * ours that came up late is none.
@@ -75,7 +75,7 @@ function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): Ta
   const expected = state.activeRevisionId;
   if (baseline === null || expected === null) return state.drift;
   const found = baseline.revisionId;
-  const isOurs = state.late.some((late) => late.revisionId === found);
+  const isOurs = [...state.late, ...state.extras].some(({ revisionId }) => revisionId === found);
   return found === expected || isOurs ? null : { at: startedAt, expected, found };
 }
 
@@ -96,31 +96,16 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   );
 }
 
-/** A revision that was given up on came up after all: what served before goes back, without a hold. */
-export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
-  const request: RollbackRequest = {
-    requestId,
-    to: state.activeRevisionId ?? late.restoreTo,
-    requestedBy: {
-      who: 'slipway',
-      from: 'watch',
-      reason: `revision ${late.revisionId} came up after it was given up on`,
-    },
-  };
-  return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
-}
-
-/** There is nothing more to expect of a revision that was given up on. */
-export function forgetLateRevision(state: TargetState, late: LateRevision): TargetState {
-  return { ...state, late: state.late.filter((other) => other.revisionId !== late.revisionId) };
-}
-
-/** Known revisions, each once, in the order in which they were first known; the newest word on each counts. */
-function mergeKnown(
-  known: readonly KnownRevision[],
-  news: readonly KnownRevision[],
-): readonly KnownRevision[] {
-  const merged = new Map(known.map((revision) => [revision.revisionId, revision]));
-  for (const revision of news) merged.set(revision.revisionId, revision);
-  return [...merged.values()].slice(-KNOWN_MAX);
+/**
+ * Known revisions, each once, in the order in which they were first known; the newest word on each counts. What came to
+ * be known of an artifact in quarantine is in quarantine too.
+ */
+function mergeKnown(state: TargetState, news: readonly KnownRevision[]): readonly KnownRevision[] {
+  const merged = new Map(state.known.map((revision) => [revision.revisionId, revision]));
+  for (const revision of news) {
+    const { artifact } = revision;
+    const quarantined = artifact !== undefined && findQuarantined(state, artifact) !== undefined;
+    merged.set(revision.revisionId, quarantined ? { ...revision, quarantined: true } : revision);
+  }
+  return newest([...merged.values()], KNOWN);
 }

@@ -27,6 +27,8 @@ export interface TargetSpec {
   readonly vocabulary?: TargetVocabulary;
   /** The control plane's API key. */
   readonly apiKey: SecretReference;
+  /** Which of the tenants that the key is for, a uuid in lower case. Default: the key's own. */
+  readonly tenantId?: string;
   /** The agent's API key. Default: the control plane's. */
   readonly agentApiKey?: SecretReference;
   /** The deployment's name; with it alone the deployment is found, or created. */
@@ -44,10 +46,20 @@ export interface TargetSpec {
 
 /**
  * The id of the target's workflow. It comes from the control plane and the deployment alone, so that two
- * repositories that ship to one deployment share one lock (design, "The way of a release").
+ * repositories that ship to one deployment share one lock (design, "The way of a release"). Names are unique within a
+ * tenant, so one that is named is part of the id: whoever ships to one deployment names it everywhere, or nowhere.
  */
-export function targetWorkflowId(target: Pick<TargetSpec, 'controlPlane' | 'deployment'>): string {
-  return `target:${normalizeServiceUrl(target.controlPlane)}:${target.deployment}`;
+export function targetWorkflowId(
+  target: Pick<TargetSpec, 'controlPlane' | 'deployment' | 'tenantId'>,
+): string {
+  const { controlPlane, deployment, tenantId } = target;
+  const tenant = tenantId === undefined ? '' : `${tenantId}:`;
+  return `target:${normalizeServiceUrl(controlPlane)}:${tenant}${deployment}`;
+}
+
+/** The headers beside the key of every request for a target: which tenant it is for, where the target names one. */
+export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Record<string, string> {
+  return tenantId === undefined ? {} : { 'x-tenant-id': tenantId };
 }
 
 /** A service's base URL in one spelling: lower-case scheme and host, no default port, no trailing slash. */

@@ -1,12 +1,7 @@
-import { type FailedChecks, type Quarantined } from './quarantine.ts';
-import {
-  type Actor,
-  type KnownRevision,
-  type Outcome,
-  type ReleaseRequest,
-  type RollbackRequest,
-} from './release.ts';
-import { type TargetSpec } from './targetSpec.ts';
+import { type Bound, newest } from './bounds.ts';
+import type { FailedChecks, Quarantined } from './quarantine.ts';
+import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from './release.ts';
+import type { TargetSpec } from './targetSpec.ts';
 
 /** A release that waits for its turn. */
 export interface QueuedRelease {
@@ -31,6 +26,14 @@ export interface Drift {
   readonly expected: string;
   /** The revision that served instead; `null`: none. */
   readonly found: string | null;
+}
+
+/** What a release or a rollback could not put right, and what a person must do. */
+export interface NeedsPerson {
+  readonly releaseId: string;
+  /** ISO 8601. */
+  readonly since: string;
+  readonly instructions: string;
 }
 
 /** One ended release or rollback, compact: the whole story is in its record. */
@@ -60,11 +63,46 @@ export interface LateRevision {
   readonly until: string;
 }
 
+/** An upload whose PATCH went unanswered: a revision that carries it may still appear (design, rule 2). */
+export interface LateUpload {
+  readonly releaseId: string;
+  readonly objectPath: string;
+  readonly deploymentId: string;
+  /** What the release took for its own revision in the end; `null` where it found none. */
+  readonly revisionId: string | null;
+  /** The revisions that are accounted for, whether they carry it or not. */
+  readonly known: readonly string[];
+  /** What is put back when another one comes up. */
+  readonly restoreTo: string;
+  /** Until when it is watched: ISO 8601. */
+  readonly until: string;
+}
+
+/** A revision that a release left behind beside its own: its PATCH was carried out twice, or landed late. */
+export interface ExtraRevision {
+  readonly releaseId: string;
+  readonly revisionId: string;
+  /** When it was noticed: ISO 8601. */
+  readonly at: string;
+  /** Whether it appeared only after the release had ended. */
+  readonly landedLate: boolean;
+}
+
 /** A message that was not acted upon, and why. */
 export interface IgnoredMessage {
   readonly at: string;
   readonly message: string;
   readonly reason: string;
+}
+
+/** A message that changed something on the target, and whose it was. */
+export interface SaidMessage {
+  readonly at: string;
+  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`. */
+  readonly message: string;
+  readonly by: Actor;
+  /** What came of it. */
+  readonly note: string;
 }
 
 /** Everything that a target carries from run to run. Plain data, bounded. */
@@ -83,8 +121,15 @@ export interface TargetState {
   readonly activeRevisionId: string | null;
   /** The last drift that was noticed; `null` where there was none since the last release that found none. */
   readonly drift: Drift | null;
+  /** Stands until a release or a rollback ends well. */
+  readonly needsPerson: NeedsPerson | null;
   readonly late: readonly LateRevision[];
+  readonly lateUploads: readonly LateUpload[];
+  /** Oldest first. */
+  readonly extras: readonly ExtraRevision[];
   readonly ignored: readonly IgnoredMessage[];
+  /** What was said to the target and taken, by whom and why. Oldest first. */
+  readonly said: readonly SaidMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
   readonly seenRequestIds: readonly string[];
   /** Artifacts that are not released any more. Oldest first. */
@@ -128,24 +173,34 @@ export const EMPTY_TARGET: TargetState = {
   history: [],
   activeRevisionId: null,
   drift: null,
+  needsPerson: null,
   late: [],
+  lateUploads: [],
+  extras: [],
   ignored: [],
+  said: [],
   seenRequestIds: [],
   quarantined: [],
   failedChecks: [],
 };
 
-const HISTORY_MAX = 100;
-const IGNORED_MAX = 20;
+const HISTORY: Bound = { items: 100, bytes: 250_000 };
+const IGNORED: Bound = { items: 20, bytes: 50_000 };
+const SAID: Bound = { items: 50, bytes: 50_000 };
 
 /** Adds a row to the bounded history. */
 export function addHistory(state: TargetState, row: HistoryRow): TargetState {
-  return { ...state, history: [...state.history, row].slice(-HISTORY_MAX) };
+  return { ...state, history: newest([...state.history, row], HISTORY) };
 }
 
 /** Records a message that was not acted upon. */
 export function ignoreMessage(state: TargetState, message: string, reason: string, now: string): TargetState {
-  return { ...state, ignored: [...state.ignored, { at: now, message, reason }].slice(-IGNORED_MAX) };
+  return { ...state, ignored: newest([...state.ignored, { at: now, message, reason }], IGNORED) };
+}
+
+/** Records a message that changed something. */
+export function noteSaid(state: TargetState, said: SaidMessage): TargetState {
+  return { ...state, said: newest([...state.said, said], SAID) };
 }
 
 /** What the target does next: a rollback goes before every release. */

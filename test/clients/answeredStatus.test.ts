@@ -1,4 +1,4 @@
-import { type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 
 import { describe, expect, it } from 'vitest';

@@ -81,9 +81,20 @@ const CALLS: [
     { url: `/v2/deployments/${ID}?delete_tracing_project=true`, answer: undefined },
   ],
   [
+    'deleteDeployments',
+    (plane) => plane.deleteDeployments([ID, REVISION]),
+    {
+      url: `/v2/deployments?deployment_ids=${ID}&deployment_ids=${REVISION}`,
+      answer: { deleted: [ID], failed: [{ deployment_id: REVISION, detail: 'not found' }] },
+    },
+  ],
+  [
     'listDeployments',
-    (plane) => plane.listDeployments({ name_contains: 'a b', limit: 5 }),
-    { url: '/v2/deployments?name_contains=a+b&limit=5', answer: LIST },
+    (plane) => plane.listDeployments({ name_contains: 'a b', limit: 5, deployment_ids: [ID, REVISION] }),
+    {
+      url: `/v2/deployments?name_contains=a+b&limit=5&deployment_ids=${ID}%2C${REVISION}`,
+      answer: LIST,
+    },
   ],
   [
     'getRevision',

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { type ServiceOptions } from '../../src/clients/service.ts';
+import type { ServiceOptions } from '../../src/clients/service.ts';
 
 export const ID = '11111111-1111-4111-8111-111111111111';
 export const REVISION = '22222222-2222-4222-8222-222222222222';

@@ -1,10 +1,10 @@
-import { type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { type EventStream, type ServerEvent } from '../../src/clients/eventStream.ts';
+import type { EventStream, ServerEvent } from '../../src/clients/eventStream.ts';
 import { createRunApiClient, type RunApiClient } from '../../src/clients/runApi.ts';
-import { type ServiceOptions } from '../../src/clients/service.ts';
+import type { ServiceOptions } from '../../src/clients/service.ts';
 import { type FaultyService, startService, startSocketService, until } from './faultyService.ts';
 
 const THREAD = '33333333-3333-4333-8333-333333333333';
@@ -145,9 +145,9 @@ describe('A stream of server-sent events', () => {
   it('is not bounded in time once it has begun', async () => {
     const service = await startStreaming((response) => {
       response.write('data: 1\n\n');
-      setTimeout(() => response.end('data: 2\n\n'), 150);
+      setTimeout(() => response.end('data: 2\n\n'), 1_100);
     });
-    const stream = await client(service).streamStatelessRun(BODY, { timeoutMs: 60 });
+    const stream = await client(service).streamStatelessRun(BODY, { timeoutMs: 1_000 });
     expect((await collect(stream)).map(({ data }) => data)).toEqual([1, 2]);
   });
 });
@@ -177,7 +177,7 @@ describe('A stream that goes wrong', () => {
 
   it('ends with NO_ANSWER when it does not begin in time', async () => {
     const service = await startService(() => undefined);
-    const opening = client(service).streamStatelessRun(BODY, { timeoutMs: 60 });
+    const opening = client(service).streamStatelessRun(BODY, { timeoutMs: 1_000 });
     await expect(opening).rejects.toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true });
   });
 

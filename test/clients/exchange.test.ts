@@ -1,4 +1,4 @@
-import { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { inspect } from 'node:util';
 
 import { describe, expect, it } from 'vitest';

@@ -193,11 +193,12 @@ describe('The Run API client', () => {
     expect(request?.body).toBe(expected.body === undefined ? '' : JSON.stringify(expected.body));
   });
 
-  it('has a call for every endpoint of the contract', () => {
-    const called = CALLS.map(([name]) => name);
-    expect([...called, 'submitFeedback', 'submitFeedbackByQuery'].sort()).toEqual(
-      Object.keys(RUN_API_ENDPOINTS).sort(),
-    );
+  it('has a call for every endpoint of the contract, but for feedback links, which are called as they come', () => {
+    const called = new Set<string>(CALLS.map(([name]) => name));
+    const ofContract = Object.entries(RUN_API_ENDPOINTS)
+      .filter(([, { section, service }]) => section.startsWith('contract') && service === 'runApi')
+      .map(([name]) => name);
+    expect(ofContract.filter((name) => !called.has(name))).toEqual([]);
   });
 
   it('names an assistant in one segment of the path, whatever its name', async () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { ConfigError, loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
+import { ConfigError } from '../../src/config/configError.ts';
+import { loadConfig, parseConfig } from '../../src/config/loadConfig.ts';
 
 const RIGHT = `
 targets:
@@ -18,6 +19,14 @@ checks:
     input: { messages: [] }
     expect: { contains: Hello, maxLatency: 1m30s }
 `;
+
+/** With a freeze, on line 7. */
+function withFreeze(fields: string): string {
+  return RIGHT.replace(
+    'deployment: greeter',
+    `deployment: greeter\n    freezes: [{ name: quiet, ${fields} }]`,
+  );
+}
 
 function problemsOf(text: string): readonly string[] {
   try {
@@ -42,8 +51,8 @@ describe('a wrong slipway.yaml', () => {
   it('is told by line and column, with the field and what was expected, every problem at once', () => {
     const text = RIGHT.replace('deployment: greeter', 'deploymnet: greeter').replace('1m30s', '90 bananas');
     expect(problemsOf(text)).toEqual([
+      'slipway.yaml:3:3 targets.staging.deployment: expected the deployment’s name (or deploymentId)',
       'slipway.yaml:6:5 targets.staging.deploymnet: unknown field "deploymnet"; did you mean "deployment"?',
-      'slipway.yaml:4:5 targets.staging.deployment: expected the deployment’s name (or deploymentId)',
       expect.stringMatching(/^slipway\.yaml:11:\d+ checks\.0\.expect\.maxLatency: expected a duration/),
     ]);
   });
@@ -66,11 +75,6 @@ describe('a wrong slipway.yaml', () => {
     ],
     ['credentials in a URL', RIGHT.replace('http://', 'http://ada:pw@'), /must not carry credentials/],
     [
-      'resources for another source',
-      RIGHT.replace('deployment:', 'resources: { cpu: 1 }\n    deployment:'),
-      /resources: only for source external_image/,
-    ],
-    [
       'an image source without an image',
       RIGHT.replace('deployment:', 'source: external_image\n    deployment:'),
       /image: expected, for source external_image/,
@@ -90,10 +94,53 @@ describe('a wrong slipway.yaml', () => {
       `${RIGHT}  - name: greets\n    assistant: greeter\n`,
       /a check "greets" is there already/,
     ],
-    ['a step that is none', `${RIGHT}steps: { pacth: { startToClose: 5s } }`, /steps/],
-    ['a number where a duration belongs', RIGHT.replace('1m30s', '90'), /expected string, received number/],
+    [
+      'a time zone that does not exist',
+      withFreeze('timeZone: Europe/Bonn, from: "22:00", until: "06:00"'),
+      /slipway\.yaml:7:\d+ targets\.staging\.freezes\.0\.timeZone: expected an IANA time zone/,
+    ],
+    [
+      'a day of the week that does not exist',
+      withFreeze('from: "Fry 16:00", until: "Mon 08:00"'),
+      /slipway\.yaml:7:\d+ targets\.staging\.freezes\.0\.from: expected a moment/,
+    ],
+    [
+      'a freeze that ends before it begins',
+      withFreeze('from: 2026-12-24, until: 2026-12-23'),
+      /freezes\.0\.until: expected a moment after from/,
+    ],
+    [
+      'a step that is none, with the one that was meant',
+      `${RIGHT}steps: { pacth: { startToClose: 5s } }`,
+      /^slipway\.yaml:12:10 steps\.pacth: unknown field "pacth"; did you mean "patch"\?$/,
+    ],
+    [
+      'a word that is none, with the one that was meant',
+      RIGHT.replace('deployment:', 'queue: lattest\n    deployment:'),
+      /queue: expected one of "latest", "all"; did you mean "latest"\?$/,
+    ],
+    [
+      'a promotion to a target that there is not, although something else is wrong too',
+      `${RIGHT.replace('deployment: greeter', 'deployment: 5')}promotions: { p: { from: staging, to: stagin } }`,
+      /deployment: expected a text\n.*promotions\.p\.to: there is no target of that name; did you mean "staging"\?/,
+    ],
+    [
+      'a tag that is to be built on push',
+      RIGHT.replace(
+        'deployment:',
+        'source: repo_host\n    repo: { url: u, ref: refs/tags/v1, buildOnPush: true }\n    deployment:',
+      ),
+      /repo\.buildOnPush: a tag is not built on push/,
+    ],
+    [
+      'an approval that too few may give',
+      RIGHT.replace('deployment:', 'approval: { required: 2, approvers: [ada] }\n    deployment:'),
+      /approval\.required: can never be reached: one person may approve/,
+    ],
+    ['a number where a duration belongs', RIGHT.replace('1m30s', '90'), /expected a text/],
     ['no target at all', 'targets: {}', /targets: expected at least one target/],
-    ['an empty file', '', /targets/],
+    ['an empty file', '', /^slipway\.yaml:1:1 targets: is missing: names, with fields below each$/],
+    ['a list where names belong', 'targets: []', /targets: expected names, with fields below each/],
     ['broken YAML', 'targets: [', /^slipway\.yaml:1:\d+ /],
   ])('names %s', (_what, text, expected) => {
     expect(problemsOf(text).join('\n')).toMatch(expected);

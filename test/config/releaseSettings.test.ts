@@ -10,6 +10,7 @@ targets:
   staging:
     controlPlane: HTTP://LocalHost:80/api/
     apiKey: { from: env:KEY }
+    tenantId: 1B9E2F7C-7d5e-4f4e-8a53-111111111111
     deployment: greeter
     secrets: [{ name: MODEL_KEY, from: env:MODEL_KEY }]
     soak: 2m
@@ -34,6 +35,7 @@ describe('the settings of a release', () => {
         name: 'staging',
         controlPlane: 'http://localhost/api',
         apiKey: { from: 'env:KEY' },
+        tenantId: '1b9e2f7c-7d5e-4f4e-8a53-111111111111',
         deployment: 'greeter',
         source: 'internal_source',
         sourceConfig: { install_command: 'npm ci' },
@@ -51,6 +53,7 @@ describe('the settings of a release', () => {
       ],
       steps: { deployed: { scheduleToCloseMs: 600_000, retry: { maximumAttempts: 0 } } },
       soakMs: 120_000,
+      pauseMs: 86_400_000,
       queue: 'latest',
       graphConfigPath: 'agent/graph.json',
     });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
+import { jsonBytes } from '../../src/domain/bounds.ts';
 import {
+  addIntervention,
   type InterventionKind,
+  type InterventionRecord,
   interventionProblem,
   type Standing,
   whatIsSkipped,
@@ -74,6 +77,16 @@ describe('what may be said to a release', () => {
     expect(problem('skip', { ahead: [] })).toContain('no check and no soak');
   });
 
+  it('what a promotion has no use for is told of the promotion', () => {
+    const called = 'promotion';
+    expect(problem('retry', { called })).toBe('no step of the promotion waits for a decision');
+    expect(problem('approve', { called })).toBe('the promotion does not wait for approval');
+    expect(problem('resume', { called })).toBe('the promotion is not paused');
+    expect(problem('abort', { called, phase: 'ended' })).toBe('the promotion has ended');
+    expect(problem('abort', { called, phase: 'restoring' })).toContain('the promotion is putting');
+    expect(problem('skip', { called, ahead: [] })).toContain('of the promotion lies ahead');
+  });
+
   it.each([
     ['what is named', { undecided: 'greets', ahead: ['greets', 'soak'] }, 'soak', 'soak'],
     ['what waits for a decision', { undecided: 'greets', ahead: ['greets', 'soak'] }, undefined, 'greets'],
@@ -81,5 +94,33 @@ describe('what may be said to a release', () => {
     ['nothing, where it is not clear', { undecided: null, ahead: ['greets', 'soak'] }, undefined, undefined],
   ])('skips %s', (_, standing, named, skipped) => {
     expect(whatIsSkipped(standing, named)).toBe(skipped);
+  });
+});
+
+describe('what is kept of what was said to a release', () => {
+  const record = (taken: boolean, id: string): InterventionRecord => ({
+    ...{ id, kind: 'abort', by: BO, at: '2026-01-01T00:00:00.000Z', taken, note: 'a note' },
+  });
+  const said = (records: readonly InterventionRecord[]) =>
+    records.reduce<readonly InterventionRecord[]>(addIntervention, []);
+
+  it('is the newest, in the order in which it was said; what was said in vain displaces nothing that was taken', () => {
+    const flood = Array.from({ length: 1_000 }, (_, index) => record(false, `vain-${index}`));
+    const kept = said([
+      record(true, 'first'),
+      ...flood.slice(0, 500),
+      record(true, 'second'),
+      ...flood.slice(500),
+    ]);
+    expect(kept.filter(({ taken }) => taken).map(({ id }) => id)).toEqual(['first', 'second']);
+    expect(kept).toHaveLength(52);
+    expect(kept.at(0)?.id).toBe('first');
+    expect(kept.at(-1)?.id).toBe('vain-999');
+  });
+
+  it('stays small, however long what was said is', () => {
+    const kept = said(Array.from({ length: 200 }, (_, index) => record(index % 2 === 0, 'ü'.repeat(1_000))));
+    expect(jsonBytes(kept)).toBeLessThan(201_000);
+    expect(kept.length).toBeGreaterThan(50);
   });
 });

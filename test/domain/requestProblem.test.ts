@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type ReleaseRequest } from '../../src/domain/release.ts';
+import type { ReleaseRequest } from '../../src/domain/release.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
 
 const REQUEST: ReleaseRequest = {
@@ -24,6 +24,8 @@ const REQUEST: ReleaseRequest = {
   requestedBy: { who: 'ada', from: 'ci' },
 };
 
+const FREEZE = { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' };
+
 /** The request with one field, at a dot path, replaced; `undefined` removes it. */
 function changed(path: string, value: unknown): unknown {
   const copy = structuredClone(REQUEST) as unknown as Record<string, unknown>;
@@ -44,6 +46,8 @@ describe('a request for a release', () => {
     ['without a graph', changed('graphConfigPath', null)],
     ['with a commit', changed('commit', 'c0ffee')],
     ['over a hold', changed('overrideHold', true)],
+    ['over a freeze', changed('overrideFreeze', true)],
+    ['with freezes', changed('freezes', [FREEZE])],
     ['without checks', changed('checks', [])],
     ['without secrets', changed('target.secrets', undefined)],
     ['to the public service', changed('target.vocabulary', 'public')],
@@ -87,9 +91,24 @@ describe('a request for a release', () => {
       [undefined, {}, [null], [{ name: 'x' }], Array.from({ length: 101 }, () => REQUEST.checks[0])],
     ],
     ['steps', [undefined, null, [], 'x']],
+    ['pauseMs', ['1', 0, -1, NaN, Infinity, 31 * 86_400_000]],
     ['soakMs', [undefined, '1', -1, NaN, Infinity, 31 * 86_400_000]],
     ['queue', [undefined, 'newest']],
     ['overrideHold', ['yes', 1, null]],
+    ['overrideFreeze', ['yes', 1, null]],
+    [
+      'freezes',
+      [
+        7,
+        [null],
+        [{ ...FREEZE, name: 7 }],
+        [{ ...FREEZE, timeZone: '' }],
+        [{ ...FREEZE, from: 'Fry 16:00' }],
+        [{ ...FREEZE, until: '08:00' }],
+        [{ ...FREEZE, then: 'pray' }],
+        Array.from({ length: 101 }, () => FREEZE),
+      ],
+    ],
   ])('with a wrong "%s" is refused', (path, values) => {
     for (const value of values) expect(releaseRequestProblem(changed(path, value))).toBeTypeOf('string');
   });

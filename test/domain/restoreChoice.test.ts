@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type KnownRevision } from '../../src/domain/release.ts';
+import type { KnownRevision } from '../../src/domain/release.ts';
 import { previousVerified, restoreCandidates } from '../../src/domain/restoreChoice.ts';
 
 /** `a` is verified, `a?` is not, `a!` is verified and quarantined. Oldest first. */

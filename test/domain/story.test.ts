@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Progress, type StepRecord } from '../../src/domain/release.ts';
+import type { Progress, StepRecord } from '../../src/domain/release.ts';
 import { stepElapsedMs, stepTitle, tellProgress, tellTarget } from '../../src/domain/story.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 
@@ -26,6 +26,7 @@ const PROGRESS: Progress = {
   steps: [STEP],
   verdicts: [],
   outcome: null,
+  instructions: null,
   waiting: null,
   interventions: [],
 };
@@ -42,6 +43,25 @@ describe('the story of a release', () => {
     expect(tellProgress({ ...PROGRESS, outcome: 'rolled_back' })).toContain('**release-1**: rolled_back');
   });
 
+  it('tells what the judge found, and where its report is', () => {
+    const judgement = {
+      verdict: 'inconclusive',
+      reasons: ['latency: it may be worse by 20.0 %'],
+      baselineRevisionId: 'one',
+      candidateRevisionId: 'two',
+      report: 'judgements/one/report.json',
+      at: STEP.startedAt,
+    } as const;
+    expect(tellProgress({ ...PROGRESS, kind: 'promotion', judgement })).toContain(
+      'judged inconclusive: latency: it may be worse by 20.0 % (report: judgements/one/report.json)',
+    );
+  });
+
+  it('tells what a person must do before anything else', () => {
+    const text = tellProgress({ ...PROGRESS, outcome: 'rollback_failed', instructions: '1. look' });
+    expect(text.split('\n').slice(2, 6)).toEqual(['**NEEDS A PERSON**', '', '```', '1. look']);
+  });
+
   it('keeps each step in its row, whatever a check is called or an agent answers', () => {
     const { endedAt: _, ...running } = STEP;
     const steps: StepRecord[] = [{ ...running, status: 'running', subject: 'a|b\nc', detail: 'x|y\r\nz' }];
@@ -53,6 +73,11 @@ describe('the story of a release', () => {
 describe('the story of a target', () => {
   it('tells of a new one that it is idle', () => {
     expect(tellTarget(EMPTY_TARGET, null)).toContain('**new target**: idle');
+  });
+
+  it('tells what a person must do', () => {
+    const needsPerson = { releaseId: 'release-1', since: 'noon', instructions: '1. look' };
+    expect(tellTarget({ ...EMPTY_TARGET, needsPerson }, null)).toContain('```\n1. look\n```');
   });
 
   it('tells the hold with its reason, what serves, what waits, and how the last ones ended', () => {

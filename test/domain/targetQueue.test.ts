@@ -1,15 +1,17 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Outcome } from '../../src/domain/release.ts';
+import type { Outcome } from '../../src/domain/release.ts';
 import {
   QUEUE_MAX,
+  rejectQuarantined,
   releaseHold,
   requestRollback,
   setHold,
   submitRelease,
   takeNext,
 } from '../../src/domain/targetQueue.ts';
-import { counterLateRevision, recordResult } from '../../src/domain/targetResult.ts';
+import { counterLateRevision } from '../../src/domain/lateRevisions.ts';
+import { recordResult } from '../../src/domain/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../src/domain/targetState.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
@@ -309,6 +311,40 @@ describe('whatever is asked of a target, in whatever order', () => {
       }
     },
   );
+});
+
+describe('a quarantine', () => {
+  it('rejects the releases of its artifact that wait, with who put it there and why, and no others', () => {
+    const queue = ['bad', 'good'].map((key) => ({
+      releaseId: `release-${key}`,
+      request: request(key),
+      queuedAt: NOW,
+    }));
+    const quarantined = [{ artifact: 'sha256:bad', since: NOW, by: ADA }];
+    const state = rejectQuarantined(seasoned({ queue, quarantined }), NOW);
+    expect(state.queue.map(({ releaseId }) => releaseId)).toEqual(['release-good']);
+    expect(state.history).toMatchObject([
+      { releaseId: 'release-bad', outcome: 'rejected', reason: 'rejected by a quarantine, by ada: a reason' },
+    ]);
+  });
+});
+
+it('releases that wait take no more room together than a target can carry', () => {
+  const large = (key: string) =>
+    request(key, {
+      queue: 'all',
+      target: { ...request(key).target, sourceConfig: { text: 'x'.repeat(100_000) } },
+    });
+  const two = ['a', 'b'].reduce(
+    (state, key) => submitRelease(state, null, large(key), NOW).state,
+    EMPTY_TARGET,
+  );
+  expect(two.queue).toHaveLength(2);
+  expect(submitRelease(two, null, large('c'), NOW).answer).toMatchObject({
+    disposition: 'rejected',
+    reason: expect.stringContaining('300000 bytes') as string,
+  });
+  expect(submitRelease(two, null, request('small', { queue: 'all' }), NOW).answer.disposition).toBe('queued');
 });
 
 /** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { counterLateRevision, forgetLateRevision, recordResult } from '../../src/domain/targetResult.ts';
-import { result, rollback, seasoned, verified } from './targets.ts';
+import { recordResult } from '../../src/domain/targetResult.ts';
+import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
 
 const HOUR = 3_600_000;
 
@@ -16,6 +16,17 @@ describe('a result', () => {
     expect(state.history).toMatchObject([{ releaseId: 'release-1', outcome: 'released', revisionId: 'new' }]);
     expect(state.activeRevisionId).toBe('new');
     expect(state.known.map(({ revisionId }) => revisionId)).toEqual(['old', 'new']);
+  });
+
+  it('knows a revision for quarantined whose artifact came into quarantine while it was released', () => {
+    const artifact = 'sha256:x';
+    const released = recordResult(
+      seasoned({ quarantined: [{ artifact, since: NOW, by: ADA }] }),
+      result('release-1', { knownRevisions: [{ ...verified('new'), artifact }, verified('other')] }),
+      HOUR,
+    );
+    expect(released.known).toMatchObject([{ revisionId: 'new', quarantined: true }, { revisionId: 'other' }]);
+    expect(released.known[1]?.quarantined).toBeUndefined();
   });
 
   it('keeps the order in which revisions were first known, with the newest word on each', () => {
@@ -44,27 +55,24 @@ describe('a result', () => {
     }
   });
 
+  it('that needs a person says so until one ends well', () => {
+    const stuck = result('release-1', { outcome: 'rollback_failed', instructions: 'do this' });
+    const after = recordResult(seasoned(), stuck, HOUR);
+    expect(after.needsPerson).toEqual({
+      releaseId: 'release-1',
+      since: stuck.endedAt,
+      instructions: 'do this',
+    });
+    const aborted = recordResult(after, result('release-2', { outcome: 'aborted' }), HOUR);
+    expect(aborted.needsPerson).toEqual(after.needsPerson);
+    for (const outcome of ['released', 'rolled_back'] as const) {
+      expect(recordResult(after, result('release-2', { outcome }), HOUR).needsPerson).toBeNull();
+    }
+  });
+
   it('with an endless reason keeps the beginning of it', () => {
     const state = recordResult(seasoned(), result('release-1', { reason: 'x'.repeat(50_000) }), HOUR);
     expect(state.history[0]?.reason).toHaveLength(1_000);
-  });
-
-  it('has its given-up revisions watched for a while, except the one that serves', () => {
-    const givenUpRevisionIds = ['late', 'new'];
-    const state = recordResult(seasoned(), result('release-1', { givenUpRevisionIds }), HOUR);
-    expect(state.late).toEqual([
-      { revisionId: 'late', deploymentId: 'deployment', restoreTo: 'new', until: '2026-01-01T01:00:00.000Z' },
-    ]);
-  });
-
-  it('ends the watch of a revision that serves now on purpose', () => {
-    const late = [{ revisionId: 'new', deploymentId: 'd', restoreTo: 'old', until: 'later' }];
-    expect(recordResult(seasoned({ late }), result('release-2'), HOUR).late).toEqual([]);
-  });
-
-  it('watches nothing where there is nothing to put back', () => {
-    const changes = { givenUpRevisionIds: ['late'], servingRevisionId: null };
-    expect(recordResult(seasoned(), result('release-1', changes), HOUR).late).toEqual([]);
   });
 });
 
@@ -115,6 +123,8 @@ describe('a drift', () => {
     expect(recordResult(known, result('release-1'), HOUR).drift).toBeNull();
     const late = [{ revisionId: 'b', deploymentId: 'd', restoreTo: 'a', until: 'then' }];
     expect(recordResult({ ...known, late }, found('b'), HOUR).drift).toBeNull();
+    const extras = [{ releaseId: 'release-0', revisionId: 'b', at: 'then', landedLate: true }];
+    expect(recordResult({ ...known, extras }, found('b'), HOUR).drift).toBeNull();
   });
 });
 
@@ -178,27 +188,5 @@ describe('the rollbacks that a result settles', () => {
     ).toEqual(left);
     const settled = waiting.filter((text) => !left.includes(text)).map((text) => text.split(':')[0]);
     expect(state.history.at(-1)?.rollbackRequestIds).toEqual(settled);
-  });
-});
-
-describe('a late revision', () => {
-  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
-
-  it('that came up is countered with what serves now, without a hold', () => {
-    const state = counterLateRevision(seasoned({ late: [late], activeRevisionId: 'now' }), late, 'id');
-    expect(state.late).toEqual([]);
-    expect(state.hold).toBeNull();
-    expect(state.rollbacks).toMatchObject([{ requestId: 'id', to: 'now', requestedBy: { who: 'slipway' } }]);
-  });
-
-  it('that came up where it is not known what serves is countered with what served then', () => {
-    expect(counterLateRevision(seasoned({ late: [late] }), late, 'id').rollbacks).toMatchObject([
-      { to: 'then' },
-    ]);
-  });
-
-  it('is forgotten alone', () => {
-    const other = { ...late, revisionId: 'other' };
-    expect(forgetLateRevision(seasoned({ late: [late, other] }), late).late).toEqual([other]);
   });
 });

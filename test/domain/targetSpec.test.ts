@@ -26,6 +26,15 @@ describe('a target’s workflow id', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
+  it('differs by tenant where one is named, since names are unique within a tenant', () => {
+    const [one, other] = ['1b9e2f7c-7d5e-4f4e-8a53-111111111111', '1b9e2f7c-7d5e-4f4e-8a53-222222222222'];
+    const target = { controlPlane: 'https://control.test', deployment: 'agent' };
+    expect(targetWorkflowId({ ...target, tenantId: one })).toBe(`target:https://control.test:${one}:agent`);
+    expect(targetWorkflowId({ ...target, tenantId: other })).not.toBe(
+      targetWorkflowId({ ...target, tenantId: one }),
+    );
+  });
+
   it('keeps the case of a path', () => {
     expect(normalizeServiceUrl('http://Host:80/Api/V1/')).toBe('http://host/Api/V1');
   });

@@ -1,9 +1,9 @@
-import {
-  type Actor,
-  type KnownRevision,
-  type ReleaseRequest,
-  type ReleaseResult,
-  type RollbackRequest,
+import type {
+  Actor,
+  KnownRevision,
+  ReleaseRequest,
+  ReleaseResult,
+  RollbackRequest,
 } from '../../src/domain/release.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../src/domain/targetState.ts';
 

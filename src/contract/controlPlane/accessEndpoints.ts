@@ -1,4 +1,4 @@
-import { type Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { ApiKeyCreate, ApiKeyPath, ApiKeysList, ApiKeysQuery, CreatedApiKey } from './apiKey.ts';
 import { AuditList, AuditQuery } from './audit.ts';
 import { SecretsRotated } from './secretsRotation.ts';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
-import { type ValidationIssue } from '../httpErrors.ts';
+import type { ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, NAME_MAX } from '../limits.ts';
-import { PageQuery } from '../pageQuery.ts';
-import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
 import { AnsweredSourceConfig, SourceConfig } from './sourceConfig.ts';
 import { AnsweredSourceRevisionConfig, SourceRevisionConfig } from './sourceRevisionConfig.ts';
@@ -84,18 +83,6 @@ export const DeploymentPatch = z.object({
   image_version: nonEmptyText(NAME_MAX).nullish(),
 });
 export type DeploymentPatch = z.infer<typeof DeploymentPatch>;
-
-/** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
-export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
-export type DeploymentsList = z.infer<typeof DeploymentsList>;
-
-/** The query of `GET /v2/deployments` (public relative). An empty filter filters nothing. */
-export const DeploymentsQuery = z.object({
-  ...PageQuery.shape,
-  name_contains: text().optional(),
-  status: text().optional(),
-});
-export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
 
 /** The query of `DELETE /v2/deployments/{deployment_id}` (public relative). */
 export const DeploymentDeleteQuery = z.object({ delete_tracing_project: QueryBoolean.default(false) });

@@ -1,4 +1,4 @@
-import { type Endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint.ts';
 import { PageQuery } from '../pageQuery.ts';
 import { ACCESS_ENDPOINTS } from './accessEndpoints.ts';
 import { BuildLogs, BuildLogsPath, BuildLogsRequest, DeployLogsPath } from './buildLogs.ts';
@@ -8,9 +8,13 @@ import {
   DeploymentDeleteQuery,
   DeploymentPatch,
   DeploymentPath,
+} from './deployment.ts';
+import {
+  DeploymentsDeleted,
+  DeploymentsDeleteQuery,
   DeploymentsList,
   DeploymentsQuery,
-} from './deployment.ts';
+} from './deploymentLists.ts';
 import { DeploymentCreateHeaders } from './idempotencyKey.ts';
 import {
   IntegrationCreate,
@@ -205,6 +209,17 @@ export const CONTROL_PLANE_ENDPOINTS = {
     query: DeploymentDeleteQuery,
     response: null,
     success: 204,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  deleteDeployments: {
+    service: 'controlPlane',
+    method: 'DELETE',
+    path: '/v2/deployments',
+    query: DeploymentsDeleteQuery,
+    response: DeploymentsDeleted,
+    success: 200,
+    partial: 207,
     errors: [404, 422],
     section: RELATIVE,
   },

@@ -23,5 +23,9 @@ export type IdempotencyKey = z.infer<typeof IdempotencyKey>;
 const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/u;
 
 /** The headers of `POST /v2/deployments`. */
-export const DeploymentCreateHeaders = z.object({ 'idempotency-key': IdempotencyKey.optional() });
+export const DeploymentCreateHeaders = z.object({
+  'idempotency-key': IdempotencyKey.optional().describe(
+    'The same key with the same body creates once: the second answer is that of the first',
+  ),
+});
 export type DeploymentCreateHeaders = z.infer<typeof DeploymentCreateHeaders>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { SECRET_REFERENCE } from '../../domain/secretReference.ts';
 import { NAME_MAX } from '../limits.ts';
 import { line, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
 
@@ -27,7 +28,7 @@ export const IntegrationInstalls = z.array(IntegrationInstall);
 export type IntegrationInstalls = z.infer<typeof IntegrationInstalls>;
 
 /** Where a secret is, on the machine of the platform. A secret itself is refused: it would be stored and answered. */
-const SecretPlace = nonEmptyText().regex(/^(?:env:[A-Za-z_][A-Za-z0-9_]*|file:\/.+)$/su, {
+const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
   error: 'Input should be a reference, env:NAME or file:/absolute/path, never the secret itself',
 });
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { type ValidationIssue } from '../httpErrors.ts';
+import type { ValidationIssue } from '../httpErrors.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
 import { DnsLabel, line, nonEmptyText, oneOf, Timestamp, Uuid } from '../scalars.ts';
 

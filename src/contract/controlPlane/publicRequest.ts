@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { type ValidationIssue } from '../httpErrors.ts';
+import type { ValidationIssue } from '../httpErrors.ts';
 import { createBreaches, DeploymentFields } from './deployment.ts';
 import { BUILDABLE_SOURCES } from './sourceRules.ts';
 import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { PageQuery } from '../pageQuery.ts';
-import { oneOf, openEnum, text, Timestamp, Uuid } from '../scalars.ts';
+import { oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { Source } from './deployment.ts';
 import { AnsweredSourceRevisionConfig } from './sourceRevisionConfig.ts';
 
@@ -46,12 +46,16 @@ export type Revision = z.infer<typeof Revision>;
 export const RevisionsList = z.looseObject({ resources: z.array(Revision), offset: z.int() });
 export type RevisionsList = z.infer<typeof RevisionsList>;
 
-/** Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing. */
+/**
+ * Its query (public relative): `status` is a comma-separated list; a word that is no status matches nothing.
+ * `remote_reconciled`: as in the query of deployments.
+ */
 export const RevisionsQuery = z.object({
   ...PageQuery.shape,
   status: text()
     .transform((list) => list.split(',').flatMap((word) => (word.trim() === '' ? [] : [word.trim()])))
     .optional(),
+  remote_reconciled: QueryBoolean.optional(),
 });
 export type RevisionsQuery = z.infer<typeof RevisionsQuery>;
 

@@ -1,4 +1,4 @@
-import { type DeploymentCreate, type DeploymentPatch, type Source } from './deployment.ts';
+import type { DeploymentCreate, DeploymentPatch, Source } from './deployment.ts';
 import { TAG_PREFIX } from './sourceRevisionConfig.ts';
 
 /** A rule of contract 000 that a request breaks: where (without the leading `body`), why, and which rule. */

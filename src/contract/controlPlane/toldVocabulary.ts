@@ -1,4 +1,4 @@
-import { type ValidationIssue } from '../httpErrors.ts';
+import type { ValidationIssue } from '../httpErrors.ts';
 import { valueAt } from './sourceRules.ts';
 import { namesOf, type ToldName, type Vocabulary } from './vocabulary.ts';
 

@@ -1,4 +1,4 @@
-import { type ValidationIssue } from '../httpErrors.ts';
+import type { ValidationIssue } from '../httpErrors.ts';
 import { valueAt } from './sourceRules.ts';
 
 /** Whose names are on the wire: those of contract 000, or those of its public relative (facts, "in the wild"). */

@@ -5,6 +5,7 @@ import {
   integer,
   JsonObject,
   line,
+  nonEmptyText,
   oneOf,
   QueryBoolean,
   StorableObject,
@@ -110,6 +111,37 @@ export const AssistantGraphQuery = z.object({
     .optional(),
 });
 export type AssistantGraphQuery = z.infer<typeof AssistantGraphQuery>;
+
+/** `GET /assistants/{assistant_id}/graph`: nodes and edges, as LangGraph draws them. */
+export const DrawnGraph = z.looseObject({
+  nodes: z.array(z.looseObject({ id: z.union([z.string(), z.number()]) })),
+  edges: z.array(z.looseObject({ source: z.string(), target: z.string() })),
+});
+export type DrawnGraph = z.infer<typeof DrawnGraph>;
+
+const GraphSchemas = z.looseObject({
+  input_schema: JsonObject.nullish(),
+  output_schema: JsonObject.nullish(),
+  state_schema: JsonObject.nullish(),
+  config_schema: JsonObject.nullish(),
+  context_schema: JsonObject.nullish(),
+});
+
+/** `GET /assistants/{assistant_id}/schemas`: the JSON Schemas of what the graph takes and gives. */
+export const AssistantSchemas = GraphSchemas.extend({ graph_id: z.string() });
+export type AssistantSchemas = z.infer<typeof AssistantSchemas>;
+
+/** `GET /assistants/{assistant_id}/subgraphs`: the schemas of each subgraph, by its namespace. */
+export const Subgraphs = z.record(z.string(), GraphSchemas);
+export type Subgraphs = z.infer<typeof Subgraphs>;
+
+/** The path of a request about one subgraph. */
+export const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText() });
+export type SubgraphPath = z.infer<typeof SubgraphPath>;
+
+/** Whether subgraphs of subgraphs are told as well. */
+export const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
+export type SubgraphQuery = z.infer<typeof SubgraphQuery>;
 
 /** `GET /ok` (public relative). */
 export const ServerOk = z.looseObject({ ok: z.literal(true) });

@@ -181,6 +181,10 @@ export type RunFailure = z.infer<typeof RunFailure>;
 export const RunPath = z.object({ thread_id: Uuid, run_id: Uuid });
 export type RunPath = z.infer<typeof RunPath>;
 
+/** The path of a request about a run whose thread nobody names: its id is enough for the public client. */
+export const StatelessRunPath = z.object({ run_id: Uuid });
+export type StatelessRunPath = z.infer<typeof StatelessRunPath>;
+
 /** Absent and null both read as the default. */
 function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Schema>) {
   return schema.nullish().transform((given): z.output<Schema> => given ?? value);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { oneOf } from '../scalars.ts';
 import { FeedbackLinks } from './feedback.ts';
-import { type StreamMode } from './run.ts';
+import type { StreamMode } from './run.ts';
 
 /**
  * The kinds of server-sent events (contract 001, "Events": `feedback`, `updates`, `messages`; the rest are "not shown":
@@ -17,6 +17,7 @@ export const EventName = oneOf([
   'debug',
   'custom',
   'events',
+  'state_update',
   'error',
   'end',
 ]);
@@ -42,6 +43,21 @@ export function parseEventName(event: string): { name: string; namespace: string
   const [name = '', ...namespace] = event.split('|');
   return { name, namespace };
 }
+
+/**
+ * What the stream of a thread shows (public client: `threads.joinStream`): what its runs stream, only that they begin and
+ * end, or the thread's state whenever it is another one and no run is executed.
+ */
+export const ThreadStreamMode = oneOf(['run_modes', 'lifecycle', 'state_update']);
+export type ThreadStreamMode = z.infer<typeof ThreadStreamMode>;
+
+/** The query of `GET /threads/{thread_id}/stream`: one mode or several. */
+export const ThreadStreamQuery = z.object({
+  stream_mode: z
+    .preprocess((value) => (typeof value === 'string' ? [value] : value), z.array(ThreadStreamMode).min(1))
+    .default(['run_modes']),
+});
+export type ThreadStreamQuery = z.infer<typeof ThreadStreamQuery>;
 
 /** The data of the first event of every stream: which run this is (contract 001, "Events"). */
 export const MetadataEvent = z.looseObject({ run_id: z.string(), attempt: z.int().min(1).nullish() });

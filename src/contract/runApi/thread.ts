@@ -1,7 +1,18 @@
 import { z } from 'zod';
 
 import { INTEGER_MAX, LIST_MAX, NAME_MAX } from '../limits.ts';
-import { integer, JsonObject, nonEmptyText, oneOf, openEnum, text, Timestamp, Uuid } from '../scalars.ts';
+import {
+  integer,
+  JsonObject,
+  nonEmptyText,
+  oneOf,
+  openEnum,
+  QueryBoolean,
+  queryInteger,
+  text,
+  Timestamp,
+  Uuid,
+} from '../scalars.ts';
 
 /** Contract 001 names `idle` only; the others are those of the public client (facts, "The Run API in the wild"). */
 export const ThreadStatus = oneOf(['idle', 'busy', 'interrupted', 'error']);
@@ -167,6 +178,28 @@ export const HistoryQuery = z.object({
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
+/** The query of `GET /threads/{thread_id}/history`. */
+export const HistoryUrl = z.object({
+  limit: queryInteger(1, 1000).default(10),
+  before: nonEmptyText().optional(),
+});
+export type HistoryUrl = z.infer<typeof HistoryUrl>;
+
+/** The query of `GET /threads/{thread_id}/state`: whether the states of subgraphs stand in their tasks. */
+export const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
+export type StateQuery = z.infer<typeof StateQuery>;
+
+/** `POST /threads/{thread_id}/state/checkpoint` of the public client: the state at a checkpoint. */
+export const StateSearch = z.object({
+  checkpoint: Checkpoint.nullish(),
+  subgraphs: z.boolean().nullish(),
+});
+export type StateSearch = z.infer<typeof StateSearch>;
+
 /** The path of every request about one thread. */
 export const ThreadPath = z.object({ thread_id: Uuid });
 export type ThreadPath = z.infer<typeof ThreadPath>;
+
+/** The path of a request about one of a thread's states. */
+export const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
+export type StatePath = z.infer<typeof StatePath>;

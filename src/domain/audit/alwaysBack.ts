@@ -1,7 +1,7 @@
-import { type ReleaseRequest } from '../release.ts';
+import type { ReleaseRequest } from '../release.ts';
 import { restoreCandidates } from '../restoreChoice.ts';
-import { type WorkFact } from './facts.ts';
-import { type Rule, type Violation } from './violation.ts';
+import type { WorkFact } from './facts.ts';
+import type { Rule, Violation } from './violation.ts';
 
 /**
  * Rule 5: once a PATCH was, or may have been, taken, a failure restores. A restore never goes round, and a rollback is

@@ -4,7 +4,7 @@ import { oneRevision } from './oneRevision.ts';
 import { ownRevision } from './ownRevision.ts';
 import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
 import { servedWhenChecked } from './servedWhenChecked.ts';
-import { type Evidence, type Rule, type Violation } from './violation.ts';
+import type { Evidence, Rule, Violation } from './violation.ts';
 import { watched } from './watched.ts';
 
 /** Rules 1 to 9 of the design. Rule 10 is held by replaying. */

@@ -1,9 +1,4 @@
-import {
-  type KnownRevision,
-  type ReleaseRequest,
-  type ReleaseResult,
-  type RollbackRequest,
-} from '../release.ts';
+import type { KnownRevision, ReleaseRequest, ReleaseResult, RollbackRequest } from '../release.ts';
 
 /** One activity as a history tells it. Times are milliseconds since 1970. */
 export interface ActivityFact {
@@ -45,6 +40,8 @@ export interface TargetFacts {
   readonly workflowId: string;
   /** Whether it runs, and has done all that it had to at this moment. */
   readonly idle: boolean;
+  /** When it last came to anything, in milliseconds since 1970. */
+  readonly lastTaskAt: number;
   /** In the order in which they started. */
   readonly works: readonly WorkFact[];
   /** What the target did itself: looking, and watching revisions that were given up on. */
@@ -58,4 +55,15 @@ export interface TargetFacts {
 export interface ObservedRevision {
   readonly revisionId: string;
   readonly tarballPath: string | null;
+}
+
+/** A request that changes a deployment and that its control plane got. */
+export interface ObservedRequest {
+  readonly kind: 'patch' | 'redeploy';
+  /** When it was sent, whenever it arrived: milliseconds since 1970. */
+  readonly sentAt: number;
+  /** The upload path of a PATCH; `null` where its artifact has none. */
+  readonly tarballPath: string | null;
+  /** The revision that a redeploy asks for; `null` for a PATCH. */
+  readonly revisionId: string | null;
 }

@@ -1,20 +1,49 @@
-import { type WorkFact } from './facts.ts';
-import { type Rule } from './violation.ts';
+import type { ObservedRequest, WorkFact } from './facts.ts';
+import type { Rule, Violation } from './violation.ts';
 
 const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
+const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
+/** Histories and the control plane are timed by clocks of their own, in milliseconds. */
+const CLOCKS_DIFFER_MS = 1_000;
 
-/** Rule 1: at most one release is changing a target at any time. */
-export const oneAtATime: Rule = ({ target }) => {
-  const spans = target.works
-    .flatMap((work) => changing(work) ?? [])
-    .sort((one, other) => one.from - other.from);
+/**
+ * Rule 1: at most one release is changing a target at any time. What the control plane saw says the same: whatever
+ * changed the target was sent by just the release that was at it.
+ */
+export const oneAtATime: Rule = ({ target, requests }) => [
+  ...overlaps(target.works),
+  ...(requests ?? []).flatMap((request) => sentByNobody(target.workflowId, target.works, request)),
+];
+
+function overlaps(works: readonly WorkFact[]): Violation[] {
+  const spans = works.flatMap((work) => changing(work) ?? []).sort((one, other) => one.from - other.from);
   return spans.flatMap((span, index) => {
     const before = spans[index - 1];
     if (before === undefined || before.to <= span.from) return [];
     const what = `it began to change the target while ${before.workflowId} was changing it`;
     return [{ rule: 1 as const, workflowId: span.workflowId, what }];
   });
-};
+}
+
+function sentByNobody(
+  workflowId: string,
+  works: readonly WorkFact[],
+  { kind, sentAt, tarballPath, revisionId }: ObservedRequest,
+): Violation[] {
+  const isSentBy = ({ activities, endedAt }: WorkFact): boolean =>
+    activities.some(
+      (activity) =>
+        activity.name === SENT_BY[kind] &&
+        activity.scheduledAt - CLOCKS_DIFFER_MS <= sentAt &&
+        sentAt <= (activity.endedAt ?? endedAt ?? Infinity) + CLOCKS_DIFFER_MS &&
+        (kind === 'redeploy'
+          ? activity.input['revisionId'] === revisionId
+          : activity.input['objectPath'] === tarballPath),
+    );
+  if (works.some(isSentBy)) return [];
+  const what = `the control plane got a ${kind} of ${tarballPath ?? revisionId ?? 'a git ref or an image'} that no release was sending`;
+  return [{ rule: 1, workflowId, what }];
+}
 
 /** From its first request that changes something to the end of its last one. */
 function changing({

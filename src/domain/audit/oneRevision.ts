@@ -1,5 +1,5 @@
-import { type ActivityFact, type WorkFact } from './facts.ts';
-import { type Rule, type Violation } from './violation.ts';
+import type { ActivityFact, ObservedRevision, TargetFacts, WorkFact } from './facts.ts';
+import type { Rule, Violation } from './violation.ts';
 
 /**
  * Rule 2: one release's PATCH creates at most one revision. It is sent again only where the one before was surely not
@@ -11,7 +11,7 @@ export const oneRevision: Rule = ({ target, observed }) =>
     ...sentAgainBlindly(work, 'patchDeployment', ['readDeployment', 'listRevisions']),
     ...sentAgainBlindly(work, 'createDeployment', ['findDeployment', 'readDeployment']),
     ...sentAgainWithoutKey(work),
-    ...unreportedExtras(work, observed ?? []),
+    ...unreportedExtras(work, observed ?? [], [...followed(target.works), ...landedLate(target)]),
   ]);
 
 function sentAgainBlindly(
@@ -50,14 +50,15 @@ function sentAgainWithoutKey({ workflowId, activities }: WorkFact): Violation[] 
 
 function unreportedExtras(
   { workflowId, activities, result }: WorkFact,
-  observed: readonly { readonly revisionId: string; readonly tarballPath: string | null }[],
+  observed: readonly ObservedRevision[],
+  known: readonly unknown[],
 ): Violation[] {
   if (result === null) return [];
   const paths = activities.flatMap(({ name, input }) =>
     name === 'patchDeployment' && typeof input['objectPath'] === 'string' ? [input['objectPath']] : [],
   );
   const ours = observed.filter(({ tarballPath }) => tarballPath !== null && paths.includes(tarballPath));
-  const told = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds];
+  const told = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds, ...known];
   return ours
     .filter(({ revisionId }) => !told.includes(revisionId))
     .map(({ revisionId }) => ({
@@ -65,4 +66,22 @@ function unreportedExtras(
       workflowId,
       what: `revision ${revisionId} carries its artifact, and the release does not tell of it`,
     }));
+}
+
+/** What a target found after its releases had ended. */
+function landedLate({ activities }: TargetFacts): unknown[] {
+  return activities
+    .filter(({ name }) => name === 'awaitLateUpload')
+    .map(({ result }) => result?.['revisionId']);
+}
+
+/**
+ * The revisions that were followed on purpose. One that a redeploy made of an earlier one carries the same upload, and is
+ * no extra.
+ */
+function followed(works: readonly WorkFact[]): unknown[] {
+  return works
+    .flatMap(({ activities }) => activities)
+    .filter(({ name }) => name === 'awaitDeployed')
+    .map(({ input }) => input['revisionId']);
 }

@@ -1,5 +1,5 @@
-import { type ActivityFact, type WorkFact } from './facts.ts';
-import { type Rule } from './violation.ts';
+import type { ActivityFact, WorkFact } from './facts.ts';
+import type { Rule } from './violation.ts';
 
 /**
  * Rule 3: a release follows its own revision, never "the newest": what it awaits is what its PATCH made or its redeploy
@@ -30,10 +30,40 @@ function ownRevisions({ activities, result }: WorkFact): ReadonlySet<string> {
   const redeployed = activities.findIndex(({ name }) => name === 'redeployRevision');
   const looks = redeployed === -1 ? [] : activities.slice(redeployed);
   for (const look of looks) if (look.name === 'readDeployment') addLatest(own, look);
+  for (const revisionId of adopted(activities)) own.add(revisionId);
   return own;
 }
 
+/** What looks after an unanswered PATCH showed to be its revision: a release that still runs has no result to say so. */
+function adopted(activities: readonly ActivityFact[]): readonly string[] {
+  return activities.flatMap((patch, index) => {
+    if (patch.name !== 'patchDeployment' || patch.outcome === 'completed') return [];
+    const path = patch.input['objectPath'] ?? null;
+    return activities.slice(index).flatMap(({ name, result }) => {
+      const deployment = result?.['deployment'] as Latest | undefined;
+      const revisions = (result?.['revisions'] ?? []) as readonly Listed[];
+      const isRead = name === 'readDeployment' && (path === null || deployment?.latestTarballPath === path);
+      return [
+        ...(isRead && deployment?.latestRevisionId != null ? [deployment.latestRevisionId] : []),
+        ...revisions
+          .filter(({ tarballPath }) => path !== null && tarballPath === path)
+          .map((it) => it.revisionId),
+      ];
+    });
+  });
+}
+
+interface Latest {
+  readonly latestRevisionId?: string | null;
+  readonly latestTarballPath?: string | null;
+}
+
+interface Listed {
+  readonly revisionId: string;
+  readonly tarballPath: string | null;
+}
+
 function addLatest(own: Set<string>, { result }: ActivityFact): void {
-  const deployment = result?.['deployment'] as { readonly latestRevisionId?: string | null } | undefined;
+  const deployment = result?.['deployment'] as Latest | undefined;
   if (deployment?.latestRevisionId != null) own.add(deployment.latestRevisionId);
 }

@@ -1,5 +1,5 @@
 import { revisionPhase } from '../revision.ts';
-import { type Rule } from './violation.ts';
+import type { Rule } from './violation.ts';
 
 /** Shorter ones stand in many texts by chance. */
 const SECRET_MIN_CHARACTERS = 6;

@@ -1,4 +1,4 @@
-import { type Rule } from './violation.ts';
+import type { Rule } from './violation.ts';
 
 /** Rule 4: a check counts only when the revision that is followed is the active one. */
 export const servedWhenChecked: Rule = ({ target }) =>

@@ -1,4 +1,4 @@
-import { type ObservedRevision, type TargetFacts } from './facts.ts';
+import type { ObservedRequest, ObservedRevision, TargetFacts } from './facts.ts';
 
 /** Something that must never happen, and did. */
 export interface Violation {
@@ -15,6 +15,8 @@ export interface Evidence {
   readonly target: TargetFacts;
   /** What the control plane has; `null` where it was not asked. */
   readonly observed: readonly ObservedRevision[] | null;
+  /** What the control plane was asked to change, where that was written down, and all of it by Slipway. */
+  readonly requests?: readonly ObservedRequest[];
   /** Values that must stand nowhere. */
   readonly secrets: readonly string[];
 }

@@ -27,7 +27,7 @@ import {
   AnsweredSourceRevisionConfig,
   SourceRevisionConfig,
 } from '../../../src/contract/controlPlane/sourceRevisionConfig.ts';
-import { type Held } from './coverage/row.ts';
+import type { Held } from './coverage/row.ts';
 import { ROWS } from './coverage/rows.ts';
 
 const TESTS = join(import.meta.dirname, '..', '..');

@@ -4,11 +4,14 @@ import {
   Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
-  DeploymentsList,
-  DeploymentsQuery,
   DeploymentStatus,
   Source,
 } from '../../../src/contract/controlPlane/deployment.ts';
+import {
+  DeploymentsDeleteQuery,
+  DeploymentsList,
+  DeploymentsQuery,
+} from '../../../src/contract/controlPlane/deploymentLists.ts';
 import { expectAccepted, expectRefused, placesOf } from '../checking.ts';
 import { BY_SOURCE, CREATES, deployment, createWith, ID, SOURCES, withValue } from './requests.ts';
 
@@ -248,6 +251,23 @@ describe('The queries of deployments (public relative)', () => {
     ['offset', '-1'],
   ])('bound %s: not %s', (field, value) => {
     expect(placesOf(DeploymentsQuery, { [field]: value }, 'query')).toEqual([`query.${field}`]);
+  });
+
+  it('take ids with commas between them, or several times, in either case', () => {
+    const [one, other] = ['0B9E2F7C-7d5e-4f4e-8a53-111111111111', '0b9e2f7c-7d5e-4f4e-8a53-222222222222'];
+    const ids = [one.toLowerCase(), other];
+    expect(DeploymentsQuery.parse({ deployment_ids: `${one}, ${other},` }).deployment_ids).toEqual(ids);
+    expect(DeploymentsQuery.parse({ deployment_ids: '' }).deployment_ids).toEqual([]);
+    expect(DeploymentsDeleteQuery.parse({ deployment_ids: [one, other] }).deployment_ids).toEqual(ids);
+    expect(placesOf(DeploymentsDeleteQuery, { deployment_ids: `${one},x` }, 'query')).toEqual([
+      'query.deployment_ids.1',
+    ]);
+    expect(placesOf(DeploymentsDeleteQuery, { deployment_ids: ',' }, 'query')).toEqual([
+      'query.deployment_ids',
+    ]);
+    expect(placesOf(DeploymentsQuery, { deployment_type: 'large' }, 'query')).toEqual([
+      'query.deployment_type',
+    ]);
   });
 
   it('keep the tracing project of a deleted deployment unless asked', () => {

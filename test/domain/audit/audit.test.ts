@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { audit } from '../../../src/domain/audit/audit.ts';
-import { type ActivityFact, type TargetFacts, type WorkFact } from '../../../src/domain/audit/facts.ts';
-import { type ReleaseResult } from '../../../src/domain/release.ts';
+import type {
+  ActivityFact,
+  ObservedRequest,
+  TargetFacts,
+  WorkFact,
+} from '../../../src/domain/audit/facts.ts';
+import type { ReleaseResult } from '../../../src/domain/release.ts';
 import { request, result, verified } from '../targets.ts';
 
 const PATH = 'uploads/ours';
@@ -45,6 +50,17 @@ describe('an audit', () => {
     expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
   });
 
+  it('allows a revision to be followed that a look after an unanswered PATCH showed to be its own', () => {
+    const adopts = (path: string): TargetFacts => {
+      const deployment = { latestRevisionId: 'new', latestTarballPath: path };
+      const look = activity('readDeployment', {}, 3.5, { deployment });
+      const runs = released({ replace: [3, unanswered(patch(3))], insert: [4, look] });
+      return target([{ ...runs, ended: 'running', endedAt: null, result: null }]);
+    };
+    expect(broken(adopts(PATH))).toEqual([]);
+    expect(broken(adopts('uploads/theirs'))).toEqual([3]);
+  });
+
   it('allows nothing to be put back where the request asks for that, or there is nothing', () => {
     const stop = request('a', { onError: { then: 'stop', waitMs: 0 } });
     expect(broken(target([{ ...putBack({ cut: 7 }), request: stop }]))).toEqual([]);
@@ -59,12 +75,64 @@ describe('an audit', () => {
     expect(broken({ ...target([left]), idle: false })).toEqual([]);
   });
 
+  it('allows what its deadline passed by before the target came to it', () => {
+    const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
+    const within = (scheduleToCloseMs: number) =>
+      target([{ ...left, request: request('a', { steps: { watch: { scheduleToCloseMs } } }) }]);
+    expect(broken(within(10))).toEqual([]);
+    // It counts from when the result says that the work ended, which is before its history does.
+    expect(broken(within(905))).toEqual([]);
+    expect(broken(within(60_000))).toEqual([6]);
+  });
+
+  it('finds an upload whose PATCH went unanswered and that nobody watches, unless a restore has failed since', () => {
+    const left = putBack({ result: { unansweredUpload: PATH } });
+    expect(broken(target([left]))).toEqual([6]);
+    const watching = activity('awaitLateUpload', { objectPath: PATH }, 20);
+    expect(broken({ ...target([left]), activities: [watching] })).toEqual([]);
+    const failed = putBack({ workflowId: 't/release-2', shift: 100, result: { outcome: 'rollback_failed' } });
+    expect(broken(target([left, failed]))).toEqual([]);
+  });
+
+  it('takes no revision for an extra that the target itself found to have landed late', () => {
+    const observed = ['new', 'late'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
+    const found = activity('awaitLateUpload', { objectPath: PATH }, 20, { revisionId: 'late' });
+    const facts = { ...target([released()]), activities: [found] };
+    expect(audit({ target: facts, observed, secrets: [] })).toEqual([]);
+  });
+
   it('finds a revision on the control plane that the release does not tell of', () => {
     const observed = ['new', 'twin'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
     const evidence = { target: target([released()]), observed, secrets: [] };
     expect(audit(evidence)).toMatchObject([{ rule: 2, what: expect.stringContaining('twin') as string }]);
     const told = released({ result: { extraRevisionIds: ['twin'] } });
     expect(audit({ ...evidence, target: target([told]) })).toEqual([]);
+  });
+
+  it('takes no revision for an extra that a redeploy made of the one that was released', () => {
+    const observed = ['new', 'copy'].map((revisionId) => ({ revisionId, tarballPath: PATH }));
+    const later = putBack({ workflowId: 't/release-2', shift: 100, replace: [9, awaited('copy', 111)] });
+    const works = [released(), later];
+    expect(audit({ target: target(works), observed, secrets: [] }).filter(({ rule }) => rule === 2)).toEqual(
+      [],
+    );
+  });
+
+  it('finds a change that the control plane was asked for by no release that was at it', () => {
+    const sent = { kind: 'patch', sentAt: 5_003, tarballPath: PATH, revisionId: null } as const;
+    const put = { kind: 'redeploy', sentAt: 5_008, tarballPath: null, revisionId: 'old' } as const;
+    const works = target([putBack({ shift: 5_000 })]);
+    const held = (...requests: readonly ObservedRequest[]) =>
+      audit({ target: works, observed: null, secrets: [], requests }).map(({ rule, what }) => [rule, what]);
+    expect(held(sent, put)).toEqual([]);
+    const nobody = 'that no release was sending';
+    expect(held({ ...sent, sentAt: 20_000 })).toEqual([
+      [1, `the control plane got a patch of ${PATH} ${nobody}`],
+    ]);
+    expect(held({ ...put, revisionId: 'other' })).toEqual([
+      [1, `the control plane got a redeploy of other ${nobody}`],
+    ]);
+    expect(held({ ...sent, tarballPath: null })).toHaveLength(1);
   });
 
   it('finds a secret in a history, and takes no short word for one', () => {
@@ -85,7 +153,15 @@ function broken(facts: TargetFacts): number[] {
 }
 
 function target(works: WorkFact[]): TargetFacts {
-  return { workflowId: 't', idle: true, works, activities: [], taskFailures: [], texts: [] };
+  return {
+    workflowId: 't',
+    idle: true,
+    lastTaskAt: 1_000,
+    works,
+    activities: [],
+    taskFailures: [],
+    texts: [],
+  };
 }
 
 /** How a history differs from one that is right. `insert`: before the activity at an index. */
@@ -147,7 +223,12 @@ function work(changes: Changes, ending: Partial<ReleaseResult>, steps: readonly 
     ended: 'completed',
     request: request('a'),
     known: [verified('old')],
-    result: result('release-1', { revisionId: 'new', ...ending, ...changes.result }),
+    result: result('release-1', {
+      revisionId: 'new',
+      endedAt: new Date(90).toISOString(),
+      ...ending,
+      ...changes.result,
+    }),
     activities: activities.map((fact) => ({
       ...fact,
       scheduledAt: fact.scheduledAt + shift,

@@ -1,6 +1,6 @@
 import { DEPLOYMENT_ROWS } from './deployment.ts';
 import { RESOURCE_SPEC_ROWS } from './resourceSpec.ts';
-import { type Row } from './row.ts';
+import type { Row } from './row.ts';
 import { SERVICE_ROWS } from './service.ts';
 import { SOURCE_CONFIG_ROWS } from './sourceConfigs.ts';
 

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+
+import { Parser, type ReadEntry } from 'tar';
+
+import type { StoredArtifact } from './artifactStore.ts';
+
+/** One file or link of an artifact. */
+export interface ArtifactFile {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** sha256 of its content, its mode and, of a link, where it leads: two that are the same are the same file. */
+  readonly digest: string;
+}
+
+/**
+ * The files and links of a source tarball, by their paths. Reads it once through; nothing is unpacked.
+ *
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` where its bytes do not match its digest.
+ */
+export async function artifactFiles({ stream }: StoredArtifact): Promise<ReadonlyMap<string, ArtifactFile>> {
+  const files = new Map<string, ArtifactFile>();
+  const parser = new Parser({ strict: true });
+  const read = new Promise<void>((resolve, reject) => {
+    parser.on('end', resolve);
+    parser.on('error', reject);
+  });
+  // What fails first is thrown below, whichever of the two it is.
+  read.catch(() => undefined);
+  parser.on('entry', (entry: ReadEntry) => {
+    if (entry.type === 'Directory') {
+      entry.resume();
+      return;
+    }
+    const hash = createHash('sha256').update(`${entry.mode ?? 0} ${entry.linkpath ?? ''}\n`);
+    entry.on('data', (chunk: Buffer) => hash.update(chunk));
+    entry.on('end', () => {
+      const { path, size } = entry;
+      files.set(path, { path, sizeBytes: size, digest: hash.digest('hex') });
+    });
+  });
+  for await (const chunk of stream) parser.write(chunk as Buffer);
+  parser.end();
+  await read;
+  return files;
+}
+
+/** In what the files of two artifacts differ, each list in the order of the paths. */
+export interface FilesDifference {
+  readonly added: readonly ArtifactFile[];
+  readonly removed: readonly ArtifactFile[];
+  readonly changed: readonly { readonly from: ArtifactFile; readonly to: ArtifactFile }[];
+}
+
+/** Compares the files of two artifacts. */
+export function filesDifference(
+  from: ReadonlyMap<string, ArtifactFile>,
+  to: ReadonlyMap<string, ArtifactFile>,
+): FilesDifference {
+  const byPath = (one: ArtifactFile, other: ArtifactFile): number => (one.path < other.path ? -1 : 1);
+  const added = [...to.values()].filter(({ path }) => !from.has(path));
+  const removed = [...from.values()].filter(({ path }) => !to.has(path));
+  const changed = [...to.values()].sort(byPath).flatMap((file) => {
+    const before = from.get(file.path);
+    return before === undefined || before.digest === file.digest ? [] : [{ from: before, to: file }];
+  });
+  return { added: added.sort(byPath), removed: removed.sort(byPath), changed };
+}

@@ -1,0 +1,96 @@
+import { readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { lintSource } from '@secretlint/core';
+import { creator as recommendedRules } from '@secretlint/secretlint-rule-preset-recommend';
+
+import { systemReason, unreadable } from './sourceError.ts';
+import type { SourceEntry } from './sourceFiles.ts';
+
+/** A place in a source that looks like a secret. Never the secret itself. */
+export interface SuspectedSecret {
+  /** The file, relative to the source's root, with `/`. */
+  readonly path: string;
+  /** From 1. `null`: the file is suspected by its name. */
+  readonly line: number | null;
+  /** What it looks like: `GitHub Token`, `a store of passwords`. */
+  readonly what: string;
+}
+
+/** Which source is looked through. */
+export interface SuspectedSecretsOptions {
+  readonly root: string;
+  /** What of it is packed (`sourceFiles`). */
+  readonly entries: readonly SourceEntry[];
+  readonly signal?: AbortSignal;
+}
+
+/** Generated files and data: too large to be read line by line, and seldom where somebody writes a key. */
+const READ_MAX_BYTES = 1024 * 1024;
+
+/** Names that say what is in a file. What always holds a secret is not packed at all (`packSource`). */
+const NAMES: readonly (readonly [pattern: RegExp, what: string])[] = [
+  [/(?:^|\/)\.aws\/credentials$/i, 'credentials of AWS'],
+  [/(?:^|\/)(?:credentials|client_secret[^/]*|service[-_]?account[^/]*)\.json$/i, 'credentials of a service'],
+  [/(?:^|\/)secrets?\.(?:json|ya?ml|toml|ini)$/i, 'a file of secrets'],
+  [/(?:^|\/)\.(?:git-credentials|pgpass|htpasswd)$/i, 'a file of passwords'],
+  [/\.kdbx$/i, 'a store of passwords'],
+  [/\.tfstate(?:\.backup)?$/i, 'state of Terraform, which holds secrets in plain text'],
+  [/(?:^|\/)(?:kubeconfig|\.kube\/config)$/i, 'credentials of a cluster'],
+  [/(?:^|\/)\.docker\/config\.json$/i, 'credentials of a registry'],
+];
+
+/**
+ * What of a packed source looks like a secret, by its name or by what stands in it, in the order of the paths. Files
+ * over 1 MiB and files that are no text are judged by their names alone. A line that only looks like one is left out
+ * by a comment on it: `secretlint-disable-line`.
+ *
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a file that cannot be read.
+ * @throws the signal's reason when `signal` is aborted.
+ */
+export async function suspectedSecrets(options: SuspectedSecretsOptions): Promise<SuspectedSecret[]> {
+  const { root, entries, signal } = options;
+  const found: SuspectedSecret[] = [];
+  const realRoot = await realpath(root);
+  for (const entry of entries) {
+    signal?.throwIfAborted();
+    const { path } = entry;
+    const named = NAMES.find(([pattern]) => pattern.test(path));
+    if (named !== undefined) found.push({ path, line: null, what: named[1] });
+    if (entry.kind === 'file' && entry.sizeBytes <= READ_MAX_BYTES) {
+      found.push(...(await inText(path, await textOf(join(realRoot, path), path))));
+    }
+  }
+  return found;
+}
+
+async function inText(path: string, content: string | undefined): Promise<SuspectedSecret[]> {
+  if (content === undefined) return [];
+  const { messages } = await lintSource({
+    source: { filePath: path, content, ext: '', contentType: 'text' },
+    options: { config: RULES, maskSecrets: true, noPhysicFilePath: true },
+  });
+  return messages.map(({ message, loc }) => ({ path, line: loc.start.line, what: kindOf(message) }));
+}
+
+const RULES = {
+  rules: [{ id: '@secretlint/secretlint-rule-preset-recommend', rule: recommendedRules }],
+};
+
+/** `found GitHub Token(…): ****` is about a GitHub Token. */
+function kindOf(message: string): string {
+  return message.replace(/^found /i, '').replace(/\s*[(:].*$/s, '');
+}
+
+/** A file's text; `undefined` where it is none. */
+async function textOf(file: string, path: string): Promise<string | undefined> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw unreadable(
+      path,
+      `could not be read: ${systemReason(error)}`,
+      'Make it readable, or name it in .slipwayignore.',
+      error,
+    );
+  });
+  return bytes.includes(0) ? undefined : bytes.toString('utf8');
+}

@@ -1,0 +1,101 @@
+import type { Check, ObservedRun } from '../domain/check.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { RunApiClient } from './runApi.ts';
+
+/** The run that is to be observed: a check's, or one of the same kind. */
+export type RunToObserve = Pick<Check, 'assistant' | 'input' | 'timeoutMs' | 'feedbackKey'> & {
+  /** Whether the stream also shows the first thing that the agent produces. Default: false. */
+  readonly showsFirstOutput?: boolean;
+};
+
+/** What was seen of one run. */
+export interface ObservedStream {
+  readonly run: ObservedRun;
+  readonly runId: string | null;
+  /** The pre-signed link of the feedback key: a credential. */
+  readonly feedbackLink: string | null;
+  /**
+   * From the request to the first thing that the agent produced, in milliseconds: a message's first token, or the update
+   * of its first step where it streams no messages. The `values` that a run begins with only repeat its input.
+   */
+  readonly firstOutputMs: number | null;
+}
+
+/**
+ * Runs an agent once, without a thread and streamed, so that nothing of it stays behind. A run that takes longer than
+ * its `timeoutMs` is left, and so cancelled, and ends in `timeout`.
+ *
+ * @param canceled - ends the call; what it throws then is the client's error.
+ * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
+ */
+export async function observeRun(
+  agent: RunApiClient,
+  { assistant, input, timeoutMs, feedbackKey, showsFirstOutput = false }: RunToObserve,
+  canceled: AbortSignal,
+): Promise<ObservedStream> {
+  const started = performance.now();
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const seen = {
+    runId: null as string | null,
+    feedbackLink: null as string | null,
+    firstOutputMs: null as number | null,
+    values: undefined as unknown,
+  };
+  let error: string | undefined;
+  const ended = (status: ObservedRun['status']): ObservedStream => ({
+    run: {
+      status,
+      values: seen.values ?? null,
+      latencyMs: performance.now() - started,
+      ...(error === undefined ? {} : { error }),
+    },
+    runId: seen.runId,
+    feedbackLink: seen.feedbackLink,
+    firstOutputMs: seen.firstOutputMs,
+  });
+  try {
+    const events = await agent.streamStatelessRun(
+      {
+        assistant_id: assistant,
+        input,
+        stream_mode: showsFirstOutput ? ['values', 'messages-tuple', 'updates'] : ['values'],
+        on_disconnect: 'cancel',
+        ...(feedbackKey === undefined ? {} : { feedback_keys: [feedbackKey] }),
+      },
+      // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
+      { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 },
+    );
+    for await (const { event, data } of events) {
+      if (event === 'metadata') seen.runId = textField(data, 'run_id');
+      if (event === 'feedback' && feedbackKey !== undefined) seen.feedbackLink = textField(data, feedbackKey);
+      if (event === 'messages' || event === 'updates') seen.firstOutputMs ??= performance.now() - started;
+      if (event === 'values') seen.values = data;
+      if (event === 'error') error = describeError(data);
+    }
+  } catch (failure) {
+    if (timeout.aborted && !canceled.aborted) return ended('timeout');
+    throw failure;
+  }
+  if (error !== undefined) return ended('error');
+  if (seen.values === undefined) {
+    // Every run begins with its values: without them it is the stream that broke off, not the run that succeeded.
+    throw new SlipwayError('SLIPWAY_BAD_ANSWER', 'the stream of the run ended before any values came');
+  }
+  return ended(isInterrupted(seen.values) ? 'interrupted' : 'success');
+}
+
+function isInterrupted(values: unknown): boolean {
+  return typeof values === 'object' && values !== null && '__interrupt__' in values;
+}
+
+function describeError(data: unknown): string {
+  const name = textField(data, 'error');
+  const message = textField(data, 'message');
+  return [name, message].filter((part) => part !== null).join(': ') || JSON.stringify(data);
+}
+
+function textField(data: unknown, name: string): string | null {
+  if (typeof data !== 'object' || data === null) return null;
+  const value = (data as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,25 @@
+import { SlipwayError } from '../domain/errors.ts';
+import type { ConfigProblem } from './configProblem.ts';
+
+/** `slipway.yaml` is not right: every problem with its place. */
+export class ConfigError extends SlipwayError {
+  /** The file, as it was named. */
+  readonly file: string;
+  /** What is wrong, in the order of the file; warnings are not among them. */
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(file: string, problems: readonly ConfigProblem[]) {
+    const lines = problems.map(
+      ({ line, column, path, message }) =>
+        `${file}:${line}:${column} ${path === '' ? '' : `${path}: `}${message}`,
+    );
+    const first = problems[0];
+    super('SLIPWAY_CONFIG_INVALID', lines.join('\n'), {
+      place: first === undefined ? file : `${file}:${first.line}:${first.column}`,
+      hint: 'mend the file; docs/slipway.schema.json describes every field',
+    });
+    this.name = 'ConfigError';
+    this.file = file;
+    this.problems = problems;
+  }
+}

@@ -1,0 +1,139 @@
+import { parseDuration } from '../domain/duration.ts';
+import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
+import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
+import type { FieldProblem } from './configProblem.ts';
+import { nearestWord } from './nearestWord.ts';
+import { RESOURCES, UNUSED_RESOURCES } from './resourceFields.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * What is right in a `slipway.yaml` and cannot take effect. Reads the file as it was written, so that what is wrong
+ * elsewhere in it hides nothing.
+ *
+ * @param raw - the file's content, right or not.
+ * @param now - milliseconds since 1970.
+ */
+export function configWarnings(raw: unknown, now: number): readonly FieldProblem[] {
+  const file = fieldsOf(raw);
+  const targets = Object.entries(fieldsOf(file['targets'])).map(([name, target]) => ({
+    path: ['targets', name],
+    target: fieldsOf(target),
+  }));
+  const hasChecks = Array.isArray(file['checks']) && file['checks'].length > 0;
+  const sources = targets.map(({ target }) => target['source'] ?? 'internal_source');
+  return [
+    ...targets.flatMap(({ path, target }) => [
+      ...targetWarnings(path, target, hasChecks),
+      ...freezeWarnings(path, target['freezes'], now),
+    ]),
+    ...artifactWarnings(fieldsOf(file['artifact']), sources),
+    ...Object.entries(fieldsOf(file['steps'])).flatMap(([step, policy]) =>
+      stepWarnings(['steps', step], fieldsOf(policy)),
+    ),
+    ...Object.entries(fieldsOf(file['promotions'])).flatMap(([name, promotion]) => {
+      const path = ['promotions', name];
+      const fields = fieldsOf(promotion);
+      return [...promotionWarnings(path, fields, hasChecks), ...freezeWarnings(path, fields['freezes'], now)];
+    }),
+  ];
+}
+
+function targetWarnings(path: readonly string[], target: Fields, hasChecks: boolean): FieldProblem[] {
+  const found: FieldProblem[] = [];
+  const warn = (at: readonly string[], message: string): void => {
+    found.push({ path: [...path, ...at], message, atKey: true });
+  };
+  const { source = 'internal_source', vocabulary, resources, soak } = target;
+  if (resources !== undefined && source !== 'external_image') {
+    warn(['resources'], 'has no effect: resources are only for source external_image');
+  } else {
+    for (const field of Object.keys(fieldsOf(resources))) {
+      if (UNUSED_RESOURCES.includes(field)) {
+        warn(['resources', field], 'the control plane’s contract marks it "do not use"');
+      } else if (!RESOURCES.includes(field) && vocabulary !== 'public') {
+        const near = nearestWord(field, RESOURCES);
+        const suggestion = near === undefined ? '' : `; did you mean "${near}"?`;
+        warn(['resources', field], `the control plane’s contract has no such resource${suggestion}`);
+      }
+    }
+  }
+  const onError = fieldsOf(target['onError']);
+  if (onError['waitFor'] !== undefined && onError['then'] !== 'wait') {
+    warn(['onError', 'waitFor'], 'has no effect: nobody is waited for unless then is "wait"');
+  }
+  if (isTime(soak) && !hasChecks) {
+    warn(['soak'], 'there are no checks to repeat: the revision is only seen to serve');
+  }
+  return found;
+}
+
+function artifactWarnings(artifact: Fields, sources: readonly unknown[]): FieldProblem[] {
+  if (sources.length === 0) return [];
+  const packs = sources.includes('internal_source');
+  const builds = packs || sources.includes('repo_host');
+  const idle = (fields: readonly string[], what: string): FieldProblem[] =>
+    fields
+      .filter((field) => artifact[field] !== undefined)
+      .map((field) => ({
+        path: ['artifact', field],
+        message: `has no effect: no target’s source is ${what}`,
+        atKey: true,
+      }));
+  return [
+    ...(packs ? [] : idle(['path', 'ignore'], 'packed')),
+    ...(builds ? [] : idle(['installCommand', 'buildCommand', 'graphConfig'], 'built')),
+  ];
+}
+
+function stepWarnings(path: readonly string[], step: Fields): FieldProblem[] {
+  const [one, all, silence] = [step['startToClose'], step['scheduleToClose'], step['heartbeat']].map(timeOf);
+  const found: FieldProblem[] = [];
+  if (one !== undefined && all !== undefined && one > all) {
+    const message = 'has no effect: scheduleToClose, the deadline of all attempts, is shorter';
+    found.push({ path: [...path, 'startToClose'], message, atKey: true });
+  }
+  if (one !== undefined && silence !== undefined && silence >= one) {
+    const message = 'has no effect: startToClose, the deadline of the attempt, is not longer';
+    found.push({ path: [...path, 'heartbeat'], message, atKey: true });
+  }
+  return found;
+}
+
+function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks: boolean): FieldProblem[] {
+  const { soak, bake, checkEvery } = promotion;
+  const found: FieldProblem[] = [];
+  if (checkEvery !== undefined && !isTime(bake) && !isTime(soak)) {
+    const message = 'has no effect: the promotion has neither soak nor bake';
+    found.push({ path: [...path, 'checkEvery'], message, atKey: true });
+  }
+  if (isTime(bake) && !hasChecks) {
+    const message = 'there are no checks to repeat: the revision is only seen to serve';
+    found.push({ path: [...path, 'bake'], message, atKey: true });
+  }
+  return found;
+}
+
+/** Freezes for once that have passed. */
+function freezeWarnings(path: readonly string[], freezes: unknown, now: number): FieldProblem[] {
+  if (!Array.isArray(freezes)) return [];
+  return freezes.flatMap((freeze, index): FieldProblem[] => {
+    const { until, timeZone = 'UTC' } = fieldsOf(freeze);
+    const ends = typeof until === 'string' ? parseFreezeMoment(until) : undefined;
+    if (ends?.kind !== 'once' || typeof timeZone !== 'string' || !isTimeZone(timeZone)) return [];
+    if (instantOf(ends.at, timeZone, 'second') > now) return [];
+    return [{ path: [...path, 'freezes', index, 'until'], message: 'has no effect: it has passed' }];
+  });
+}
+
+function isTime(value: unknown): boolean {
+  return (timeOf(value) ?? 0) > 0;
+}
+
+function timeOf(value: unknown): number | undefined {
+  return typeof value === 'string' ? parseDuration(value) : undefined;
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}

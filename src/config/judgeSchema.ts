@@ -1,0 +1,140 @@
+import { z } from 'zod';
+
+import { type MetricName, METRIC_NAMES, METRICS } from '../domain/judge/metric.ts';
+import { DEFAULT_POLICY, type JudgePolicy, ON_INCONCLUSIVE } from '../domain/judge/policy.ts';
+import { type DeclaredJudgeSettings, DEFAULT_SETTINGS } from '../domain/judge/settings.ts';
+import { Expectation, toExpectation } from './expectationSchema.ts';
+import { Duration, Text } from './scalarFields.ts';
+
+const INPUTS_MAX = 100_000;
+const CONCURRENCY_MAX = 256;
+const REPETITIONS_MAX = 1_000;
+const RUNS_MAX = 1_000_000;
+const AGAIN_MAX = 20;
+const HOUR_MS = 3_600_000;
+
+/** How sure the judge must be, as a share. */
+export const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
+
+/** A smallest relevant effect, in the metric's own terms. */
+export const SmallestEffect = z.number().positive('expected more than 0').max(1_000);
+
+const Metrics = z
+  .strictObject(
+    Object.fromEntries(
+      METRIC_NAMES.map((metric) => [metric, SmallestEffect.optional().describe(effectDescription(metric))]),
+    ) as Record<MetricName, z.ZodOptional<typeof SmallestEffect>>,
+  )
+  .refine((metrics) => Object.values(metrics).some((effect) => effect !== undefined), {
+    message: 'expected at least one metric that decides',
+  });
+
+/** How a candidate is judged before it is promoted. */
+export const Judge = z
+  .strictObject({
+    inputs: Text.optional().describe('A file of inputs, JSON Lines, relative to slipway.yaml'),
+    recorded: z
+      .literal(true)
+      .optional()
+      .describe('Instead of a file: the inputs of the successful runs on the baseline’s threads'),
+    assistant: Text.describe('The graph’s name in the graph configuration'),
+    expect: Expectation.optional().describe('What is expected of inputs that bring no expectation'),
+    inputsMax: z
+      .int()
+      .min(1)
+      .max(INPUTS_MAX)
+      .default(DEFAULT_SETTINGS.inputsMax)
+      .describe('Of more inputs, a sample of this many is drawn. Default: 400'),
+    repetitions: z
+      .int()
+      .min(1)
+      .max(REPETITIONS_MAX)
+      .optional()
+      .describe('How often each input is run on each side. Default: as often as brings 400 runs of each'),
+    concurrency: z
+      .int()
+      .min(1)
+      .max(CONCURRENCY_MAX)
+      .default(DEFAULT_SETTINGS.concurrency)
+      .describe('How many runs are under way at once, both sides together. Default: 4'),
+    warmUpRuns: z
+      .int()
+      .min(0)
+      .max(REPETITIONS_MAX)
+      .default(DEFAULT_SETTINGS.warmUpRuns)
+      .describe('Runs on each side that do not count, before those that do. Default: 3'),
+    runTimeout: Duration.default(DEFAULT_SETTINGS.runTimeoutMs).describe(
+      'How long one run may take. Default: 60s',
+    ),
+    patience: Duration.default(DEFAULT_SETTINGS.patienceMs).describe(
+      'How long an agent that cannot be reached is waited for. Default: 30s',
+    ),
+    feedbackKey: Text.optional().describe('The feedback key under which each run’s verdict is recorded'),
+    scorePath: Text.optional().describe('A dot path into the final values to a number: the metric score'),
+    confidence: Confidence.default(DEFAULT_POLICY.confidence).describe('How sure it must be. Default: 0.95'),
+    minimumRuns: z
+      .int()
+      .min(2)
+      .max(RUNS_MAX)
+      .default(DEFAULT_POLICY.minimumRuns)
+      .describe('The fewest runs of a side that a metric is decided from. Default: 20'),
+    metrics: Metrics.prefault({ ...DEFAULT_POLICY.smallestEffects }).describe(
+      'The metrics that decide, each with its smallest relevant effect. Default: success and expectations 0.03, firstToken and latency 0.15',
+    ),
+    onInconclusive: z
+      .enum(ON_INCONCLUSIVE)
+      .default('ask')
+      .describe(
+        'What happens where the runs do not tell: judge again later, ask a person, or fail. Default: ask',
+      ),
+    again: z
+      .strictObject({
+        after: Duration.default(HOUR_MS).describe('How much later. Default: 1h'),
+        times: z.int().min(1).max(AGAIN_MAX).default(2).describe('How often at most. Default: 2'),
+      })
+      .prefault({})
+      .describe('onInconclusive wait: when it is judged again; the error is divided among all judgements'),
+  })
+  .refine(({ inputs, recorded }) => (inputs === undefined) !== (recorded === undefined), {
+    path: ['inputs'],
+    message: 'expected a file of inputs, or recorded: true, and not both',
+  })
+  .refine(({ metrics, scorePath }) => metrics.score === undefined || scorePath !== undefined, {
+    path: ['scorePath'],
+    message: 'expected, since the metric score decides',
+  });
+export type Judge = z.infer<typeof Judge>;
+
+/** The judge of the file, as one is made from it. */
+export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
+  const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
+  return {
+    assistant,
+    inputsMax,
+    repetitions: repetitions ?? DEFAULT_SETTINGS.repetitions,
+    concurrency,
+    warmUpRuns,
+    runTimeoutMs: judge.runTimeout,
+    patienceMs: judge.patience,
+    policy: judgePolicy(judge),
+    ...(judge.expect === undefined ? {} : { expect: toExpectation(judge.expect) }),
+    ...(feedbackKey === undefined ? {} : { feedbackKey }),
+    ...(scorePath === undefined ? {} : { scorePath }),
+  };
+}
+
+function judgePolicy({ confidence, minimumRuns, metrics }: Judge): JudgePolicy {
+  const declared = Object.entries(metrics).filter(([, effect]) => effect !== undefined);
+  return { confidence, minimumRuns, smallestEffects: Object.fromEntries(declared) };
+}
+
+function effectDescription(metric: MetricName): string {
+  switch (METRICS[metric].change) {
+    case 'share':
+      return 'The smallest drop that matters, as a share: 0.03 is three points';
+    case 'ratio':
+      return 'The smallest growth that matters, relative to the baseline: 0.15 is 15 %';
+    case 'difference':
+      return 'The smallest drop that matters, in the score’s own unit';
+  }
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+
+import { cronProblem } from '../domain/promotion/cron.ts';
+import { approvalFields, enoughApprovers } from './approvalSchema.ts';
+import { FreezeList, TimeZone } from './freezeSchema.ts';
+import { Judge } from './judgeSchema.ts';
+import { nearestWord } from './nearestWord.ts';
+import { Duration, Text } from './scalarFields.ts';
+
+const MINUTE_MS = 60_000;
+/** What Temporal takes. */
+const CATCH_UP_LEAST_MS = 10_000;
+
+const Cron = Text.superRefine((cron, context) => {
+  const problem = cronProblem(cron);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+});
+
+/** Each of these is set on purpose: what Temporal does by itself is meant for other work. */
+const Schedule = z
+  .strictObject({
+    cron: Cron.optional().describe('Minute, hour, day of month, month, day of week: "0 10 * * 1-5"'),
+    every: Duration.optional().describe('How often, instead of cron: 4h'),
+    timeZone: TimeZone.default('UTC'),
+    jitter: Duration.default(MINUTE_MS).describe(
+      'Each time comes round up to this much later, so that many do not at once. Default: 1m',
+    ),
+    overlap: z
+      .enum(['skip', 'buffer_one'])
+      .default('skip')
+      .describe('What a time does while the promotion of an earlier one goes on. Default: skip'),
+    catchUp: Duration.default(10 * MINUTE_MS)
+      .refine((late) => late >= CATCH_UP_LEAST_MS, { message: 'expected at least 10s' })
+      .describe('How late a time may still be made up for that passed while Temporal was down. Default: 10m'),
+  })
+  .superRefine(({ cron, every }, context) => {
+    if ((cron === undefined) === (every === undefined)) {
+      context.addIssue({ code: 'custom', path: ['cron'], message: 'expected either cron or every' });
+    }
+    if (every !== undefined && every < 1_000) {
+      context.addIssue({ code: 'custom', path: ['every'], message: 'expected at least 1s' });
+    }
+  });
+
+const Approval = z
+  .strictObject({
+    ...approvalFields('anybody but who released or promotes'),
+    otherwise: z
+      .enum(['reject', 'approve'])
+      .default('reject')
+      .describe('What counts where nobody says anything in time. Default: reject'),
+  })
+  .superRefine(enoughApprovers);
+
+const Promotion = z.strictObject({
+  from: Text.describe('The target whose verified artifact is promoted'),
+  to: Text.describe('The target that it is released on'),
+  schedule: Schedule.optional().describe('When it is done by itself. Absent: only by "slipway promote"'),
+  soak: Duration.default(0).describe(
+    'How long the artifact must have been verified on from. Default: not at all',
+  ),
+  bake: Duration.default(0).describe(
+    'How long the release is watched on to; a failure takes it back. Default: not at all',
+  ),
+  checkEvery: Duration.default(5 * MINUTE_MS)
+    .refine((every) => every >= 1_000, { message: 'expected at least 1s' })
+    .describe('How often the checks are repeated meanwhile. Default: 5m'),
+  judge: Judge.optional().describe('How it is judged against what serves on to. Absent: it is not'),
+  approval: Approval.optional().describe('Who must agree. Absent: as the target to asks for it'),
+  freezes: FreezeList.optional().describe('When it does not release, beside the freezes of the target to'),
+});
+
+/** `promotions` of `slipway.yaml`, by name. */
+export const Promotions = z.record(
+  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
+  Promotion,
+);
+export type PromotionConfig = z.infer<typeof Promotion>;
+
+/** Promotions of a file in which anything may be wrong. */
+export type LoosePromotions = Readonly<
+  Record<string, { readonly from?: unknown; readonly to?: unknown } | null>
+>;
+
+/** What is wrong with the promotions as a whole: targets that there are not, circles. */
+export function promotionProblems(
+  promotions: LoosePromotions,
+  targets: readonly string[],
+): readonly { readonly path: readonly string[]; readonly message: string }[] {
+  const ways = Object.entries(promotions).flatMap(([name, promotion]) => {
+    const { from, to } = promotion ?? {};
+    return typeof from === 'string' && typeof to === 'string' ? [{ name, from, to }] : [];
+  });
+  const problems = ways.flatMap(({ name, from, to }) => [
+    ...Object.entries({ from, to })
+      .filter(([, target]) => targets.length > 0 && !targets.includes(target))
+      .map(([end, target]) => ({
+        path: ['promotions', name, end],
+        message: `there is no target of that name; ${nearestOf(target, targets)}`,
+      })),
+    ...(from === to
+      ? [{ path: ['promotions', name, 'to'], message: 'expected another target than from' }]
+      : []),
+  ]);
+  if (problems.length > 0) return problems;
+  return ways.flatMap(({ name, from, to }) =>
+    downstreamOf(Object.fromEntries(ways.map((way) => [way.name, way])), to).includes(from)
+      ? [{ path: ['promotions', name, 'to'], message: `the promotions lead from "${to}" back to "${from}"` }]
+      : [],
+  );
+}
+
+function nearestOf(word: string, words: readonly string[]): string {
+  const near = nearestWord(word, words);
+  return near === undefined ? `there are: ${words.join(', ')}` : `did you mean "${near}"?`;
+}
+
+/** The targets that promotions lead to from a target, however far, nearest first. */
+export function downstreamOf(
+  promotions: Readonly<Record<string, Pick<PromotionConfig, 'from' | 'to'>>>,
+  target: string,
+): readonly string[] {
+  const reached: string[] = [];
+  const visit = (from: string): void => {
+    for (const promotion of Object.values(promotions)) {
+      if (promotion.from !== from || reached.includes(promotion.to)) continue;
+      reached.push(promotion.to);
+      visit(promotion.to);
+    }
+  };
+  visit(target);
+  return reached;
+}

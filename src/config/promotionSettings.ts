@@ -1,0 +1,82 @@
+import { SlipwayError } from '../domain/errors.ts';
+import type { ApprovalPolicy } from '../domain/intervention.ts';
+import { configDifferences } from '../domain/promotion/configDifferences.ts';
+import type { PromotionRequest } from '../domain/promotion/promotion.ts';
+import type { Config } from './configSchema.ts';
+import { nearestWord } from './nearestWord.ts';
+import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
+import { releaseSettings, type ReleaseSettings } from './releaseSettings.ts';
+
+/** A promotion of the file, with the targets that it has to do with. */
+export interface PromotionSettings extends Pick<
+  PromotionRequest,
+  'release' | 'soakMs' | 'bakeMs' | 'checkEveryMs' | 'freezes' | 'differences'
+> {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+  /** The names of the targets that follow `to`. */
+  readonly downstream: readonly string[];
+  readonly judge?: PromotionConfig['judge'];
+  readonly approval?: ApprovalPolicy;
+  readonly schedule?: PromotionConfig['schedule'];
+}
+
+/**
+ * Chooses a promotion of the file.
+ *
+ * @param name - may be left out where there is only one; the name of a target means the one promotion that leads to it.
+ * @throws SLIPWAY_PROMOTION_UNKNOWN, SLIPWAY_USAGE.
+ */
+export function choosePromotion({ promotions }: Config, name: string | undefined): string {
+  const names = Object.keys(promotions);
+  const [only] = names;
+  if (only === undefined) {
+    throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', 'slipway.yaml has no promotions', {
+      hint: 'docs/promotions.md says how they are written',
+    });
+  }
+  if (name === undefined) {
+    if (names.length === 1) return only;
+    throw new SlipwayError('SLIPWAY_USAGE', 'which promotion?', { hint: `name one of: ${names.join(', ')}` });
+  }
+  if (names.includes(name)) return name;
+  const [leading, ...others] = names.filter((candidate) => promotions[candidate]?.to === name);
+  if (leading !== undefined && others.length === 0) return leading;
+  const near = nearestWord(name, names);
+  throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `slipway.yaml has no promotion "${name}"`, {
+    hint: near === undefined ? `it has: ${names.join(', ')}` : `did you mean "${near}"?`,
+  });
+}
+
+/** What the file says of a promotion. */
+export function promotionSettings(config: Config, name: string): PromotionSettings {
+  const promotion = config.promotions[choosePromotion(config, name)];
+  if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);
+  const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
+  const target = releaseSettings(config, to);
+  const { checks, steps, soakMs, graphConfigPath, onError } = target;
+  const approval = approvalOf(promotion, target);
+  return {
+    name,
+    from,
+    to,
+    downstream: downstreamOf(config.promotions, to),
+    release: { checks, steps, soakMs, graphConfigPath, ...(onError === undefined ? {} : { onError }) },
+    soakMs: soak,
+    bakeMs: bake,
+    checkEveryMs: checkEvery,
+    freezes: [...(target.freezes ?? []), ...(promotion.freezes ?? [])],
+    differences: configDifferences(releaseSettings(config, from), target),
+    ...(judge === undefined ? {} : { judge }),
+    ...(approval === undefined ? {} : { approval }),
+    ...(schedule === undefined ? {} : { schedule }),
+  };
+}
+
+/** The promotion asks for approval in the place of its target, so that nobody is asked twice. */
+function approvalOf({ approval }: PromotionConfig, target: ReleaseSettings): ApprovalPolicy | undefined {
+  if (approval === undefined) return target.approval;
+  const { required, approvers, within, otherwise } = approval;
+  return { required, withinMs: within, otherwise, ...(approvers === undefined ? {} : { approvers }) };
+}

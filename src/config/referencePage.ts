@@ -1,0 +1,121 @@
+import { DURATION_PATTERN } from './scalarFields.ts';
+
+/** What of a JSON Schema the page reads: what {@link configJsonSchema} is made of. */
+interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly propertyNames?: Schema;
+  readonly additionalProperties?: Schema | false;
+}
+
+const INTRODUCTION = `# \`slipway.yaml\`
+
+One file in the root of an agent's repository. This page is made from the schema that the file is checked against
+(\`npm run build\`); editors read the same as \`docs/slipway.schema.json\`.
+\`slipway lint\` tells what is wrong in a file, with line and column, and what has no effect. A field that is not here is
+refused.
+
+Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. Secrets are never in this file: it says
+where they come from, \`env:NAME\` or \`file:/absolute/path\`, on the machine of the worker.
+`;
+
+/**
+ * The reference of `slipway.yaml` as Markdown, published as `docs/slipway-yaml.md`: a section per object, a row per
+ * field.
+ *
+ * @param schema - the file's JSON Schema, see `configJsonSchema`.
+ */
+export function configReferencePage(schema: object): string {
+  return [INTRODUCTION, ...sectionsOf('', schema)].join('\n');
+}
+
+/** The section of an object, and of those in it. */
+function sectionsOf(place: string, schema: Schema): string[] {
+  const fields = Object.entries(schema.properties ?? {});
+  const rows = fields.map(([name, field]) => {
+    const isRequired = schema.required?.includes(name) === true;
+    return `| \`${name}\` | ${kindOf(field)} | ${isRequired ? 'required' : defaultOf(field)} | ${inCell(whatOf(field))} |`;
+  });
+  const heading = place === '' ? '## The file' : `## \`${place}\``;
+  const table = ['| field | kind | default | what it says |', '| --- | --- | --- | --- |', ...rows];
+  const inner = fields.flatMap(([name, field]) => {
+    const below = place === '' ? name : `${place}.${name}`;
+    const [object, at] = objectIn(field, below);
+    return object === undefined ? [] : sectionsOf(at, object);
+  });
+  return [`${heading}\n\n${table.join('\n')}\n`, ...inner];
+}
+
+/** The object that a field is, or is a list or a map of, with how its place is written. */
+function objectIn(field: Schema, place: string): [Schema | undefined, string] {
+  if (field.properties !== undefined) return [field, place];
+  if (field.items?.properties !== undefined) return [field.items, `${place}[]`];
+  const { additionalProperties: values } = field;
+  if (values !== false && values?.properties !== undefined) return [values, `${place}.<name>`];
+  return [undefined, place];
+}
+
+function kindOf(field: Schema): string {
+  if (field.enum !== undefined) return field.enum.map(code).join(', ');
+  if (field.pattern === DURATION_PATTERN) return 'duration';
+  switch (field.type) {
+    case 'array':
+      return `list of ${field.items?.properties === undefined ? `${kindOf(field.items ?? {})}s` : 'objects'}`;
+    case 'object':
+      return kindOfObject(field);
+    case 'string':
+      return field.format === 'uuid' ? 'uuid' : field.format === 'uri' ? 'URL' : 'text';
+    case 'integer':
+    case 'number':
+      return `${field.type === 'integer' ? 'whole number' : 'number'}${boundsOf(field)}`;
+    case 'boolean':
+      return `${code('true')}, ${code('false')}`;
+    default:
+      return 'anything';
+  }
+}
+
+function kindOfObject({ properties, additionalProperties, propertyNames }: Schema): string {
+  if (properties !== undefined) return 'object';
+  const names = propertyNames?.enum === undefined ? 'name' : propertyNames.enum.map(code).join(', ');
+  const isOfObjects = additionalProperties !== false && additionalProperties?.properties !== undefined;
+  return isOfObjects ? `objects by ${names}` : 'object of your own';
+}
+
+/** The largest safe integer is no bound that anybody set. */
+function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }: Schema): string {
+  if (minimum === undefined) return '';
+  return maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : `, ${minimum} to ${maximum}`;
+}
+
+/** A default that the schema says in words stands there; one of several fields is told by them. */
+function defaultOf({ default: value, description = '' }: Schema): string {
+  const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
+  if (told !== undefined && told !== value) return told;
+  return value === undefined || typeof value === 'object'
+    ? ''
+    : code(JSON.stringify(value).replaceAll('"', ''));
+}
+
+function whatOf({ description = '' }: Schema): string {
+  return description.replace(DEFAULT_IN_WORDS, '');
+}
+
+const DEFAULT_IN_WORDS = /\.? ?Default: (.+)$/u;
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function inCell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

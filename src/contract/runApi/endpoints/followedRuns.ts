@@ -1,0 +1,88 @@
+import type { Endpoint } from '../../endpoint.ts';
+import { FollowQuery, JoinQuery, JoinStreamQuery } from '../joinQuery.ts';
+import { RunCreate, RunOutput, RunPath, StatelessRunPath } from '../run.ts';
+import { ThreadPath } from '../thread.ts';
+import { CONTRACT, RELATIVE } from './origin.ts';
+
+/** Runs that are followed: joined, waited for, streamed. */
+export const FOLLOWED_RUNS_ENDPOINTS = {
+  joinRun: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs/{run_id}/join',
+    params: RunPath,
+    query: JoinQuery,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  waitRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs/wait',
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  waitStatelessRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/wait',
+    query: FollowQuery,
+    request: RunCreate,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  streamRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs/stream',
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    response: 'stream',
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  streamStatelessRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/stream',
+    query: FollowQuery,
+    request: RunCreate,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  joinRunStream: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs/{run_id}/stream',
+    params: RunPath,
+    query: JoinStreamQuery,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  joinStatelessRunStream: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/runs/{run_id}/stream',
+    params: StatelessRunPath,
+    query: JoinStreamQuery,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+} as const satisfies Record<string, Endpoint>;

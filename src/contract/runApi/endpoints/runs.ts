@@ -1,0 +1,93 @@
+import type { Endpoint } from '../../endpoint.ts';
+import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../cancel.ts';
+import { Run, RunBatch, RunCreate, RunPath, Runs, RunsQuery } from '../run.ts';
+import { ThreadPath } from '../thread.ts';
+import { CONTRACT, RELATIVE } from './origin.ts';
+
+/** Runs: creating, looking, cancelling. */
+export const RUNS_ENDPOINTS = {
+  listRuns: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs',
+    params: ThreadPath,
+    query: RunsQuery,
+    response: Runs,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  createRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs',
+    params: ThreadPath,
+    request: RunCreate,
+    response: Run,
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  createStatelessRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs',
+    request: RunCreate,
+    response: Run,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  createRuns: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/batch',
+    request: RunBatch,
+    response: Runs,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  getRun: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs/{run_id}',
+    params: RunPath,
+    response: Run,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  deleteRun: {
+    service: 'runApi',
+    method: 'DELETE',
+    path: '/threads/{thread_id}/runs/{run_id}',
+    params: RunPath,
+    response: null,
+    success: 204,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+  cancelRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs/{run_id}/cancel',
+    params: RunPath,
+    query: CancelQuery,
+    response: null,
+    success: 202,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  cancelRuns: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/cancel',
+    query: BulkCancelQuery,
+    request: BulkCancelBody,
+    response: null,
+    success: 204,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+} as const satisfies Record<string, Endpoint>;

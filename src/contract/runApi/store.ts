@@ -1,0 +1,122 @@
+import { z } from 'zod';
+
+import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
+import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
+
+const TOO_LONG = { error: `Input should have at most ${ITEM_ADDRESS_MAX_BYTES} bytes` };
+
+/** One part of a namespace. A dot separates parts where a namespace is written as one text. */
+const Label = nonEmptyText().regex(/^[^.]*$/u, { error: 'Input should not contain "."' });
+
+/** Where an item of the long-term store lies: the outermost label first (public client: `namespace`). */
+export const Namespace = z.array(Label).min(1).max(LIST_MAX).refine(fits, TOO_LONG);
+export type Namespace = z.infer<typeof Namespace>;
+
+/** The beginning of namespaces; an empty one is that of all. */
+export const NamespacePrefix = z.array(Label).max(LIST_MAX).refine(fits, TOO_LONG);
+export type NamespacePrefix = z.infer<typeof NamespacePrefix>;
+
+/** Which item within its namespace. */
+export const ItemKey = nonEmptyText().refine((key) => fits([key]), TOO_LONG);
+export type ItemKey = z.infer<typeof ItemKey>;
+
+/**
+ * `PUT /store/items` of the public client: makes an item or replaces it. `ttl` is in minutes, after which the item is
+ * gone; absent or null: it stays. `index` is taken and means nothing: nothing is embedded here.
+ */
+export const ItemPut = z.object({
+  namespace: Namespace,
+  key: ItemKey,
+  value: StorableObject,
+  index: z.union([z.literal(false), z.array(nonEmptyText()).max(LIST_MAX)]).nullish(),
+  ttl: z.number().positive().max(INTEGER_MAX).nullish(),
+});
+export type ItemPut = z.infer<typeof ItemPut>;
+
+/** The query of `GET /store/items`. The namespace is one text, its labels separated by dots. */
+export const ItemQuery = z.object({
+  namespace: z.preprocess((value) => (typeof value === 'string' ? value.split('.') : value), Namespace),
+  key: ItemKey,
+  refresh_ttl: QueryBoolean.default(true),
+});
+export type ItemQuery = z.infer<typeof ItemQuery>;
+
+/** `DELETE /store/items` of the public client. One that is not there is no error. */
+export const ItemDelete = z.object({ namespace: Namespace, key: ItemKey });
+export type ItemDelete = z.infer<typeof ItemDelete>;
+
+/** What a field of an item can be asked for beside a value that it equals. */
+export const FILTER_OPERATORS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin'] as const;
+export type FilterOperator = (typeof FILTER_OPERATORS)[number];
+
+/**
+ * What fields of an item's value have to be, by their names: a value that the field equals, or operators, each of which
+ * has to hold. Decision: an operator that is none is refused; LangGraph's own stores would find nothing.
+ */
+export const ItemFilter = StorableObject.refine(hasKnownOperators, {
+  error: `Input should have no operators but ${FILTER_OPERATORS.join(', ')}; $in and $nin take lists`,
+});
+export type ItemFilter = z.infer<typeof ItemFilter>;
+
+/**
+ * `POST /store/items/search` of the public client: newest first. Decision: `query` is taken and ranks nothing, as on the
+ * public servers where nothing is embedded.
+ */
+export const ItemSearch = z.object({
+  namespace_prefix: NamespacePrefix.nullish(),
+  filter: ItemFilter.nullish(),
+  limit: integer(1, 1000).default(10),
+  offset: integer(0, INTEGER_MAX).default(0),
+  query: z.string().nullish(),
+  refresh_ttl: z.boolean().nullish(),
+});
+export type ItemSearch = z.infer<typeof ItemSearch>;
+
+/** `POST /store/namespaces` of the public client. `*` in a prefix or suffix stands for any label. */
+export const NamespaceSearch = z.object({
+  prefix: NamespacePrefix.nullish(),
+  suffix: NamespacePrefix.nullish(),
+  max_depth: integer(1, LIST_MAX).nullish(),
+  limit: integer(1, 1000).default(100),
+  offset: integer(0, INTEGER_MAX).default(0),
+});
+export type NamespaceSearch = z.infer<typeof NamespaceSearch>;
+
+/** An item of the long-term store. */
+export const Item = z.looseObject({
+  namespace: z.array(z.string()),
+  key: z.string(),
+  value: JsonObject,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type Item = z.infer<typeof Item>;
+
+/** `GET /store/items` answers null where there is no such item. */
+export const ItemOrNull = Item.nullable();
+export type ItemOrNull = z.infer<typeof ItemOrNull>;
+
+/** What a search answers. */
+export const ItemsFound = z.looseObject({ items: z.array(Item) });
+export type ItemsFound = z.infer<typeof ItemsFound>;
+
+/** What a search for namespaces answers. */
+export const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
+export type Namespaces = z.infer<typeof Namespaces>;
+
+/** Namespace and key are an index's row, which has a size; so has each label beside its bytes. */
+function fits(labels: readonly string[]): boolean {
+  const bytes = labels.reduce((sum, label) => sum + Buffer.byteLength(label) + 8, 0);
+  return bytes <= ITEM_ADDRESS_MAX_BYTES;
+}
+
+function hasKnownOperators(filter: JsonObject): boolean {
+  return Object.values(filter).every((wanted) => {
+    if (typeof wanted !== 'object' || wanted === null || Array.isArray(wanted)) return true;
+    return Object.entries(wanted).every(([name, operand]) => {
+      if (!name.startsWith('$')) return true;
+      if (name === '$in' || name === '$nin') return Array.isArray(operand);
+      return (FILTER_OPERATORS as readonly string[]).includes(name);
+    });
+  });
+}

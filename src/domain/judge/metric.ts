@@ -1,0 +1,98 @@
+/** What the judge measures of each run, by the name that it has in `slipway.yaml` and in reports. */
+export const METRIC_NAMES = [
+  /** Whether the run ended as its input's expectation says; where that says nothing, in `success`. */
+  'success',
+  /** Whether everything that its input's expectation says held; without one, whether it ended in `success`. */
+  'expectations',
+  /** From the request to the first thing that the agent produced: a token, or a step's update. */
+  'firstToken',
+  /** From the request to the end of the run. */
+  'latency',
+  /** The answer's length. */
+  'outputSize',
+  /** The output tokens that the agent's messages report. */
+  'outputTokens',
+  /** The number that the agent, or a grader in it, gives the run: also what is recorded through the feedback link. */
+  'score',
+] as const;
+export type MetricName = (typeof METRIC_NAMES)[number];
+
+/** How a metric is compared. */
+export interface MetricTraits {
+  /** A share of runs (Fisher's exact test), or a number of each run (Mann-Whitney U test). */
+  readonly kind: 'rate' | 'distribution';
+  /** Which way is worse. */
+  readonly worse: 'lower' | 'higher';
+  /**
+   * How a change is told, and so what a smallest relevant effect means: `share`, the difference of two shares (0.03:
+   * three points); `ratio`, relative to the baseline (0.15: 15 %); `difference`, in the metric's own unit.
+   */
+  readonly change: 'share' | 'ratio' | 'difference';
+  readonly unit: 'ms' | 'characters' | 'tokens' | null;
+}
+
+/** The traits of every metric. */
+export const METRICS: Readonly<Record<MetricName, MetricTraits>> = {
+  success: { kind: 'rate', worse: 'lower', change: 'share', unit: null },
+  expectations: { kind: 'rate', worse: 'lower', change: 'share', unit: null },
+  firstToken: { kind: 'distribution', worse: 'higher', change: 'ratio', unit: 'ms' },
+  latency: { kind: 'distribution', worse: 'higher', change: 'ratio', unit: 'ms' },
+  outputSize: { kind: 'distribution', worse: 'higher', change: 'ratio', unit: 'characters' },
+  outputTokens: { kind: 'distribution', worse: 'higher', change: 'ratio', unit: 'tokens' },
+  score: { kind: 'distribution', worse: 'lower', change: 'difference', unit: null },
+};
+
+/** One side of a rate: in how many of the runs it held. */
+export interface RateSide {
+  readonly runs: number;
+  readonly held: number;
+}
+
+/** One side of a distribution, with what a plot of it needs. */
+export interface DistributionSide {
+  readonly runs: number;
+  readonly mean: number;
+  /** The 0th, 5th, 10th, … and 100th percentiles: 21 values, from the smallest to the largest. */
+  readonly quantiles: readonly number[];
+}
+
+/**
+ * A change from the baseline to the candidate, in the metric's own direction (more latency is above 0), with its
+ * interval. A bound is `null` where too few runs leave it open.
+ */
+export interface Change {
+  readonly estimate: number;
+  readonly lower: number | null;
+  readonly upper: number | null;
+}
+
+/** What the statistics say of one metric, before anything is decided from it. */
+export type MetricComparison = {
+  readonly metric: MetricName;
+  /** `null` where a side has no runs that count. */
+  readonly change: Change | null;
+  /**
+   * How likely what was seen (or something worse) would be if the candidate were no worse: for a rate, equal to the
+   * baseline (Fisher, one-sided); for a distribution, worse by no more than the smallest relevant effect (Mann-Whitney
+   * U, one-sided). `null` where a side has no runs that count, or, for a distribution, the metric has no such effect.
+   */
+  readonly pWorse: number | null;
+  /** The probability that a run of the candidate has the larger number, ties counted half; `null` for a rate. */
+  readonly superiority: number | null;
+} & (
+  | { readonly kind: 'rate'; readonly baseline: RateSide; readonly candidate: RateSide }
+  | {
+      readonly kind: 'distribution';
+      readonly baseline: DistributionSide | null;
+      readonly candidate: DistributionSide | null;
+      /** A histogram of both sides over the same bins, for a plot. */
+      readonly histogram: Histogram | null;
+    }
+);
+
+/** Counts over equal bins; `edges` has one value more than there are bins. Whatever lies beyond is in the end bins. */
+export interface Histogram {
+  readonly edges: readonly number[];
+  readonly baseline: readonly number[];
+  readonly candidate: readonly number[];
+}

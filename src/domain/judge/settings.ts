@@ -1,0 +1,53 @@
+import type { Expectation } from '../check.ts';
+import type { JudgePolicy } from './policy.ts';
+
+/** How a judge goes about it. */
+export interface JudgeSettings {
+  /** The graph's name, or an assistant id. */
+  readonly assistant: string;
+  /** What is expected of every run whose input brings no expectation of its own. */
+  readonly expect?: Expectation;
+  /** At most this many inputs are run; of more, a sample is drawn. */
+  readonly inputsMax: number;
+  /** How often each input is run on each side. `null`: as often as brings {@link RUNS_WANTED} runs of each side. */
+  readonly repetitions: number | null;
+  /** How many runs are under way at once, both sides together. */
+  readonly concurrency: number;
+  /** Runs on each side before those that count. */
+  readonly warmUpRuns: number;
+  /** How long one run may take, in milliseconds. One that takes longer counts as failed. */
+  readonly runTimeoutMs: number;
+  /** How long an agent that cannot be reached is waited for, in milliseconds; then the judge ends `errored`. */
+  readonly patienceMs: number;
+  /** The feedback key under which each run's verdict is recorded. */
+  readonly feedbackKey?: string;
+  /** A dot path into a run's final values where a number stands: the metric `score`. */
+  readonly scorePath?: string;
+  /** Draws the sample and the order. */
+  readonly seed: number;
+  readonly policy: JudgePolicy;
+}
+
+/** Settings as they are declared: what draws the sample and the order is drawn anew for each judgement. */
+export type DeclaredJudgeSettings = Omit<JudgeSettings, 'seed'>;
+
+/** A file of inputs in the artifact store, with the name that it has for people; or the runs that the baseline recorded. */
+export type JudgeInputs = { readonly digest: string; readonly name: string } | 'recorded';
+
+/** How many runs of each side the default policy needs to tell what it is to tell (`docs/judge.md`). */
+export const RUNS_WANTED = 400;
+
+/** How often each of so many inputs is run on each side. */
+export function repetitionsOf({ repetitions }: Pick<JudgeSettings, 'repetitions'>, inputs: number): number {
+  return repetitions ?? Math.ceil(RUNS_WANTED / inputs);
+}
+
+/** The settings where nothing else is said. `docs/judge.md` has the reasons. */
+export const DEFAULT_SETTINGS = {
+  inputsMax: RUNS_WANTED,
+  repetitions: null,
+  concurrency: 4,
+  warmUpRuns: 3,
+  runTimeoutMs: 60_000,
+  patienceMs: 30_000,
+} as const satisfies Partial<JudgeSettings>;

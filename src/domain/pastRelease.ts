@@ -1,0 +1,69 @@
+import type { WorkFact } from './audit/facts.ts';
+import type { Actor, Outcome, ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
+import { artifactIdentity } from './artifact.ts';
+import type { HistoryRow } from './targetState.ts';
+
+/** One release or rollback of a target's past, as a list shows it. Times are ISO 8601. */
+export interface PastRelease {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  /** `running`: it has not ended. `stopped`: its workflow was ended from outside, without a word. */
+  readonly outcome: Outcome | 'running' | 'stopped';
+  readonly reason: string | null;
+  /** `null` where the list that it is from does not tell. */
+  readonly startedAt: string | null;
+  /** `null`: it has not ended. */
+  readonly endedAt: string | null;
+  /** The identity of its artifact; of a digest the beginning, where no more is known. */
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  readonly revisionId: string | null;
+  readonly servingRevisionId: string | null;
+  readonly requestedBy: Actor;
+}
+
+/** A row of the target's own history. */
+export function pastOfRow(row: HistoryRow): PastRelease {
+  return { ...endOf(row), startedAt: null };
+}
+
+/** What its own history tells of a release or a rollback: nobody need be there to answer. */
+export function pastOfWork(work: WorkFact): PastRelease {
+  const { workflowId, kind, result, ended } = work;
+  const startedAt = new Date(work.startedAt).toISOString();
+  const { artifact, commit, requestedBy } = asked(work.request);
+  // A result names its artifact by the beginning of its digest.
+  if (result !== null) return { ...pastOfResult(result), startedAt, artifact: artifact ?? result.artifact };
+  return {
+    releaseId: workflowId.slice(workflowId.lastIndexOf('/') + 1),
+    kind,
+    outcome: ended === 'running' ? 'running' : 'stopped',
+    reason: ended === 'running' ? null : `its workflow was ended from outside: ${ended.replaceAll('_', ' ')}`,
+    startedAt,
+    endedAt: work.endedAt === null ? null : new Date(work.endedAt).toISOString(),
+    ...{ artifact, commit, revisionId: null, servingRevisionId: null, requestedBy },
+  };
+}
+
+/** What a release's record tells. */
+export function pastOfResult(result: ReleaseResult): PastRelease {
+  return { ...endOf(result), startedAt: result.startedAt };
+}
+
+/** What a row and a record tell alike. */
+function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt'> {
+  const { releaseId, kind, outcome, reason, endedAt, artifact, commit } = ended;
+  const { revisionId, servingRevisionId, requestedBy } = ended;
+  return {
+    ...{ releaseId, kind, outcome, reason, endedAt, artifact, commit },
+    ...{ revisionId, servingRevisionId, requestedBy },
+  };
+}
+
+function asked(
+  request: ReleaseRequest | RollbackRequest,
+): Pick<PastRelease, 'artifact' | 'commit' | 'requestedBy'> {
+  const { requestedBy } = request;
+  if (!('artifact' in request)) return { artifact: null, commit: null, requestedBy };
+  return { artifact: artifactIdentity(request.artifact), commit: request.commit ?? null, requestedBy };
+}

@@ -1,0 +1,131 @@
+import type { TargetSeen } from './targetSeen.ts';
+
+/** The targets that a promotion has to do with, as they are seen at one moment. */
+export interface Line {
+  readonly from: TargetSeen;
+  readonly to: TargetSeen;
+  readonly downstream: readonly TargetSeen[];
+}
+
+/** What is promoted: what serves on `from`, and is verified. */
+export interface Candidate {
+  /** Its identity, which tells its content. */
+  readonly artifact: string;
+  readonly revisionId: string;
+  readonly deploymentId: string;
+  readonly agentUrl: string;
+  /** ISO 8601. */
+  readonly verifiedAt: string;
+  readonly commit: string | null;
+  /** Who released it on `from`; `null` where nobody knows. */
+  readonly releasedBy: string | null;
+}
+
+/** What a promotion begins with, or why it ends at once. */
+export type Choice =
+  | { readonly kind: 'candidate'; readonly candidate: Candidate }
+  | { readonly kind: 'nothing_to_do' | 'rejected'; readonly reason: string };
+
+/** Chooses what is promoted. */
+export function chooseCandidate(line: Line): Choice {
+  const { from, to } = line;
+  const stopped = stoppedLine(line);
+  if (stopped !== undefined) return rejected(stopped);
+  const {
+    artifact,
+    servingRevisionId: revisionId,
+    deploymentId,
+    agentUrl,
+    verifiedAt,
+    commit,
+    releasedBy,
+  } = from;
+  if (!from.known) return rejected(`"${from.name}" has never taken a release`);
+  if (revisionId === null || deploymentId === null) return rejected(`nothing serves on "${from.name}"`);
+  if (verifiedAt === null)
+    return rejected(`revision ${revisionId}, which serves on "${from.name}", is not verified`);
+  if (artifact === null)
+    return rejected(`revision ${revisionId} was not shipped from here: its artifact is not known`);
+  if (agentUrl === null) return rejected(`the agent's address on "${from.name}" is not known`);
+  if (!isPinned(artifact)) return rejected(`${artifact} is a name that may come to mean something else`);
+  if (to.quarantined.includes(artifact)) return rejected(`"${to.name}" has the artifact in quarantine`);
+  if (to.artifact === artifact) {
+    return { kind: 'nothing_to_do', reason: `"${to.name}" runs ${shortIdentity(artifact)} already` };
+  }
+  const candidate = { artifact, revisionId, deploymentId, agentUrl, verifiedAt, commit, releasedBy };
+  return { kind: 'candidate', candidate };
+}
+
+/** What became of a candidate while time passed. */
+export type Confirmation =
+  | { readonly kind: 'stands' }
+  | { readonly kind: 'superseded' | 'rejected'; readonly reason: string }
+  /** Somebody changed `to` by hand: a person is asked. */
+  | { readonly kind: 'changed_by_hand'; readonly reason: string };
+
+/**
+ * Says whether a candidate still is what is to be promoted.
+ *
+ * @param before - what served on `to` when the candidate was chosen.
+ */
+export function confirmCandidate(candidate: Candidate, before: string | null, line: Line): Confirmation {
+  const { from, to } = line;
+  if (from.servingRevisionId !== candidate.revisionId)
+    return { kind: 'superseded', reason: whySuperseded(from) };
+  if (from.verifiedAt === null) {
+    return { kind: 'superseded', reason: `the candidate is not verified on "${from.name}" any more` };
+  }
+  const stopped = stoppedLine(line);
+  if (stopped !== undefined) return { kind: 'rejected', reason: stopped };
+  const serves = to.servingRevisionId;
+  if (serves === before && (!to.known || to.activeRevisionId === null || to.activeRevisionId === serves)) {
+    return { kind: 'stands' };
+  }
+  if (to.activeRevisionId === serves && to.known) {
+    return {
+      kind: 'superseded',
+      reason: `revision ${serves ?? 'none'} was released on "${to.name}" meanwhile`,
+    };
+  }
+  const known = to.activeRevisionId ?? before ?? 'none';
+  return {
+    kind: 'changed_by_hand',
+    reason: `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves, where ${known} was known to`,
+  };
+}
+
+/** Why a candidate does not serve on its target any more. */
+export function whySuperseded(from: TargetSeen): string {
+  if (from.hold !== null) {
+    const { by } = from.hold;
+    return `the candidate was taken off "${from.name}" by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`}`;
+  }
+  return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
+}
+
+/**
+ * The stop of the line: where a target is on hold, nothing moves towards it, from however far.
+ *
+ * @returns why, or `undefined` where nothing holds it.
+ */
+export function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
+  const held = [to, ...downstream].find((target) => target.hold !== null);
+  if (held?.hold == null) return undefined;
+  const { since, by } = held.hold;
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${by.who}${why}`;
+}
+
+/** An artifact's identity as people read it. */
+export function shortIdentity(artifact: string): string {
+  return artifact.startsWith('sha256:') ? artifact.slice(0, 'sha256:'.length + 12) : artifact;
+}
+
+/** A tarball's digest and an image's digest always mean the same; a tag and a branch do not. */
+function isPinned(artifact: string): boolean {
+  return /^sha256:[0-9a-f]{64}$/.test(artifact) || /^image:.+@sha256:[0-9a-f]{64}$/.test(artifact);
+}
+
+function rejected(reason: string): Choice {
+  return { kind: 'rejected', reason };
+}

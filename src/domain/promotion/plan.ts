@@ -1,0 +1,142 @@
+import { formatDuration } from '../duration.ts';
+import { frozenAt } from '../freeze/freeze.ts';
+import type { OnInconclusive } from '../judge/policy.ts';
+import { chooseCandidate, shortIdentity } from './candidate.ts';
+import type { PromotionRequest } from './promotion.ts';
+import type { PromotionSchedule } from './schedule.ts';
+import { scheduleTimes } from './scheduleTimes.ts';
+import type { TargetSeen } from './targetSeen.ts';
+
+/** A promotion as it is planned. */
+export interface Planned {
+  readonly request: Pick<PromotionRequest, 'name' | 'soakMs' | 'bakeMs' | 'freezes' | 'approval'>;
+  /** Whether, and what where it cannot tell, a judge decides; `null`: none does. */
+  readonly judge: OnInconclusive | null;
+  /** The names of the targets. */
+  readonly from: string;
+  readonly to: string;
+  readonly downstream: readonly string[];
+  readonly schedule: PromotionSchedule;
+  /** Why its schedule is paused; `null` where it is not. */
+  readonly paused: string | null;
+}
+
+/** One time of one promotion, and what comes of it. */
+export interface PlannedTurn {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly decisions: readonly PlannedDecision[];
+}
+
+/** What happens, and when: milliseconds since 1970. */
+export interface PlannedDecision {
+  readonly at: number;
+  readonly what: string;
+}
+
+/**
+ * Plans what scheduled promotions do between two instants, under the present configuration, schedules, freezes and
+ * state: nothing new is released meanwhile, every check passes, the judge finds nothing worse, who must approve does so at
+ * once, and neither judging nor a release takes time.
+ *
+ * @param seen - the targets, by name.
+ */
+export function planPromotions(
+  promotions: readonly Planned[],
+  seen: ReadonlyMap<string, TargetSeen>,
+  from: number,
+  to: number,
+): readonly PlannedTurn[] {
+  const targets = new Map(seen);
+  const busyUntil = new Map<string, number>();
+  /** What is released later than a time that comes round before it is not to be seen by that one. */
+  const pending: { readonly at: number; readonly name: string; readonly target: TargetSeen }[] = [];
+  const turns = promotions
+    .flatMap((planned) => scheduleTimes(planned.schedule, from, to).map((at) => ({ planned, at })))
+    .sort((one, other) => one.at - other.at);
+  return turns.map(({ planned, at }) => {
+    const released = pending.filter((other) => other.at <= at).sort((one, other) => one.at - other.at);
+    for (const { name, target } of released) targets.set(name, target);
+    const { name } = planned.request;
+    const decided = decideTurn(planned, targets, at, busyUntil.get(name) ?? 0);
+    if (decided.endsAt !== undefined) busyUntil.set(name, decided.endsAt);
+    if (decided.released !== undefined) pending.push(decided.released);
+    return { name, at, decisions: decided.decisions };
+  });
+}
+
+interface DecidedTurn {
+  readonly decisions: readonly PlannedDecision[];
+  /** When the promotion ends; absent where it does not begin. */
+  readonly endsAt?: number;
+  readonly released?: { readonly at: number; readonly name: string; readonly target: TargetSeen };
+}
+
+function decideTurn(
+  { request, judge, paused, from: fromName, to: toName, downstream }: Planned,
+  targets: ReadonlyMap<string, TargetSeen>,
+  at: number,
+  busyUntil: number,
+): DecidedTurn {
+  const only = (what: string): DecidedTurn => ({ decisions: [{ at, what }] });
+  if (paused !== null) return only(`does not begin: the schedule is paused (${paused})`);
+  if (busyUntil > at) return only('is left out: the promotion of an earlier time goes on');
+  const [from, to] = [targets.get(fromName), targets.get(toName)];
+  if (from === undefined || to === undefined) return only('does not begin: its targets are not known');
+  const after = downstream.flatMap((name) => targets.get(name) ?? []);
+  const choice = chooseCandidate({ from, to, downstream: after });
+  if (choice.kind !== 'candidate') {
+    const kind = choice.kind === 'rejected' ? 'rejected' : 'nothing to do';
+    return { ...only(`${kind}: ${choice.reason}`), endsAt: at };
+  }
+
+  const { artifact, verifiedAt } = choice.candidate;
+  const decisions: PlannedDecision[] = [{ at, what: `begins with ${shortIdentity(artifact)}` }];
+  let now = at;
+  const soaked = Date.parse(verifiedAt) + request.soakMs;
+  if (soaked > now) {
+    now = soaked;
+    decisions.push({ at: now, what: `has soaked for ${formatDuration(request.soakMs)}` });
+  }
+  if (judge !== null) decisions.push({ at: now, what: judgeWords(judge, toName) });
+  const { approval } = request;
+  if (approval !== undefined) {
+    const { required, withinMs, otherwise = 'reject' } = approval;
+    const late = otherwise === 'approve' ? 'goes on' : 'ends aborted';
+    const what = `waits for ${required} to approve, at most ${formatDuration(withinMs)}; then it ${late}`;
+    decisions.push({ at: now, what });
+  }
+  const frozen = frozenAt(request.freezes, now);
+  if (frozen?.then === 'refuse') {
+    decisions.push({ at: now, what: `ends aborted: frozen by "${frozen.name}"` });
+    return { decisions, endsAt: now };
+  }
+  if (frozen !== null) {
+    decisions.push({ at: now, what: `waits: frozen by "${frozen.name}"` });
+    now = frozen.until;
+  }
+  decisions.push({ at: now, what: `released on ${toName}` });
+  const target: TargetSeen = {
+    ...to,
+    known: true,
+    artifact,
+    verifiedAt: new Date(now).toISOString(),
+    // No revision has been made yet: any name will do that no other one has.
+    servingRevisionId: `planned at ${now}`,
+    activeRevisionId: `planned at ${now}`,
+    deploymentId: to.deploymentId ?? 'planned',
+    agentUrl: to.agentUrl ?? 'planned',
+  };
+  const released = { at: now, name: toName, target };
+  if (request.bakeMs > 0) {
+    now += request.bakeMs;
+    decisions.push({ at: now, what: `has baked for ${formatDuration(request.bakeMs)}` });
+  }
+  return { decisions, endsAt: now, released };
+}
+
+function judgeWords(onInconclusive: OnInconclusive, to: string): string {
+  const otherwise = { wait: 'it is judged again later', ask: 'a person is asked', fail: 'it ends failed' };
+  return `is judged against what serves on ${to}; where that does not tell, ${otherwise[onInconclusive]}`;
+}

@@ -1,0 +1,93 @@
+import type { ErrorCode } from '../errors.ts';
+import type { FreezeWindow } from '../freeze/freeze.ts';
+import type { ApprovalPolicy, InterventionRecord } from '../intervention.ts';
+import type { OnInconclusive } from '../judge/policy.ts';
+import type { DeclaredJudgeSettings, JudgeInputs } from '../judge/settings.ts';
+import type {
+  Actor,
+  CheckVerdict,
+  JudgementRecord,
+  Outcome,
+  ReleaseRequest,
+  StepRecord,
+} from '../release.ts';
+import { normalizeServiceUrl, type TargetSpec } from '../targetSpec.ts';
+
+/** How a promotion's candidate is judged against what serves where it is to go. */
+export interface PromotionJudge {
+  readonly inputs: JudgeInputs;
+  readonly settings: DeclaredJudgeSettings;
+  /** What happens where the runs do not tell. It never promotes by itself. */
+  readonly onInconclusive: OnInconclusive;
+  /** `wait`: after how long it is judged again, in milliseconds, and how often at most, the first time not counted. */
+  readonly again: { readonly afterMs: number; readonly times: number };
+}
+
+/** A request to release on one target the artifact that is verified on another. */
+export interface PromotionRequest {
+  /** The promotion's name in `slipway.yaml`. */
+  readonly name: string;
+  readonly from: TargetSpec;
+  readonly to: TargetSpec;
+  /** The targets that promotions lead to from `to`, however far: where one is on hold, nothing moves towards it. */
+  readonly downstream: readonly TargetSpec[];
+  /** What a release on `to` is made with; the artifact and its commit come from the candidate. */
+  readonly release: Pick<ReleaseRequest, 'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'onError'>;
+  /** How long the candidate must have been verified on `from`, in milliseconds. */
+  readonly soakMs: number;
+  /** How long the release is watched on `to`, in milliseconds. 0: not at all. */
+  readonly bakeMs: number;
+  /** How often the checks are repeated in between, in milliseconds. */
+  readonly checkEveryMs: number;
+  /** How the candidate is judged once it has soaked. Absent: it is not. */
+  readonly judge?: PromotionJudge;
+  /** Who must agree before anything is changed. Absent: nobody. */
+  readonly approval?: ApprovalPolicy;
+  /** When nothing is released on `to`: its own freezes and those of the promotion. */
+  readonly freezes: readonly FreezeWindow[];
+  /** Promote although a freeze is in force; the request's reason says why. */
+  readonly overrideFreeze?: boolean;
+  /** In what the two targets' configurations differ, in words. */
+  readonly differences: readonly string[];
+  /** The artifact store's URL: artifacts come from it, and records are kept there. */
+  readonly store: string;
+  readonly requestedBy: Actor;
+}
+
+/** The result of a promotion; also its record in the artifact store. */
+export interface PromotionResult {
+  readonly promotion: string;
+  readonly from: string;
+  readonly to: string;
+  /** As of a release. `released` also where `to` runs the artifact already. */
+  readonly outcome: Outcome;
+  /** Why it ended so: one sentence. */
+  readonly reason: string;
+  /** `to` runs the artifact already: nothing was done. */
+  readonly nothingToDo: boolean;
+  readonly code: ErrorCode | null;
+  /** The identity of what was promoted; `null` where nothing could be. */
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  /** The revision of `from` that was promoted. */
+  readonly candidateRevisionId: string | null;
+  /** The release on `to`; `null` where it did not come to one. */
+  readonly releaseId: string | null;
+  readonly differences: readonly string[];
+  readonly steps: readonly StepRecord[];
+  readonly verdicts: readonly CheckVerdict[];
+  /** The last judgement of the candidate; `null` where none was made. */
+  readonly judgement: JudgementRecord | null;
+  readonly interventions: readonly InterventionRecord[];
+  readonly requestedBy: Actor;
+  readonly startedAt: string;
+  readonly endedAt: string;
+}
+
+/**
+ * The id of a promotion's workflow: one at a time for each name and target. It comes from the control plane and the
+ * deployment, as a target's does.
+ */
+export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
+  return `promotion:${normalizeServiceUrl(to.controlPlane)}:${to.deployment}:${name}`;
+}

@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
+import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { packSource } from '../../src/artifact/pack.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-files-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function stored(files: Readonly<Record<string, string>>) {
+  const root = await mkdtemp(join(folder, 'source-'));
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(root, path, '..'), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+  const store = openArtifactStore(join(folder, 'store'));
+  const packed = await packSource({ root });
+  await store.put(packed.file, packed.digest);
+  await packed.remove();
+  return artifactFiles(await store.open(packed.digest));
+}
+
+it('two artifacts are compared file by file', async () => {
+  const one = await stored({
+    'graph.json': '{}',
+    'src/agent.ts': 'a',
+    'old.ts': 'x',
+    'long.txt': 'l'.repeat(300_000),
+  });
+  const other = await stored({
+    'graph.json': '{}',
+    'src/agent.ts': 'bb',
+    'src/new.ts': 'n',
+    'long.txt': 'l'.repeat(300_000),
+  });
+  expect([...one.keys()].sort()).toEqual(['graph.json', 'long.txt', 'old.ts', 'src/agent.ts']);
+  const { added, removed, changed } = filesDifference(one, other);
+  expect(added.map(({ path, sizeBytes }) => [path, sizeBytes])).toEqual([['src/new.ts', 1]]);
+  expect(removed.map(({ path }) => path)).toEqual(['old.ts']);
+  expect(changed.map(({ from, to }) => [to.path, from.sizeBytes, to.sizeBytes])).toEqual([
+    ['src/agent.ts', 1, 2],
+  ]);
+  expect(filesDifference(one, one)).toEqual({ added: [], removed: [], changed: [] });
+});

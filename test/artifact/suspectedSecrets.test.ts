@@ -1,0 +1,71 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { sourceFiles } from '../../src/artifact/sourceFiles.ts';
+import { type SuspectedSecret, suspectedSecrets } from '../../src/artifact/suspectedSecrets.ts';
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-suspected-'));
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+async function source(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+}
+
+async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
+  const entries = await sourceFiles(root, []);
+  return suspectedSecrets({ root, entries, ...(signal === undefined ? {} : { signal }) });
+}
+
+/** Put together here, so that nobody who looks through this repository takes it for a real one. */
+const TOKEN = ['ghp', 'wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx'].join('_');
+
+describe('what looks like a secret', () => {
+  it('is found by what stands in a line, and told without it', async () => {
+    await source({ 'graph.json': '{}', 'src/agent.ts': `// greets\nconst token = '${TOKEN}';\n` });
+    const found = await suspected();
+    expect(found).toEqual([{ path: 'src/agent.ts', line: 2, what: 'GitHub Token' }]);
+  });
+
+  it.each([
+    '.aws/credentials',
+    'credentials.json',
+    'keys/service-account-production.json',
+    'client_secret_42.json',
+    'secrets.yaml',
+    '.pgpass',
+    'team.kdbx',
+    'infrastructure/terraform.tfstate',
+    '.docker/config.json',
+  ])('is found by the name %s', async (path) => {
+    await source({ [path]: '{}', 'agent.ts': 'export {};' });
+    expect(await suspected()).toMatchObject([{ path, line: null }]);
+  });
+
+  it('is not what the rules leave out, nor a line that says that it only looks like one', async () => {
+    await source({
+      '.slipwayignore': 'fixtures/\n',
+      'fixtures/token.txt': TOKEN,
+      'agent.ts': `const example = '${TOKEN}'; // secretlint-disable-line\n`,
+    });
+    expect(await suspected()).toEqual([]);
+  });
+
+  it('is not looked for in what is no text', async () => {
+    await source({ 'model.bin': `\0${TOKEN}` });
+    expect(await suspected()).toEqual([]);
+  });
+
+  it('is not looked for any longer once that was called off', async () => {
+    await source({ 'agent.ts': 'export {};' });
+    await expect(suspected(AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  });
+});

@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+
+import { ResourceSpec } from '../../src/contract/controlPlane/resourceSpec.ts';
+import type { ConfigProblem } from '../../src/config/configProblem.ts';
+import { lintText } from '../../src/config/loadConfig.ts';
+import { RESOURCES, UNUSED_RESOURCES } from '../../src/config/resourceFields.ts';
+
+const RIGHT = `targets:
+  staging:
+    controlPlane: http://localhost:8000
+    apiKey: { from: env:SLIPWAY_API_KEY }
+    deployment: greeter
+checks:
+  - name: greets
+    assistant: greeter
+`;
+
+/** With more fields of the target, from line 6. */
+function withTarget(...fields: readonly string[]): string {
+  return RIGHT.replace('checks:', [...fields.map((field) => `    ${field}`), 'checks:'].join('\n'));
+}
+
+const IMAGE = ['source: external_image', 'image: registry/greeter:1'] as const;
+
+function told({ severity, line, column, path, message }: ConfigProblem): string {
+  return `${severity} ${line}:${column} ${path}: ${message}`;
+}
+
+function problemsOf(text: string): readonly string[] {
+  return lintText(text).problems.map(told);
+}
+
+describe('a slipway.yaml that is right', () => {
+  it('has no problems', () => {
+    const { config, problems } = lintText(RIGHT);
+    expect(problems).toEqual([]);
+    expect(config?.targets['staging']?.deployment).toBe('greeter');
+  });
+});
+
+describe('what cannot take effect', () => {
+  it.each([
+    [
+      'resources of another source than external_image',
+      withTarget('resources: { cpu: 1 }'),
+      'targets.staging.resources: has no effect: resources are only for source external_image',
+    ],
+    [
+      'a resource that the contract marks "do not use"',
+      withTarget(...IMAGE, 'resources: { executor_cpu: 1 }'),
+      'targets.staging.resources.executor_cpu: the control plane’s contract marks it "do not use"',
+    ],
+    [
+      'a resource that the contract does not have',
+      withTarget(...IMAGE, 'resources: { memory_md: 512 }'),
+      'targets.staging.resources.memory_md: the control plane’s contract has no such resource; did you mean "memory_mb"?',
+    ],
+    [
+      'a time to wait for nobody',
+      withTarget('onError: { then: stop, waitFor: 5m }'),
+      'targets.staging.onError.waitFor: has no effect: nobody is waited for unless then is "wait"',
+    ],
+    [
+      'a soak without checks',
+      withTarget('soak: 5m').replace(/checks:[^]*/, ''),
+      'targets.staging.soak: there are no checks to repeat: the revision is only seen to serve',
+    ],
+    [
+      'a freeze that has passed',
+      withTarget('freezes: [{ name: x, from: 2020-12-23, until: 2020-12-24 }]'),
+      'targets.staging.freezes.0.until: has no effect: it has passed',
+    ],
+    [
+      'commands of a build that there is not',
+      `${withTarget(...IMAGE)}artifact: { buildCommand: make }\n`,
+      'artifact.buildCommand: has no effect: no target’s source is built',
+    ],
+    [
+      'an attempt that is longer than all attempts',
+      `${RIGHT}steps: { patch: { startToClose: 2m, scheduleToClose: 1m } }\n`,
+      'steps.patch.startToClose: has no effect: scheduleToClose, the deadline of all attempts, is shorter',
+    ],
+    [
+      'checks repeated in a promotion that does not wait',
+      `${RIGHT}promotions: { p: { from: staging, to: production, checkEvery: 1m } }\n`.replace(
+        'checks:',
+        '  production: { controlPlane: "http://localhost:1", apiKey: { from: env:K }, deployment: d }\nchecks:',
+      ),
+      'promotions.p.checkEvery: has no effect: the promotion has neither soak nor bake',
+    ],
+  ])('warns of %s, and the file is right all the same', (_what, text, expected) => {
+    const { config, problems } = lintText(text);
+    expect(problems.map(({ severity, path, message }) => [severity, `${path}: ${message}`])).toEqual([
+      ['warning', expected],
+    ]);
+    expect(config).toBeDefined();
+  });
+
+  it('is told beside what is wrong, in the order of the file', () => {
+    const text = withTarget('resources: { cpu: 1 }').replace('assistant:', 'asistant:');
+    expect(problemsOf(text)).toEqual([
+      expect.stringContaining('warning 6:5 targets.staging.resources: '),
+      expect.stringContaining('error 8:5 checks.0.assistant: is missing'),
+      expect.stringContaining(
+        'error 9:5 checks.0.asistant: unknown field "asistant"; did you mean "assistant"?',
+      ),
+    ]);
+  });
+
+  it('knows every resource of the contract', () => {
+    expect([...RESOURCES, ...UNUSED_RESOURCES].sort()).toEqual(Object.keys(ResourceSpec.shape).sort());
+  });
+});
+
+describe('the line that is shown', () => {
+  function excerptsOf(text: string): readonly string[] {
+    return lintText(text).problems.map(({ excerpt, column, length }) => {
+      expect(excerpt.length).toBeGreaterThanOrEqual(column);
+      return `${excerpt}\n${' '.repeat(column - 1)}${'^'.repeat(length)}`;
+    });
+  }
+
+  it('has a caret below the word that is wrong', () => {
+    expect(excerptsOf(RIGHT.replace('deployment: greeter', 'deploymnet: greeter'))).toEqual([
+      '  staging:\n  ^^^^^^^',
+      '    deploymnet: greeter\n    ^^^^^^^^^^',
+    ]);
+  });
+
+  it.each([
+    ['in place of a reference', 'apiKey: { from: env:SLIPWAY_API_KEY }', 'apiKey: { from: sk-verysecret }'],
+    [
+      'in place of what holds the reference',
+      'apiKey: { from: env:SLIPWAY_API_KEY }',
+      'apiKey: sk-verysecret',
+    ],
+    ['under a name that is misspelled', 'apiKey: { from: env:SLIPWAY_API_KEY }', 'apiKye: sk-verysecret'],
+    [
+      'under a name that nobody knows',
+      'deployment: greeter',
+      'deployment: greeter\n    bearer: sk-verysecret',
+    ],
+    [
+      'in a list of secrets',
+      'deployment: greeter',
+      'deployment: greeter\n    secrets: [{ nam: A, value: sk-verysecret }]',
+    ],
+    [
+      'over several lines',
+      'apiKey: { from: env:SLIPWAY_API_KEY }',
+      'apiKey: |\n      sk-verysecret\n      more',
+    ],
+    ['in a URL', 'http://localhost:8000', 'http://ada:sk-verysecret@localhost'],
+    ['where the file is no YAML', 'apiKey: { from: env:SLIPWAY_API_KEY }', 'apiKey: { from: sk-verysecret'],
+    [
+      'twice in a file',
+      'apiKey: { from: env:SLIPWAY_API_KEY }',
+      'apiKey: sk-verysecret\n    apiKey: sk-verysecret',
+    ],
+  ])('never shows a secret that was written %s', (_where, wanted, written) => {
+    const { problems } = lintText(RIGHT.replace(wanted, written));
+    expect(problems).not.toEqual([]);
+    expect(JSON.stringify(problems)).not.toContain('verysecret');
+  });
+
+  it('shows a reference, which is no secret', () => {
+    const [problem] = lintText(
+      RIGHT.replace('from: env:SLIPWAY_API_KEY', 'from: env:SLIPWAY_API_KEY, frm: a'),
+    ).problems;
+    expect(problem?.excerpt).toContain('env:SLIPWAY_API_KEY');
+  });
+});

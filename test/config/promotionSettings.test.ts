@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+
+import { ConfigError } from '../../src/config/configError.ts';
+import { parseConfig } from '../../src/config/loadConfig.ts';
+import { choosePromotion, promotionSettings } from '../../src/config/promotionSettings.ts';
+
+const target = (name: string): string => `
+  ${name}:
+    controlPlane: http://localhost:8000
+    apiKey: { from: env:SLIPWAY_API_KEY }
+    deployment: ${name}
+    approval: { required: 2 }
+    freezes: [{ name: nights, from: "22:00", until: "06:00" }]`;
+const TARGETS = `targets:${['staging', 'canary', 'production'].map(target).join('')}`;
+const CHAIN = `${TARGETS}
+promotions:
+  to-canary: { from: staging, to: canary }
+  to-production:
+    from: canary
+    to: production
+    schedule: { cron: "0 10 * * 1-5", timeZone: Europe/Berlin }
+    soak: 24h
+    bake: 1h
+    approval: { approvers: [bo], otherwise: approve }
+    judge: { inputs: inputs.jsonl, assistant: greeter, onInconclusive: fail }
+    freezes: [{ name: weekend, from: Fri 16:00, until: Mon 08:00 }]
+`;
+
+function problemsOf(text: string): string {
+  try {
+    parseConfig(text, 'slipway.yaml');
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('a promotion of slipway.yaml', () => {
+  const config = parseConfig(CHAIN, 'slipway.yaml');
+
+  it('has its own approval, the freezes of both, and its schedule with what is set on purpose', () => {
+    const settings = promotionSettings(config, 'to-production');
+    expect(settings).toMatchObject({
+      from: 'canary',
+      to: 'production',
+      downstream: [],
+      soakMs: 86_400_000,
+      bakeMs: 3_600_000,
+      checkEveryMs: 300_000,
+      judge: { inputs: 'inputs.jsonl', onInconclusive: 'fail', confidence: 0.95 },
+      approval: { required: 1, approvers: ['bo'], withinMs: 86_400_000, otherwise: 'approve' },
+      schedule: { jitter: 60_000, overlap: 'skip', catchUp: 600_000 },
+    });
+    expect(settings.freezes.map(({ name }) => name)).toEqual(['nights', 'weekend']);
+  });
+
+  it('asks for approval as its target does where it says nothing, and knows what follows in the chain', () => {
+    expect(promotionSettings(config, 'to-canary')).toMatchObject({
+      downstream: ['production'],
+      approval: { required: 2 },
+    });
+  });
+
+  it('is chosen by its name, or by the target that it alone leads to', () => {
+    expect(choosePromotion(config, 'to-canary')).toBe('to-canary');
+    expect(choosePromotion(config, 'production')).toBe('to-production');
+    expect(() => choosePromotion(config, 'to-canry')).toThrow('no promotion "to-canry"');
+    expect(() => choosePromotion(config, undefined)).toThrow('which promotion?');
+  });
+});
+
+it.each([
+  [
+    'a target that is not there',
+    'p: { from: canary, to: prod }',
+    /:\d+:\d+ promotions\.p\.to: there is no target/,
+  ],
+  ['one target alone', 'p: { from: canary, to: canary }', /expected another target than from/],
+  [
+    'a circle',
+    'p: { from: canary, to: production }\n  q: { from: production, to: canary }',
+    /lead from "production" back to "canary"/,
+  ],
+  [
+    'a cron that does not exist',
+    'p: { from: canary, to: production, schedule: { cron: "0 25 * * *" } }',
+    /:21:\d+ promotions\.p\.schedule\.cron: "25" is no hour/,
+  ],
+  [
+    'a time zone that does not exist',
+    'p: { from: canary, to: production, schedule: { cron: "0 5 * * *", timeZone: Europe/Bonn } }',
+    /:21:\d+ promotions\.p\.schedule\.timeZone: expected an IANA time zone/,
+  ],
+  ['rounds that never end', 'p: { from: canary, to: production, checkEvery: 10ms }', /expected at least 1s/],
+])('a promotion of %s is told with its place', (_what, text, problem) => {
+  expect(problemsOf(`${TARGETS}\npromotions:\n  ${text}\n`)).toMatch(problem);
+});

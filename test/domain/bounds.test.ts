@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+
+import { jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
+import { quarantineArtifact } from '../../src/domain/quarantine.ts';
+import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
+import { requestRollback, submitRelease } from '../../src/domain/targetQueue.ts';
+import { recordResult } from '../../src/domain/targetResult.ts';
+import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/targetState.ts';
+import { NOW, request, result } from './targets.ts';
+
+/** As long as any text may be, and three bytes to the character. */
+const LONG = '界'.repeat(1_000);
+const LOUD = { who: LONG, from: LONG, reason: LONG };
+
+describe('the size of something as JSON', () => {
+  it.each(['', 'plain', 'ü', '界', '😀', '\n"\\', '\u0000', { a: [1, null, 'ß'] }])('%j', (value) => {
+    expect(jsonBytes(value)).toBe(Buffer.byteLength(JSON.stringify(value)));
+  });
+});
+
+describe('a bounded list', () => {
+  it('keeps the newest, at most so many', () => {
+    expect(newest([1, 2, 3, 4], { items: 2, bytes: 100 })).toEqual([3, 4]);
+  });
+
+  it('keeps the newest that there is room for', () => {
+    expect(newest(['aaaa', 'bb', 'cc'], { items: 9, bytes: 11 })).toEqual(['bb', 'cc']);
+    expect(newest(['aaaa'], { items: 9, bytes: 3 })).toEqual([]);
+  });
+});
+
+describe('a target with 5,000 releases behind it', () => {
+  it('carries less than Temporal takes, whatever things are called and however long the reasons are', () => {
+    const state = lived();
+    expect(state.history.length).toBeGreaterThan(10);
+    expect(state.queue.length).toBeGreaterThan(0);
+    expect(state.rollbacks.length).toBeGreaterThan(5);
+    expect(STATE_MAX_BYTES).toBeLessThan(2 * 1024 * 1024);
+    expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(STATE_MAX_BYTES);
+  });
+
+  it('keeps the last hundred where they are of the usual size', () => {
+    const rows = Array.from({ length: 5_000 }, (_, index) => result(`release-${index}`));
+    const state = rows.reduce<TargetState>((before, row) => recordResult(before, row, 1), EMPTY_TARGET);
+    expect(state.history).toHaveLength(100);
+    expect(Buffer.byteLength(JSON.stringify(state))).toBeLessThan(100_000);
+  });
+});
+
+/** Releases after which every list is as long as its bound has room for. */
+const UNTIL_FULL = 200;
+
+/** A state in which everything has been said that can be, as long as it can be. */
+function lived(): TargetState {
+  let state: TargetState = EMPTY_TARGET;
+  for (let number = 1; number <= UNTIL_FULL; number++) {
+    const id = `${number}-${LONG}`;
+    const artifact = { kind: 'image', uri: id.slice(0, 1_000) } as const;
+    const right = request(id.slice(0, 1_000), { artifact, requestedBy: LOUD, queue: 'all', commit: LONG });
+    if (number % 10 === 0) {
+      state = submitRelease(
+        state,
+        null,
+        { ...right, target: { ...right.target, sourceConfig: { LONG: LONG.repeat(60) } } },
+        NOW,
+      ).state;
+      state = quarantineArtifact(state, `image:${artifact.uri}`, LOUD, NOW);
+      state = ignoreMessage(state, LONG, LONG, NOW);
+    }
+    state = recordResult(
+      state,
+      result(`release-${number}`, {
+        requestKey: right.requestKey,
+        artifact: artifact.uri,
+        commit: LONG,
+        reason: LONG,
+        requestedBy: LOUD,
+        knownRevisions: [
+          { revisionId: `revision-${number}`, verified: true, artifact: `image:${artifact.uri}`, at: NOW },
+        ],
+      }),
+      1,
+    );
+  }
+  for (let number = 1; number <= 20; number++) {
+    const message = {
+      requestId: `${number}-${LONG}`.slice(0, 1_000),
+      to: `${number}-${LONG}`.slice(0, 1_000),
+      requestedBy: LOUD,
+    };
+    state = requestRollback(state, null, message, NOW).state;
+  }
+  const largest = request('largest', {
+    target: { ...request('').target, sourceConfig: { LONG: LONG.repeat(60) } },
+    requestedBy: LOUD,
+  });
+  expect(releaseRequestProblem(largest)).toBeUndefined();
+  expect(
+    releaseRequestProblem({
+      ...largest,
+      checks: [],
+      commit: LONG,
+      target: { ...largest.target, sourceConfig: { LONG: LONG.repeat(70) } },
+    }),
+  ).toContain('larger than');
+  state = { ...state, hold: null };
+  state = submitRelease(state, null, { ...largest, overrideHold: true }, NOW).state;
+  for (let number = 1; number <= 60; number++) {
+    state = submitRelease(state, null, { ...largest, queue: 'all', requestKey: `${number}` }, NOW).state;
+  }
+  return state;
+}

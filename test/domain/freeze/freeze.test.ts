@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+
+import { freezeSpans, type FreezeWindow, frozenAt } from '../../../src/domain/freeze/freeze.ts';
+import { freezeProblem } from '../../../src/domain/freeze/freezeProblem.ts';
+
+const WEEKEND: FreezeWindow = {
+  name: 'weekend',
+  timeZone: 'Europe/Berlin',
+  from: 'Fri 16:00',
+  until: 'Mon 08:00',
+  then: 'wait',
+};
+const NIGHT: FreezeWindow = { ...WEEKEND, name: 'night', from: '22:00', until: '06:00' };
+const CHRISTMAS: FreezeWindow = {
+  ...WEEKEND,
+  name: 'Christmas',
+  from: '2026-12-23 18:00',
+  until: '2027-01-02',
+  then: 'refuse',
+};
+
+/** The freeze at an instant, in short. */
+function told(windows: readonly FreezeWindow[], at: string): string {
+  const frozen = frozenAt(windows, Date.parse(at));
+  return frozen === null ? 'free' : `${frozen.name} until ${new Date(frozen.until).toISOString()}`;
+}
+
+describe('a freeze of each week', () => {
+  it('begins and ends by the clocks of its time zone', () => {
+    expect(told([WEEKEND], '2026-11-20T14:59:59Z')).toBe('free');
+    expect(told([WEEKEND], '2026-11-20T15:00:00Z')).toBe('weekend until 2026-11-23T07:00:00.000Z');
+    expect(told([WEEKEND], '2026-11-23T06:59:59Z')).toBe('weekend until 2026-11-23T07:00:00.000Z');
+    expect(told([WEEKEND], '2026-11-23T07:00:00Z')).toBe('free');
+  });
+
+  it('is an hour longer where clocks go back in it, and an hour shorter where they go forward', () => {
+    const [autumn] = freezeSpans(WEEKEND, Date.parse('2026-10-24T00:00Z'), Date.parse('2026-10-24T01:00Z'));
+    const [spring] = freezeSpans(WEEKEND, Date.parse('2026-03-28T00:00Z'), Date.parse('2026-03-28T01:00Z'));
+    expect(((autumn?.until ?? 0) - (autumn?.from ?? 0)) / 3_600_000).toBe(65);
+    expect(((spring?.until ?? 0) - (spring?.from ?? 0)) / 3_600_000).toBe(63);
+  });
+
+  it('of a whole week has no gap', () => {
+    const always = { ...WEEKEND, until: 'Fri 16:00' };
+    const hours = Array.from(
+      { length: 24 * 8 },
+      (_, hour) => Date.parse('2026-11-16T00:30Z') + hour * 3_600_000,
+    );
+    expect(hours.filter((at) => freezeSpans(always, at, at + 1).length === 0)).toEqual([]);
+  });
+});
+
+describe('a freeze of each day', () => {
+  it('goes over midnight', () => {
+    expect(told([NIGHT], '2026-11-18T20:59:00Z')).toBe('free');
+    expect(told([NIGHT], '2026-11-18T23:30:00Z')).toBe('night until 2026-11-19T05:00:00.000Z');
+  });
+
+  it('begins at the first and ends at the second of a time that comes twice', () => {
+    const [twice] = freezeSpans(
+      { ...NIGHT, from: '02:15', until: '02:45' },
+      Date.parse('2026-10-25T00:00Z'),
+      Date.parse('2026-10-25T02:00Z'),
+    );
+    expect(new Date(twice?.from ?? 0).toISOString()).toBe('2026-10-25T00:15:00.000Z');
+    expect(new Date(twice?.until ?? 0).toISOString()).toBe('2026-10-25T01:45:00.000Z');
+  });
+});
+
+describe('several freezes', () => {
+  it('that follow each other end with the last of them', () => {
+    expect(told([WEEKEND, NIGHT], '2026-11-19T21:00:00Z')).toBe('night until 2026-11-20T05:00:00.000Z');
+    const early = { ...NIGHT, until: '16:00' };
+    expect(told([WEEKEND, early], '2026-11-19T21:00:00Z')).toBe('night until 2026-11-23T15:00:00.000Z');
+  });
+
+  it('are told by the one that refuses', () => {
+    expect(told([CHRISTMAS], '2026-12-23T17:00:00Z')).toBe('Christmas until 2027-01-01T23:00:00.000Z');
+    expect(frozenAt([WEEKEND, CHRISTMAS], Date.parse('2026-12-26T12:00Z'))).toMatchObject({
+      name: 'Christmas',
+      then: 'refuse',
+      // The weekend goes on when Christmas has ended.
+      until: Date.parse('2027-01-04T07:00Z'),
+    });
+  });
+
+  it('that never end are told with an end that is far away', () => {
+    const day = { ...NIGHT, from: '06:00', until: '22:00' };
+    expect(frozenAt([NIGHT, day], Date.parse('2026-11-20T00:00Z'))?.until).toBeGreaterThan(
+      Date.parse('2027-02-20T00:00Z'),
+    );
+  });
+});
+
+it.each([
+  ['2026-02-30', '2026-03-01', 'from'],
+  ['25:00', '06:00', 'from'],
+  ['Fri', 'Mon 08:00', 'from'],
+  ['', '06:00', 'from'],
+  ['Fry 16:00', 'Mon 08:00', 'from'],
+  ['Fri 16:00', '08:00', 'until'],
+  ['2026-12-24', '2026-12-24', 'until'],
+  ['22:00', 'tomorrow', 'until'],
+])('from %j until %j is wrong at "%s"', (from, until, field) => {
+  expect(freezeProblem({ from, until })).toMatchObject({ field });
+});
+
+it.each([
+  ['Friday 16:00', 'mon 08:00'],
+  ['2026-12-23', '2026-12-23 12:00'],
+  ['22:00', '06:00'],
+])('from %j until %j is right', (from, until) => {
+  expect(freezeProblem({ from, until })).toBeNull();
+});

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  type Candidate,
+  chooseCandidate,
+  confirmCandidate,
+  type Line,
+} from '../../../src/domain/promotion/candidate.ts';
+import type { TargetSeen } from '../../../src/domain/promotion/targetSeen.ts';
+
+const B = `sha256:${'b'.repeat(64)}`;
+const CANARY: TargetSeen = {
+  name: 'canary',
+  known: true,
+  hold: null,
+  running: null,
+  activeRevisionId: 'c1',
+  servingRevisionId: 'c1',
+  deploymentId: 'd',
+  agentUrl: 'http://agent.test',
+  verifiedAt: '2026-11-21T12:00:00.000Z',
+  artifact: B,
+  commit: 'c0ffee',
+  releasedBy: 'ada',
+  quarantined: [],
+};
+const PRODUCTION: TargetSeen = {
+  ...CANARY,
+  name: 'production',
+  activeRevisionId: 'p1',
+  servingRevisionId: 'p1',
+  artifact: `sha256:${'a'.repeat(64)}`,
+};
+const HOLD = { since: '2026-11-21T11:00:00.000Z', by: { who: 'bo', from: 'cli', reason: 'incident' } };
+
+function line(from: Partial<TargetSeen> = {}, to: Partial<TargetSeen> = {}): Line {
+  return { from: { ...CANARY, ...from }, to: { ...PRODUCTION, ...to }, downstream: [] };
+}
+
+describe('the candidate', () => {
+  it('is what serves on the one target and is verified', () => {
+    expect(chooseCandidate(line())).toEqual({
+      kind: 'candidate',
+      candidate: {
+        artifact: B,
+        revisionId: 'c1',
+        deploymentId: 'd',
+        agentUrl: 'http://agent.test',
+        verifiedAt: '2026-11-21T12:00:00.000Z',
+        commit: 'c0ffee',
+        releasedBy: 'ada',
+      },
+    });
+  });
+
+  it('is none where the other target runs it already', () => {
+    expect(chooseCandidate(line({}, { artifact: B }))).toMatchObject({ kind: 'nothing_to_do' });
+  });
+
+  it('of a target that was never released on may go to one that was never either', () => {
+    const never = { known: false, activeRevisionId: null, servingRevisionId: null, artifact: null };
+    expect(chooseCandidate(line({}, never))).toMatchObject({ kind: 'candidate' });
+  });
+
+  it.each<[string, Line, string]>([
+    ['it was never released', line({ known: false }), 'has never taken a release'],
+    ['nothing serves', line({ servingRevisionId: null }), 'nothing serves on "canary"'],
+    ['it is not verified', line({ verifiedAt: null }), 'is not verified'],
+    ['somebody else shipped it', line({ artifact: null }), 'was not shipped from here'],
+    ['a branch was released', line({ artifact: 'git:main' }), 'may come to mean something else'],
+    ['an image has a tag alone', line({ artifact: 'image:r.test/a:1' }), 'may come to mean something else'],
+    ['the target does not take it', line({}, { quarantined: [B] }), 'in quarantine'],
+    ['the target is on hold', line({}, { hold: HOLD }), 'the line is stopped: "production" is on hold'],
+    [
+      'a target further down is on hold',
+      { ...line(), downstream: [{ ...PRODUCTION, name: 'europe', hold: HOLD }] },
+      '"europe" is on hold since 2026-11-21T11:00:00.000Z, set by bo: incident',
+    ],
+  ])('is refused where %s', (_why, seen, reason) => {
+    const choice = chooseCandidate(seen);
+    expect(choice).toMatchObject({ kind: 'rejected' });
+    expect(choice.kind === 'candidate' ? '' : choice.reason).toContain(reason);
+  });
+
+  it('may be an image with its digest', () => {
+    const artifact = `image:registry.test/agent@sha256:${'b'.repeat(64)}`;
+    expect(chooseCandidate(line({ artifact }))).toMatchObject({ kind: 'candidate', candidate: { artifact } });
+  });
+});
+
+describe('a candidate that time has passed for', () => {
+  const choice = chooseCandidate(line());
+  const candidate = choice.kind === 'candidate' ? choice.candidate : ({} as Candidate);
+
+  it.each<[string, Line, string]>([
+    ['stands where nothing has changed', line(), 'stands'],
+    ['is superseded by what serves instead', line({ servingRevisionId: 'c2' }), 'superseded'],
+    ['is superseded where it is not verified any more', line({ verifiedAt: null }), 'superseded'],
+    [
+      'is superseded by a release on the other target',
+      line({}, { servingRevisionId: 'p2', activeRevisionId: 'p2' }),
+      'superseded',
+    ],
+    [
+      'waits for a person where the other target was changed by hand',
+      line({}, { servingRevisionId: 'x' }),
+      'changed_by_hand',
+    ],
+    ['is rejected where the line was stopped', line({}, { hold: HOLD }), 'rejected'],
+  ])('%s', (_what, seen, kind) => {
+    expect(confirmCandidate(candidate, 'p1', seen).kind).toBe(kind);
+  });
+
+  it('tells who took it back', () => {
+    expect(confirmCandidate(candidate, 'p1', line({ servingRevisionId: 'c0', hold: HOLD }))).toEqual({
+      kind: 'superseded',
+      reason: 'the candidate was taken off "canary" by bo: incident',
+    });
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Planned, planPromotions } from '../../../src/domain/promotion/plan.ts';
+import { scheduleTimes } from '../../../src/domain/promotion/scheduleTimes.ts';
+import type { TargetSeen } from '../../../src/domain/promotion/targetSeen.ts';
+
+const BERLIN = 'Europe/Berlin';
+const HOUR_MS = 3_600_000;
+
+function times(cron: string, from: string, to: string): string[] {
+  return scheduleTimes({ cron, timeZone: BERLIN }, Date.parse(from), Date.parse(to)).map((time) =>
+    new Date(time).toISOString().slice(0, 16),
+  );
+}
+
+describe('the times of a schedule', () => {
+  it('are those of its time zone, also where its clocks change', () => {
+    expect(times('0 10 * * 1-5', '2026-10-23T00:00Z', '2026-10-27T00:00Z')).toEqual([
+      '2026-10-23T08:00',
+      '2026-10-26T09:00',
+    ]);
+  });
+
+  it('do not come round where clocks skip them, and come round as the server has it where they are shown twice', () => {
+    expect(times('30 2 * * *', '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
+      '2026-03-28T01:30',
+      '2026-03-30T00:30',
+    ]);
+    expect(times('30 2 * * *', '2026-10-25T00:00Z', '2026-10-26T00:00Z')).toEqual(['2026-10-25T01:30']);
+  });
+
+  it('match both the day of the month and the day of the week', () => {
+    expect(times('0 12 13 * FRI', '2026-01-01T00:00Z', '2026-12-31T00:00Z')).toEqual([
+      '2026-02-13T11:00',
+      '2026-03-13T11:00',
+      '2026-11-13T11:00',
+    ]);
+  });
+
+  it('that come every so often are counted from 1970', () => {
+    const every = scheduleTimes({ everyMs: 6 * HOUR_MS, timeZone: 'UTC' }, HOUR_MS, 13 * HOUR_MS);
+    expect(every).toEqual([6 * HOUR_MS, 12 * HOUR_MS]);
+  });
+});
+
+const B = `sha256:${'b'.repeat(64)}`;
+function target(
+  name: string,
+  artifact: string,
+  verifiedAt: string,
+  changes: Partial<TargetSeen> = {},
+): TargetSeen {
+  return {
+    name,
+    known: true,
+    hold: null,
+    running: null,
+    activeRevisionId: `${name}-1`,
+    servingRevisionId: `${name}-1`,
+    deploymentId: 'd',
+    agentUrl: 'http://agent.test',
+    verifiedAt,
+    artifact,
+    commit: null,
+    releasedBy: 'ada',
+    quarantined: [],
+    ...changes,
+  };
+}
+
+function promotion(
+  name: string,
+  from: string,
+  to: string,
+  cron: string,
+  changes: Partial<Planned['request']> = {},
+): Planned {
+  return {
+    request: { name, soakMs: 24 * HOUR_MS, bakeMs: 0, freezes: [], ...changes },
+    from,
+    to,
+    downstream: [],
+    schedule: { cron, timeZone: 'UTC', jitterMs: 0, overlap: 'skip', catchUpMs: 60_000 },
+    paused: null,
+    judge: null,
+  };
+}
+
+const SEEN = [
+  target('staging', B, '2026-11-16T00:00:00.000Z'),
+  target('canary', `sha256:${'a'.repeat(64)}`, '2026-11-10T00:00:00.000Z'),
+  target('production', `sha256:${'a'.repeat(64)}`, '2026-11-10T00:00:00.000Z'),
+];
+
+/** The plan of the week from Monday, as lines. */
+function week(promotions: readonly Planned[], seen: readonly TargetSeen[] = SEEN): string[] {
+  const from = Date.parse('2026-11-16T00:00Z');
+  const byName = new Map(seen.map((one) => [one.name, one]));
+  return planPromotions(promotions, byName, from, from + 7 * 24 * HOUR_MS).flatMap(({ name, decisions }) =>
+    decisions.map(({ at, what }) => `${new Date(at).toISOString().slice(5, 16)} ${name} ${what}`),
+  );
+}
+
+describe('a plan', () => {
+  it('says that a judge decides, and what where it cannot tell', () => {
+    const one = { ...promotion('one', 'staging', 'canary', '0 12 17 * *'), judge: 'ask' } as const;
+    expect(week([one])[1]).toBe(
+      '11-17T12:00 one is judged against what serves on canary; where that does not tell, a person is asked',
+    );
+  });
+
+  it('goes along a chain: what is released on one target soaks there before it goes on', () => {
+    expect(
+      week([
+        promotion('one', 'staging', 'canary', '0 12 16,17 * *'),
+        promotion('two', 'canary', 'production', '0 18 * * 1-3'),
+      ]),
+    ).toEqual([
+      '11-16T12:00 one begins with sha256:bbbbbbbbbbbb',
+      '11-17T00:00 one has soaked for 24h00m',
+      '11-17T00:00 one released on canary',
+      '11-16T18:00 two nothing to do: "production" runs sha256:aaaaaaaaaaaa already',
+      '11-17T12:00 one nothing to do: "canary" runs sha256:bbbbbbbbbbbb already',
+      '11-17T18:00 two begins with sha256:bbbbbbbbbbbb',
+      '11-18T00:00 two has soaked for 24h00m',
+      '11-18T00:00 two released on production',
+      '11-18T18:00 two nothing to do: "production" runs sha256:bbbbbbbbbbbb already',
+    ]);
+  });
+
+  it('waits out a freeze, bakes, and leaves out what comes round meanwhile', () => {
+    const freezes = [
+      { name: 'quiet', timeZone: 'UTC', from: 'Tue 00:00', until: 'Wed 06:00', then: 'wait' } as const,
+    ];
+    const planned = promotion('one', 'staging', 'canary', '0 12 16-18 * *', {
+      freezes,
+      bakeMs: 12 * HOUR_MS,
+    });
+    expect(week([planned])).toEqual([
+      '11-16T12:00 one begins with sha256:bbbbbbbbbbbb',
+      '11-17T00:00 one has soaked for 24h00m',
+      '11-17T00:00 one waits: frozen by "quiet"',
+      '11-18T06:00 one released on canary',
+      '11-18T18:00 one has baked for 12h00m',
+      '11-17T12:00 one is left out: the promotion of an earlier time goes on',
+      '11-18T12:00 one is left out: the promotion of an earlier time goes on',
+    ]);
+  });
+
+  it('says where nothing comes of a time, and why', () => {
+    const hold = { since: '2026-11-15T00:00:00.000Z', by: { who: 'bo', from: 'cli', reason: 'incident' } };
+    const planned = promotion('one', 'staging', 'canary', '0 12 16 * *');
+    const [staging, canary] = SEEN as [TargetSeen, TargetSeen];
+    expect(week([planned], [staging, { ...canary, hold }])).toEqual([
+      expect.stringContaining('rejected: the line is stopped: "canary" is on hold'),
+    ]);
+    expect(week([{ ...planned, paused: 'bo: incident' }])).toEqual([
+      expect.stringContaining('the schedule is paused (bo: incident)'),
+    ]);
+    const always = {
+      name: 'always',
+      timeZone: 'UTC',
+      from: '2020-01-01',
+      until: '2999-01-01',
+      then: 'refuse',
+    } as const;
+    expect(
+      week([promotion('one', 'staging', 'canary', '0 12 16 * *', { freezes: [always] })]).at(-1),
+    ).toContain('ends aborted: frozen by "always"');
+    const approval = { required: 2, withinMs: HOUR_MS, otherwise: 'approve' } as const;
+    expect(week([promotion('one', 'staging', 'canary', '0 12 16 * *', { approval })])).toContainEqual(
+      expect.stringContaining('waits for 2 to approve, at most 1h00m; then it goes on'),
+    );
+  });
+});
