@@ -1,0 +1,114 @@
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+
+import { z } from 'zod';
+
+import type { RunApiClient } from '../clients/runApi.ts';
+import { Expectation, toExpectation } from '../config/expectationSchema.ts';
+import type { Expectation as ExpectationOfRun } from '../domain/check.ts';
+import { SlipwayError } from '../domain/errors.ts';
+
+/** One input that both sides are given. */
+export interface Input {
+  readonly input: Readonly<Record<string, unknown>>;
+  /** What its run must show. Absent: what is expected of every run. */
+  readonly expect?: ExpectationOfRun;
+}
+
+const Line = z.strictObject({
+  input: z.record(z.string(), z.unknown()),
+  expect: Expectation.optional(),
+});
+
+/**
+ * The inputs of a file, one at a time, so that it may have any size. JSON Lines: each line is an object with `input`, the
+ * run's input, and optionally `expect`, written as in `slipway.yaml`. Empty lines are passed over.
+ *
+ * @param name - the file, as problems name it.
+ * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
+ */
+export async function* inputsOfFile(stream: Readable, name: string): AsyncGenerator<Input, void> {
+  let line = 0;
+  for await (const text of createInterface({ input: stream, crlfDelay: Infinity })) {
+    line += 1;
+    if (text.trim() === '') continue;
+    const parsed = Line.safeParse(parseJson(text));
+    if (!parsed.success) throw invalid(`${name}:${line}`, problemOf(parsed.error));
+    const { input, expect } = parsed.data;
+    yield expect === undefined ? { input } : { input, expect: toExpectation(expect) };
+  }
+}
+
+const THREADS_PAGE = 100;
+const RUNS_PER_THREAD = 100;
+
+/**
+ * The inputs that an agent was given before, as its Run API tells them: of the runs on its threads, those of the
+ * assistant that ended in success. Runs without a thread leave nothing behind. What they answered then is not expected
+ * of anybody now.
+ *
+ * @param assistant - the graph's name, or an assistant id.
+ */
+export async function* recordedInputs(
+  agent: RunApiClient,
+  assistant: string,
+  signal: AbortSignal,
+): AsyncGenerator<Input, void> {
+  const { assistant_id: assistantId } = await theAssistant(agent, assistant, signal);
+  for (let offset = 0; ; offset += THREADS_PAGE) {
+    const threads = await agent.searchThreads({ limit: THREADS_PAGE, offset }, { signal });
+    for (const { thread_id: threadId } of threads) {
+      const runs = await agent.listRuns(threadId, { limit: RUNS_PER_THREAD, status: 'success' }, { signal });
+      for (const { assistant_id: ofRun, kwargs } of runs) {
+        const input = z.record(z.string(), z.unknown()).safeParse(kwargs?.input);
+        if (ofRun === assistantId && input.success) yield { input: input.data };
+      }
+    }
+    if (threads.length < THREADS_PAGE) return;
+  }
+}
+
+async function theAssistant(
+  agent: RunApiClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<{ readonly assistant_id: string }> {
+  const assistants = await agent.searchAssistants({ limit: 1000 }, { signal });
+  const found = assistants.find(({ assistant_id: id, graph_id: graph }) => id === name || graph === name);
+  if (found !== undefined) return found;
+  throw invalid(name, 'the baseline has no assistant of that name, so it has no runs of it');
+}
+
+/** @throws SLIPWAY_JUDGE_INPUTS_INVALID where there is nothing to run. */
+export function someInputs(inputs: readonly Input[], from: string): readonly Input[] {
+  if (inputs.length === 0) throw noInput(from);
+  return inputs;
+}
+
+/** What is thrown where there is nothing to run. */
+export function noInput(from: string): SlipwayError {
+  return invalid(from, 'there is no input in it');
+}
+
+function invalid(place: string, what: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_JUDGE_INPUTS_INVALID', `the judge’s inputs cannot be used: ${what}`, {
+    place,
+    hint: 'one JSON object per line: {"input": {…}, "expect": {…}}; docs/judge.md describes it',
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}
+
+function problemOf(error: z.ZodError): string {
+  const [first] = error.issues;
+  if (first === undefined) return 'not an input';
+  const at = first.path.join('.');
+  return at === '' ? first.message.replace(/^Invalid input: /u, '') : `${at}: ${first.message}`;
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { FeedbackClient } from '../clients/feedback.ts';
+import { observeRun, type ObservedStream } from '../clients/observeRun.ts';
+import type { RunApiClient } from '../clients/runApi.ts';
+import { ServiceError } from '../clients/serviceError.ts';
+import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import type { Side } from '../domain/judge/report.ts';
+import type { JudgeSettings } from '../domain/judge/settings.ts';
+import type { Input } from './inputs.ts';
+import { measure, type Trial } from './trial.ts';
+
+/** One side of a judgement could not be asked: nothing is said about the candidate. */
+export class AgentAway extends Error {
+  readonly side: Side;
+  readonly code: ErrorCode;
+
+  constructor(side: Side, { code, message }: SlipwayError) {
+    super(message);
+    this.name = 'AgentAway';
+    this.side = side;
+    this.code = code;
+  }
+}
+
+/** What a run on one side needs beside its input. */
+export interface JudgedAgent {
+  readonly side: Side;
+  readonly client: RunApiClient;
+  readonly feedback: FeedbackClient;
+}
+
+/** The shortest time between two looks at an agent that is away, in milliseconds. */
+const LOOK_EVERY_MS = 500;
+const LOOK_TIMEOUT_MS = 5_000;
+const FEEDBACK_TIMEOUT_MS = 10_000;
+
+/** Failures of a call behind which the agent may be there, and answer the next one. */
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_BAD_ANSWER',
+  'SLIPWAY_RATE_LIMITED',
+  'SLIPWAY_SERVICE_ERROR',
+]);
+
+/**
+ * Makes one run and measures it. A run that is lost while its agent answers is the agent's failure, and counts as an
+ * error. One that is lost because the agent is away, or asks to slow down, says nothing: it is begun again for as long as
+ * the settings have patience.
+ *
+ * @throws AgentAway when patience is over, or the agent refuses to be asked.
+ */
+export async function makeTrial(
+  agent: JudgedAgent,
+  { input, expect }: Input,
+  settings: JudgeSettings,
+  signal: AbortSignal,
+): Promise<Omit<Trial, 'place' | 'side'>> {
+  const started = performance.now();
+  for (let repeated = 0; ; repeated++) {
+    const seen = await attempt(agent, input, settings, signal);
+    if ('away' in seen) {
+      if (performance.now() - started > settings.patienceMs + settings.runTimeoutMs) {
+        throw new AgentAway(agent.side, seen.away);
+      }
+      continue;
+    }
+    const expected = expect ?? settings.expect ?? {};
+    const measured = measure(seen.run, seen.firstOutputMs, expected, settings.scorePath);
+    return { ...measured, repeated, feedback: await recordVerdict(agent, seen, measured, settings, signal) };
+  }
+}
+
+/** One attempt at a run: what was seen of it, or why it is to be begun again. */
+async function attempt(
+  agent: JudgedAgent,
+  input: Input['input'],
+  settings: JudgeSettings,
+  signal: AbortSignal,
+): Promise<ObservedStream | { readonly away: SlipwayError }> {
+  const { assistant, runTimeoutMs: timeoutMs, feedbackKey } = settings;
+  const started = performance.now();
+  try {
+    return await observeRun(
+      agent.client,
+      {
+        assistant,
+        input,
+        timeoutMs,
+        showsFirstOutput: true,
+        ...(feedbackKey === undefined ? {} : { feedbackKey }),
+      },
+      signal,
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SlipwayError)) throw error;
+    if (!PASSING.has(error.code)) throw new AgentAway(agent.side, error);
+    const latencyMs = performance.now() - started;
+    if (error.code === 'SLIPWAY_RATE_LIMITED') {
+      const asked = error instanceof ServiceError ? error.retryAfterMs : undefined;
+      await sleep(Math.min(asked ?? LOOK_EVERY_MS, settings.patienceMs), undefined, { signal });
+      return { away: error };
+    }
+    const wasThere = await untilThere(agent, error, settings.patienceMs, signal);
+    if (!wasThere || error.code === 'SLIPWAY_UNREACHABLE') return { away: error };
+    const run = { status: 'error', values: null, error: error.message, latencyMs } as const;
+    return { run, runId: null, feedbackLink: null, firstOutputMs: null };
+  }
+}
+
+/**
+ * Waits until the agent answers that it is ready.
+ *
+ * @returns whether it did at the first look.
+ * @throws AgentAway when it has not within `patienceMs`.
+ */
+async function untilThere(
+  { side, client }: JudgedAgent,
+  error: SlipwayError,
+  patienceMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const started = performance.now();
+  for (let looks = 1; ; looks++) {
+    try {
+      await client.ok({ signal, timeoutMs: LOOK_TIMEOUT_MS });
+      return looks === 1;
+    } catch (failure) {
+      signal.throwIfAborted();
+      if (!(failure instanceof SlipwayError)) throw failure;
+      if (performance.now() - started > patienceMs) throw new AgentAway(side, error);
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal });
+  }
+}
+
+/**
+ * Records a run's verdict through its feedback link: its score, or 1 or 0 for whether what was expected held. Feedback
+ * that is lost is counted in the report and changes nothing else.
+ */
+async function recordVerdict(
+  { feedback }: JudgedAgent,
+  { feedbackLink }: ObservedStream,
+  { held, reason, score }: Pick<Trial, 'held' | 'reason' | 'score'>,
+  { feedbackKey }: JudgeSettings,
+  signal: AbortSignal,
+): Promise<boolean | null> {
+  if (feedbackKey === undefined) return null;
+  if (feedbackLink === null) return false;
+  const submission = { score: score ?? (held ? 1 : 0), ...(reason === null ? {} : { comment: reason }) };
+  try {
+    await feedback.submit(feedbackLink, submission, { signal, timeoutMs: FEEDBACK_TIMEOUT_MS });
+    return true;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof SlipwayError)) throw error;
+    return false;
+  }
+}

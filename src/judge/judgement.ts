@@ -1,0 +1,143 @@
+import { setMaxListeners } from 'node:events';
+
+import type { FeedbackClient } from '../clients/feedback.ts';
+import type { RunApiClient } from '../clients/runApi.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
+import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
+import type { Input } from './inputs.ts';
+import { AgentAway, type JudgedAgent, makeTrial } from './judgedAgent.ts';
+import { type PlannedTrial, planTrials } from './plan.ts';
+import { randomFrom } from './random.ts';
+import type { Trial } from './trial.ts';
+
+/** What a judgement is made of. */
+export interface Judgement {
+  readonly settings: JudgeSettings;
+  readonly inputs: { readonly from: string; readonly chosen: readonly Input[] };
+  readonly agents: Readonly<Record<Side, { readonly url: string; readonly client: RunApiClient }>>;
+  readonly feedback: FeedbackClient;
+  readonly signal: AbortSignal;
+  /** Asked before the first run and after the last: throws SLIPWAY_NOT_SERVING where a side is another agent by now. */
+  readonly confirm?: (side: Side) => Promise<void>;
+  /** Runs of an earlier attempt at the same judgement: they are not made again. */
+  readonly made?: readonly Trial[];
+  /** Told each run as it ends. Runs are begun only once it has returned. */
+  readonly onTrial?: (trial: Trial, progress: Progress) => void | Promise<void>;
+}
+
+/** How far a judgement is. */
+export interface Progress {
+  readonly made: number;
+  readonly planned: number;
+}
+
+/**
+ * Gives both sides the same inputs, interleaved, and reports how the candidate compares. An agent that cannot be asked
+ * ends it with a report that says so (`errored`), from what was seen until then.
+ *
+ * @throws what the signal was aborted with.
+ */
+export async function judgeCandidate(judgement: Judgement): Promise<JudgeReport> {
+  const { settings, inputs, signal } = judgement;
+  const startedAt = new Date().toISOString();
+  const repetitions = repetitionsOf(settings, inputs.chosen.length);
+  const plan = planTrials(inputs.chosen, repetitions, randomFrom(settings.seed));
+  const trials = [...(judgement.made ?? [])];
+  let error: JudgeError | null = null;
+  try {
+    await confirmSides(judgement);
+    const made = new Set(trials.map(({ place }) => place));
+    await warmUp(judgement, plan);
+    await inParallel(
+      plan.filter(({ place }) => !made.has(place)),
+      settings.concurrency,
+      signal,
+      async ({ place, side, input }, ended) => {
+        const trial = { place, side, ...(await makeTrial(agentOf(judgement, side), input, settings, ended)) };
+        trials.push(trial);
+        await judgement.onTrial?.(trial, { made: trials.length, planned: plan.length });
+      },
+    );
+    await confirmSides(judgement);
+  } catch (failure) {
+    signal.throwIfAborted();
+    if (!(failure instanceof AgentAway)) throw failure;
+    const { side, code, message } = failure;
+    error = { side, code, message };
+  }
+  const urls = Object.fromEntries(SIDES.map((side) => [side, judgement.agents[side].url]));
+  // The statistics are loaded where there is something to judge: they are WebAssembly, and every worker starts without.
+  const { reportOf } = await import('./reportOf.ts');
+  return reportOf({
+    settings,
+    inputs: { from: inputs.from, count: inputs.chosen.length, repetitions },
+    agentUrls: urls as Record<Side, string>,
+    trials,
+    error,
+    startedAt,
+    endedAt: new Date().toISOString(),
+  });
+}
+
+async function confirmSides({ confirm }: Judgement): Promise<void> {
+  for (const side of SIDES) {
+    try {
+      await confirm?.(side);
+    } catch (error) {
+      if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NOT_SERVING') throw error;
+      throw new AgentAway(side, error);
+    }
+  }
+}
+
+/** The first runs of an agent load what the later ones find loaded: they do not count. */
+async function warmUp(judgement: Judgement, plan: readonly PlannedTrial[]): Promise<void> {
+  const { settings, signal } = judgement;
+  const first = SIDES.flatMap((side) =>
+    plan.filter((trial) => trial.side === side).slice(0, settings.warmUpRuns),
+  );
+  const { feedbackKey: _recorded, ...unrecorded } = settings;
+  await inParallel(first, settings.concurrency, signal, async ({ side, input }, ended) => {
+    await makeTrial(agentOf(judgement, side), input, unrecorded, ended);
+  });
+}
+
+function agentOf({ agents, feedback }: Judgement, side: Side): JudgedAgent {
+  return { side, client: agents[side].client, feedback };
+}
+
+/** Works through items in their order, so many at once. The first failure ends the others, and is thrown once they have. */
+async function inParallel<T>(
+  items: readonly T[],
+  concurrency: number,
+  signal: AbortSignal,
+  work: (item: T, ended: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const failed = new AbortController();
+  const ended = AbortSignal.any([signal, failed.signal]);
+  // Each run under way listens to it, some twice.
+  setMaxListeners(0, ended);
+  const queue = items.values();
+  let firstFailure: { readonly error: unknown } | undefined;
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      if (ended.aborted) return;
+      try {
+        await work(item, ended);
+      } catch (error) {
+        firstFailure ??= { error };
+        failed.abort();
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  signal.throwIfAborted();
+  if (firstFailure !== undefined) throw firstFailure.error;
+}
+
+/** A seed that nobody chose. */
+export function freshSeed(): number {
+  return Math.floor(Math.random() * 2 ** 32);
+}

@@ -1,0 +1,16 @@
+/**
+ * What is used of the package `cephes` (the Cephes library of special functions, which SciPy began with, as
+ * WebAssembly). The package has types, but names them where `nodenext` does not look.
+ */
+declare module 'cephes' {
+  /** Resolved when the functions may be called. */
+  export const compiled: Promise<void>;
+  /** The standard normal distribution: the probability of at most `x`. */
+  export function ndtr(x: number): number;
+  /** The inverse of {@link ndtr}. */
+  export function ndtri(probability: number): number;
+  /** The quantile of the beta distribution. */
+  export function incbi(a: number, b: number, probability: number): number;
+  /** The logarithm of the gamma function. */
+  export function lgam(x: number): number;
+}

@@ -1,0 +1,256 @@
+import { onTestFinished, describe, expect, it } from 'vitest';
+
+import { createFeedbackClient } from '../../src/clients/feedback.ts';
+import { createRunApiClient } from '../../src/clients/runApi.ts';
+import { metricOf } from '../../src/domain/judge/report.ts';
+import { DEFAULT_POLICY } from '../../src/domain/judge/policy.ts';
+import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
+import type { Input } from '../../src/judge/inputs.ts';
+import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
+import type { Trial } from '../../src/judge/trial.ts';
+import { json } from '../clients/faultyService.ts';
+import { startFakeAgent } from './fakeAgent.ts';
+
+const SETTINGS: JudgeSettings = {
+  ...DEFAULT_SETTINGS,
+  assistant: 'agent',
+  concurrency: 16,
+  warmUpRuns: 2,
+  repetitions: 1,
+  patienceMs: 2_000,
+  seed: 7,
+  policy: DEFAULT_POLICY,
+};
+/** The runs of each side: enough for a rate to pass where none fails. */
+const RUNS = 120;
+const INPUTS: readonly Input[] = Array.from({ length: RUNS }, (_, index) => ({ input: { number: index } }));
+const TAKES_MS = 50;
+
+/** What a busy machine does to sleeps is less than this. */
+const COARSE = { ...DEFAULT_POLICY, smallestEffects: { success: 0.03, firstToken: 0.5, latency: 0.5 } };
+
+type Agent = Awaited<ReturnType<typeof startFakeAgent>>;
+
+function judgement(
+  baseline: Agent,
+  candidate: Agent,
+  settings: Partial<JudgeSettings> = {},
+  more: Partial<Judgement> = {},
+): Judgement {
+  const clients = [baseline, candidate].map(({ url }) => createRunApiClient({ baseUrl: url }));
+  const feedback = createFeedbackClient();
+  onTestFinished(async () => {
+    await Promise.all([...clients, feedback].map((client) => client.close()));
+  });
+  return {
+    settings: { ...SETTINGS, ...settings },
+    inputs: { from: 'inputs.jsonl', chosen: INPUTS },
+    agents: {
+      baseline: { url: baseline.url, client: clients[0]! },
+      candidate: { url: candidate.url, client: clients[1]! },
+    },
+    feedback,
+    signal: new AbortController().signal,
+    ...more,
+  };
+}
+
+describe('a judgement', () => {
+  it('passes two agents that are alike', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent({ takesMs: () => TAKES_MS }),
+      startFakeAgent({ takesMs: () => TAKES_MS }),
+    ]);
+    const report = await judgeCandidate(judgement(baseline, candidate, { policy: COARSE }));
+    expect(report.verdict).toBe('passed');
+    expect(report.sides.baseline.runs).toBe(RUNS);
+    expect(metricOf(report, 'firstToken')!.comparison.change!.upper).toBeLessThan(0.5);
+  });
+
+  it('fails a candidate that is slower by more than 30 %, and says so', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent({ takesMs: () => 250 }),
+      startFakeAgent({ takesMs: () => 350 }),
+    ]);
+    const inputs = { from: 'inputs.jsonl', chosen: INPUTS.slice(0, 80) };
+    const report = await judgeCandidate(judgement(baseline, candidate, {}, { inputs }));
+    expect(report.verdict).toBe('failed');
+    expect(report.reasons.join()).toMatch(/latency: worse by \d+\.\d %/);
+    expect(metricOf(report, 'success')!.verdict).not.toBe('failed');
+  });
+
+  it('fails a candidate of which five runs in a hundred fail', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent(),
+      startFakeAgent({ fails: (run) => run % 20 === 0 }),
+    ]);
+    const report = await judgeCandidate(judgement(baseline, candidate, { repetitions: 3 }));
+    expect(report.verdict).toBe('failed');
+    expect(metricOf(report, 'success')).toMatchObject({ verdict: 'failed' });
+    expect(report.sides.candidate.failures[0]!.reason).toContain('as it was told to');
+  });
+
+  it('is inconclusive after too few runs', async () => {
+    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const report = await judgeCandidate(
+      judgement(
+        baseline,
+        candidate,
+        { repetitions: 1 },
+        { inputs: { from: 'few', chosen: INPUTS.slice(0, 10) } },
+      ),
+    );
+    expect(report.verdict).toBe('inconclusive');
+    expect(report.reasons[0]).toContain('20 are needed');
+  });
+});
+
+describe('an agent that is away', () => {
+  const few = { inputs: { from: 'few', chosen: INPUTS.slice(0, 30) } };
+
+  it('makes the judgement errored, and says whose fault it is', async () => {
+    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const made = judgement(baseline, candidate, { patienceMs: 0 }, few);
+    const gone = createRunApiClient({ baseUrl: 'http://127.0.0.1:9' });
+    const agents = { ...made.agents, candidate: { url: 'http://127.0.0.1:9', client: gone } };
+    const report = await judgeCandidate({ ...made, agents });
+    await gone.close();
+    expect(report.verdict).toBe('errored');
+    expect(report.error).toMatchObject({ side: 'candidate', code: 'SLIPWAY_UNREACHABLE' });
+    expect(report.metrics.every(({ verdict }) => verdict === null)).toBe(true);
+  });
+
+  it('is waited for, and its lost runs are begun again and not counted against it', async () => {
+    let away = 0;
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent(),
+      startFakeAgent({
+        // Two runs are refused, and so is the next look at it.
+        instead: (request, response, run) => {
+          if (request.url === '/ok' ? away === 0 : run < 10 || run >= 12) return false;
+          away = request.url === '/ok' ? away - 1 : 1;
+          json(response, 503, { detail: 'starting' });
+          return true;
+        },
+      }),
+    ]);
+    const report = await judgeCandidate(judgement(baseline, candidate, { concurrency: 1 }, few));
+    expect(report.verdict).not.toBe('errored');
+    expect(report.sides.candidate.repeated).toBe(2);
+    expect(report.sides.candidate.ended.error).toBe(0);
+  });
+
+  it('that loses a run while it answers has failed in it', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent(),
+      startFakeAgent({
+        instead: (request, response, run) => {
+          if (request.url !== '/runs/stream' || run % 3 !== 0) return false;
+          response.destroy();
+          return true;
+        },
+      }),
+    ]);
+    const report = await judgeCandidate(judgement(baseline, candidate, {}, few));
+    expect(report.sides.candidate.ended.error).toBeGreaterThan(8);
+    expect(metricOf(report, 'success')!.verdict).toBe('failed');
+  });
+
+  it('that refuses the key ends the judgement at once', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent({
+        instead: (_, response) => {
+          json(response, 401, { detail: 'no' });
+          return true;
+        },
+      }),
+      startFakeAgent(),
+    ]);
+    const report = await judgeCandidate(judgement(baseline, candidate, {}, few));
+    expect(report.error).toMatchObject({ side: 'baseline', code: 'SLIPWAY_UNAUTHORIZED' });
+  });
+});
+
+describe('the runs of a judgement', () => {
+  it('alternate between the sides, and the same seed makes the same ones', async () => {
+    const order = async (seed: number): Promise<string> => {
+      const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+      const trials: Trial[] = [];
+      const made = judgement(
+        baseline,
+        candidate,
+        { seed, concurrency: 1, repetitions: 1, warmUpRuns: 0 },
+        {
+          inputs: { from: 'few', chosen: INPUTS.slice(0, 20) },
+          onTrial: (trial) => {
+            trials.push(trial);
+          },
+        },
+      );
+      await judgeCandidate(made);
+      for (let pair = 0; pair < trials.length; pair += 2) {
+        expect(new Set([trials[pair]!.side, trials[pair + 1]!.side]).size).toBe(2);
+      }
+      const inputs = baseline.requests.map(({ body }) => body).join();
+      return trials.map(({ side }) => side[0]).join('') + inputs;
+    };
+    const [first, again, other] = [await order(1), await order(1), await order(2)];
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
+  it('that an earlier attempt made are not made again', async () => {
+    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const inputs = { from: 'few', chosen: INPUTS.slice(0, 30) };
+    const trials: Trial[] = [];
+    const settings = { repetitions: 1, warmUpRuns: 0 };
+    const onTrial = (trial: Trial): void => {
+      trials.push(trial);
+    };
+    await judgeCandidate(judgement(baseline, candidate, settings, { inputs, onTrial }));
+    const before = baseline.runs() + candidate.runs();
+    const report = await judgeCandidate(
+      judgement(baseline, candidate, settings, { inputs, made: trials.slice(0, 50) }),
+    );
+    expect(baseline.runs() + candidate.runs() - before).toBe(10);
+    expect(report.sides.baseline.runs + report.sides.candidate.runs).toBe(60);
+  });
+
+  it('end with the signal', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent({ takesMs: () => 60_000 }),
+      startFakeAgent(),
+    ]);
+    const controller = new AbortController();
+    const judged = judgeCandidate(judgement(baseline, candidate, {}, { signal: controller.signal }));
+    while (baseline.runs() === 0) await new Promise(setImmediate);
+    controller.abort(new Error('enough'));
+    await expect(judged).rejects.toThrow('enough');
+  });
+
+  it('record their verdict through their feedback link, and measure score and tokens', async () => {
+    const [baseline, candidate] = await Promise.all([
+      startFakeAgent({ values: { grade: { score: 0.8 } } }),
+      startFakeAgent({ values: { grade: { score: 0.5 } } }),
+    ]);
+    const chosen = INPUTS.slice(0, 20).map(({ input }, index): Input => {
+      return index < 10 ? { input } : { input, expect: { contains: 'goodbye' } };
+    });
+    const report = await judgeCandidate(
+      judgement(
+        baseline,
+        candidate,
+        { feedbackKey: 'judge', scorePath: 'grade.score', repetitions: 1 },
+        { inputs: { from: 'few', chosen } },
+      ),
+    );
+    const posted = candidate.requests.filter(({ url }) => url.startsWith('/feedback/'));
+    expect(posted).toHaveLength(20);
+    expect(posted.every(({ body }) => (JSON.parse(body) as { score: number }).score === 0.5)).toBe(true);
+    expect(report.sides.candidate.feedback).toEqual({ recorded: 20, lost: 0 });
+    expect(metricOf(report, 'score')!.comparison.change!.estimate).toBeCloseTo(-0.3, 9);
+    expect(metricOf(report, 'outputTokens')!.comparison).toMatchObject({ candidate: { mean: 7 } });
+    expect(metricOf(report, 'expectations')!.comparison).toMatchObject({ candidate: { runs: 20, held: 10 } });
+    expect(metricOf(report, 'success')!.comparison).toMatchObject({ candidate: { runs: 20, held: 20 } });
+  });
+});
