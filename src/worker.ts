@@ -1,19 +1,29 @@
-import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 
-import { createActivities } from './activities/createActivities.ts';
+import { createActivities, type OpenActivities } from './activities/createActivities.ts';
+import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
 
 /** How a worker is run. */
 export interface RunWorkerOptions {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly taskQueue: string;
+  /** What it calls itself. No two workers may have the same: a killed one is told from those that live by it. */
+  readonly identity: string;
   /** Ends the worker: it takes no more tasks, and what runs gets {@link SHUTDOWN_GRACE} to finish. */
   readonly signal?: AbortSignal;
   /** Called once the worker polls. */
   readonly onReady?: () => void;
+  /** How many promotions work at once. Default: {@link PLACE_RULES}. */
+  readonly places?: PlaceRules;
+  /**
+   * What the workflows find outside of themselves. Default: control planes, agents and the artifact store.
+   *
+   * @param shuttingDown - aborted when the worker is asked to end.
+   */
+  readonly outside?: (shuttingDown: AbortSignal) => OpenActivities;
   /** Where the prebuilt workflow bundle is. Default: beside the built code. */
   readonly bundlePath?: string;
 }
@@ -55,15 +65,17 @@ const SETTINGS = {
  * @throws when the bundle is missing, Temporal cannot be reached, or the worker breaks.
  */
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
-  const { connection, namespace, taskQueue, signal, onReady } = options;
+  const { connection, namespace, taskQueue, identity, signal, onReady } = options;
   const shuttingDown = new AbortController();
-  const outside = createActivities(shuttingDown.signal);
+  const open =
+    options.outside ?? ((ending: AbortSignal) => createActivities(ending, options.places ?? PLACE_RULES));
+  const outside = open(shuttingDown.signal);
   const worker = await Worker.create({
     ...SETTINGS,
     connection,
     namespace,
     taskQueue,
-    identity: `slipway@${hostname()}:${process.pid}`,
+    identity,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
     activities: outside.activities,
   });

@@ -1,8 +1,15 @@
-import { type Artifact, type TarballArtifact } from '../domain/artifact.ts';
-import { type Check } from '../domain/check.ts';
-import { type CheckVerdict, type ReleaseResult } from '../domain/release.ts';
-import { type DeploymentSnapshot, type RevisionSnapshot } from '../domain/revision.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
+import type { Artifact, TarballArtifact } from '../domain/artifact.ts';
+import type { Check } from '../domain/check.ts';
+import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
+import type { JudgeReport, Side } from '../domain/judge/report.ts';
+import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
+import type { RollbackMessage } from '../domain/message.ts';
+import type { Line } from '../domain/promotion/candidate.ts';
+import type { PromotionResult } from '../domain/promotion/promotion.ts';
+import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
+import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
+import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 
 /** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */
 export type Attempted<T> = T & { readonly attempt: number };
@@ -16,6 +23,16 @@ export interface DeploymentInput {
 /** A revision of a target's deployment. */
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
+}
+
+/** A judgement: what is compared, by which inputs, and where what is seen is kept. */
+export interface JudgementInput {
+  /** Names the judgement in the store: an attempt under the same id goes on with the runs of the one before. */
+  readonly judgementId: string;
+  readonly store: string;
+  readonly inputs: JudgeInputs;
+  readonly settings: JudgeSettings;
+  readonly sides: Readonly<Record<Side, RevisionInput & { readonly agentUrl: string }>>;
 }
 
 /** What a release does on the outside. Each is one HTTP call, or one repeated; failures are `ApplicationFailure`s. */
@@ -62,16 +79,108 @@ export interface Activities {
   /** Polls the revision until it is `DEPLOYED` or has failed. */
   awaitDeployed(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
-  /** Polls until the revision is the active one and the agent answers. */
-  confirmServing(input: RevisionInput): Promise<Attempted<{ agentUrl: string }>>;
+  /**
+   * Polls until the revision is the active one and the agent answers.
+   *
+   * @param input.overtakers - revisions that are not active when this begins. Where one of them becomes the active one,
+   *   it fails at once and for good with SLIPWAY_REVISION_REPLACED. Default: none.
+   */
+  confirmServing(
+    input: RevisionInput & { readonly overtakers?: readonly string[] },
+  ): Promise<Attempted<{ agentUrl: string }>>;
 
   /** Runs one check; a verdict counts only if the revision was active before and after. */
   runCheck(
     input: RevisionInput & { readonly agentUrl: string; readonly check: Check },
   ): Promise<Attempted<{ verdict: CheckVerdict }>>;
 
+  /** The freeze that is in force at an instant, in milliseconds since 1970; `null` where none is. */
+  lookAtFreezes(input: {
+    readonly freezes: readonly FreezeWindow[];
+    readonly at: number;
+  }): Promise<Attempted<{ frozen: Frozen | null }>>;
+
+  /**
+   * Judges a candidate against a baseline, and keeps the report and the runs it rests on in the store. A side that cannot
+   * be asked, or is no longer the active revision, makes a report that is `errored`. Decision: an attempt after a worker
+   * has died goes on with the runs that were kept (at most 25 are lost), since runs of a model cost money and hours.
+   */
+  judgeCandidate(
+    input: JudgementInput,
+  ): Promise<Attempted<{ report: JudgeReport; /** The record's name in the store. */ location: string }>>;
+
   /** Polls a revision that was given up on until it has failed, or has become the active one. */
   awaitLateSuccess(input: RevisionInput): Promise<Attempted<{ cameUp: boolean }>>;
+
+  /**
+   * Waits until a revision appears that carries an upload whose PATCH was given up on.
+   *
+   * @param input - `known`: the revisions that carry it and are accounted for.
+   */
+  awaitLateUpload(
+    input: DeploymentInput & { readonly objectPath: string; readonly known: readonly string[] },
+  ): Promise<Attempted<{ revisionId: string }>>;
+
+  /**
+   * Watches what serves until a moment, in milliseconds since 1970: a round of checks each time. Ends with the first
+   * verdict that fails; `null` where none has.
+   */
+  watchRevision(
+    input: RevisionInput & {
+      readonly agentUrl: string;
+      readonly checks: readonly Check[];
+      readonly until: number;
+      readonly everyMs: number;
+    },
+  ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
+
+  /** Looks at the targets of a promotion: what their workflows say, and what the control planes of the two do. */
+  lookAtLine(input: {
+    readonly from: TargetSpec;
+    readonly to: TargetSpec;
+    readonly downstream: readonly TargetSpec[];
+  }): Promise<Attempted<{ line: Line }>>;
+
+  /** The size of an artifact, by its identity; fails where it is not in the store. */
+  findArtifact(input: {
+    readonly store: string;
+    readonly artifact: string;
+  }): Promise<Attempted<{ sizeBytes: number }>>;
+
+  /** Asks a target for a release. */
+  submitToTarget(input: { readonly request: ReleaseRequest }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
+
+  /** Polls a target until a release, or the rollback that a request led to, has ended. */
+  awaitRelease(input: {
+    readonly target: TargetSpec;
+    readonly id: string;
+  }): Promise<Attempted<{ row: HistoryRow }>>;
+
+  /** Withdraws a release that waits, or aborts it where it runs; one that has ended is left alone. */
+  stopRelease(input: {
+    readonly target: TargetSpec;
+    readonly releaseId: string;
+    readonly by: Actor;
+  }): Promise<Attempted<object>>;
+
+  /** Asks a target to roll back. */
+  rollBackTarget(input: {
+    readonly target: TargetSpec;
+    readonly message: RollbackMessage;
+  }): Promise<Attempted<{ answer: RollbackAnswer }>>;
+
+  /** Puts a target on hold. */
+  holdTarget(input: {
+    readonly target: TargetSpec;
+    readonly by: Actor;
+  }): Promise<Attempted<{ onHold: boolean }>>;
+
+  /** Writes the promotion's record into the artifact store; writing it again is writing it once. */
+  recordPromotion(input: {
+    readonly store: string;
+    readonly result: PromotionResult;
+    readonly runId: string;
+  }): Promise<Attempted<{ location: string }>>;
 
   /** Writes the release's record into the artifact store; writing it again is writing it once. */
   recordRelease(input: {

@@ -3,7 +3,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 
 import { ServiceError } from '../clients/serviceError.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
-import { type FailureDetail } from '../domain/failure.ts';
+import type { FailureDetail } from '../domain/failure.ts';
 
 /** Failures that another attempt may mend; everything else is final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -14,6 +14,7 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_SERVICE_ERROR',
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+  'SLIPWAY_TEMPORAL_UNREACHABLE',
 ]);
 
 /**

@@ -2,10 +2,10 @@ import { type ControlPlaneClient, createControlPlaneClient } from '../clients/co
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
+import { type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 
 /**
- * The clients of the worker, one per service and key, so that connections are pooled and kept alive across releases.
+ * The clients of the worker, one per service, key and tenant, so that connections are pooled and kept alive across releases.
  * This is where a reference to a key becomes the key: it goes no further.
  */
 export class Connections {
@@ -16,17 +16,19 @@ export class Connections {
   /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
   controlPlane(target: TargetSpec): ControlPlaneClient {
     const apiKey = resolveSecret(target.apiKey);
-    const { vocabulary = 'contract' } = target;
-    return remember(this.#controlPlanes, `${target.controlPlane} ${vocabulary} ${apiKey}`, () =>
-      createControlPlaneClient({ baseUrl: target.controlPlane, apiKey, vocabulary }),
+    const { vocabulary = 'contract', controlPlane: baseUrl, tenantId = '' } = target;
+    const headers = tenantHeaders(target);
+    return remember(this.#controlPlanes, `${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`, () =>
+      createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary }),
     );
   }
 
   /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
   agent(target: TargetSpec, agentUrl: string): RunApiClient {
     const apiKey = resolveSecret(target.agentApiKey ?? target.apiKey);
-    return remember(this.#agents, `${agentUrl} ${apiKey}`, () =>
-      createRunApiClient({ baseUrl: agentUrl, apiKey }),
+    const headers = tenantHeaders(target);
+    return remember(this.#agents, `${agentUrl} ${target.tenantId ?? ''} ${apiKey}`, () =>
+      createRunApiClient({ baseUrl: agentUrl, apiKey, headers }),
     );
   }
 

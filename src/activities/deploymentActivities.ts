@@ -4,14 +4,14 @@ import { Context } from '@temporalio/activity';
 
 import { ServiceError } from '../clients/serviceError.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import { type Artifact } from '../domain/artifact.ts';
+import type { Artifact } from '../domain/artifact.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
-import { type Activities } from './activities.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
-import { type Connections } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
-import { type Untracked } from './track.ts';
+import type { Untracked } from './track.ts';
 
 /** The newest revisions that are looked through for one of ours. */
 const REVISIONS_LOOKED_THROUGH = 50;
@@ -49,6 +49,9 @@ export function deploymentActivities(
       }
     },
 
+    // Decision: of a git ref or an image, creating yields a revision that is built and deployed at once. The release's own
+    // is that of its PATCH all the same, so that ref is built twice in the first release: whatever comes of a release
+    // (unknown answers, checks, the way back) is about one kind of revision.
     async createDeployment({ target, artifact, graphConfigPath }) {
       const client = connections.controlPlane(target);
       const deployment = await client.createDeployment(

@@ -1,13 +1,13 @@
 import { ServiceError } from '../clients/serviceError.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { revisionPhase } from '../domain/revision.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
-import { type Activities } from './activities.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
-import { type Connections } from './connections.ts';
-import { type PollUntil } from './polling.ts';
+import type { Connections } from './connections.ts';
+import type { PollUntil } from './polling.ts';
 import { revisionSnapshot } from './snapshots.ts';
-import { type Untracked } from './track.ts';
+import type { Untracked } from './track.ts';
 
 /** Calls that are repeated until the outside has come to where it is going. */
 export function pollActivities(
@@ -26,11 +26,17 @@ export function pollActivities(
       return { revision };
     },
 
-    confirmServing: async ({ target, deploymentId, revisionId }) => {
+    confirmServing: async ({ target, deploymentId, revisionId, overtakers = [] }) => {
       const client = connections.controlPlane(target);
       const agentUrl = await pollUntil('SLIPWAY_NOT_SERVING', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         const active = deployment.active_revision_id;
+        if (active !== null && overtakers.includes(active)) {
+          throw new SlipwayError(
+            'SLIPWAY_REVISION_REPLACED',
+            `revision ${active} came up after ${revisionId}`,
+          );
+        }
         if (active !== revisionId) {
           return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
         }

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 
 import { Context } from '@temporalio/activity';
 
-import { type ErrorCode } from '../domain/errors.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import { notYet } from './activityFailure.ts';
 import { withHeartbeat } from './heartbeat.ts';
 

@@ -1,7 +1,7 @@
 import { openArtifactStore } from '../artifact/artifactStore.ts';
-import { type ReleaseResult } from '../domain/release.ts';
-import { type Activities } from './activities.ts';
-import { type Untracked } from './track.ts';
+import type { ReleaseResult } from '../domain/release.ts';
+import type { Activities } from './activities.ts';
+import type { Untracked } from './track.ts';
 
 /** Writes records, which outlive Temporal's retention. */
 export function recordActivities(): Untracked<Pick<Activities, 'recordRelease'>> {

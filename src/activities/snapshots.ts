@@ -1,5 +1,5 @@
-import { type ControlPlaneClient } from '../clients/controlPlane.ts';
-import { type DeploymentSnapshot, type RevisionSnapshot } from '../domain/revision.ts';
+import type { ControlPlaneClient } from '../clients/controlPlane.ts';
+import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;

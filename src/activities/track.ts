@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 
-import { type Activities, type Attempted } from './activities.ts';
+import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
 
 /** Activities before {@link track}: plain functions that throw what the clients throw. */

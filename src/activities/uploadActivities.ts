@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
 
 import { openArtifactStore } from '../artifact/artifactStore.ts';
-import { type Activities } from './activities.ts';
+import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
-import { type Connections } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { withHeartbeat } from './heartbeat.ts';
-import { type Untracked } from './track.ts';
+import type { Untracked } from './track.ts';
 
 /** Moves the artifact from the store to the control plane, as a stream. */
 export function uploadActivities(connections: Connections): Untracked<Pick<Activities, 'uploadArtifact'>> {

@@ -1,8 +1,8 @@
-import { type Check } from '../domain/check.ts';
+import type { Check } from '../domain/check.ts';
 import { revisionPhase } from '../domain/revision.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import { pipelineFailure } from './failure.ts';
-import { type Journal } from './journal.ts';
+import type { Journal } from './journal.ts';
 
 /** A revision of a deployment, and how it is judged. */
 export interface Subject {
@@ -14,10 +14,16 @@ export interface Subject {
 /**
  * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
  *
+ * @param overtakers - revisions that were given up on and are not active: one that becomes it ends the wait.
  * @returns the agent's address.
- * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, or the control plane's final answer.
+ * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, SLIPWAY_REVISION_REPLACED, or the control
+ *   plane's final answer.
  */
-export async function bringUp(journal: Journal, subject: Subject): Promise<string> {
+export async function bringUp(
+  journal: Journal,
+  subject: Subject,
+  overtakers: readonly string[] = [],
+): Promise<string> {
   await journal.step('deployed', undefined, async (activities) => {
     const { revision, attempt } = await activities.awaitDeployed(subject);
     if (revisionPhase(revision.status) !== 'deployed') {
@@ -30,7 +36,10 @@ export async function bringUp(journal: Journal, subject: Subject): Promise<strin
     return { result: undefined, attempts: attempt, detail: revision.status };
   });
   return journal.step('serving', undefined, async (activities) => {
-    const { agentUrl, attempt } = await activities.confirmServing(subject);
+    const { agentUrl, attempt } = await activities.confirmServing({
+      ...subject,
+      ...(overtakers.length === 0 ? {} : { overtakers }),
+    });
     return { result: agentUrl, attempts: attempt, detail: agentUrl };
   });
 }

@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 
-import { type ReleaseResult } from '../domain/release.ts';
+import type { ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { explain } from './failure.ts';
 import { type Journal, now } from './journal.ts';
@@ -23,7 +23,7 @@ export async function conclude(
   conclusion: Conclusion,
   recordStore: string,
 ): Promise<ReleaseResult> {
-  journal.end(conclusion.outcome);
+  journal.end(conclusion.outcome, conclusion.instructions);
   const { outcome, servingRevisionId, revisionId } = conclusion;
   const revision = revisionId ?? servingRevisionId;
   upsertSearchAttributes([
@@ -46,7 +46,8 @@ export async function conclude(
 }
 
 function resultOf(journal: Journal, conclusion: Conclusion): ReleaseResult {
-  const { releaseId, kind, startedAt, baseline, steps, verdicts, interventions } = journal.progress;
+  const { releaseId, startedAt, baseline, steps, verdicts, interventions } = journal.progress;
+  const kind: ReleaseResult['kind'] = journal.progress.kind === 'rollback' ? 'rollback' : 'release';
   const journaled = { releaseId, kind, startedAt, endedAt: now(), baseline, steps, verdicts, interventions };
   return { ...conclusion, ...journaled };
 }

@@ -1,22 +1,22 @@
-import { setCurrentDetails, setHandler } from '@temporalio/workflow';
+import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
-import { type Activities } from '../activities/activities.ts';
-import { type InterventionRecord } from '../domain/intervention.ts';
-import {
-  type Baseline,
-  type CheckVerdict,
-  type Outcome,
-  type Progress,
-  type StepRecord,
-  type Waiting,
+import type { Activities } from '../activities/activities.ts';
+import { addIntervention, type InterventionRecord } from '../domain/intervention.ts';
+import type {
+  Baseline,
+  CheckVerdict,
+  JudgementRecord,
+  Outcome,
+  Progress,
+  StepRecord,
+  Waiting,
 } from '../domain/release.ts';
-import { type StepName, type StepOverrides } from '../domain/step.ts';
+import type { StepName, StepOverrides } from '../domain/step.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { explain } from './failure.ts';
 import { progressQuery } from './messages.ts';
-import { activitiesOf } from './steps.ts';
-
-const INTERVENTIONS_MAX = 100;
+import { activitiesOf, patiently } from './steps.ts';
+import { takeUnknownSignals } from './unknownSignals.ts';
 
 /** What a step hands back: its result, and what to say of it. */
 export interface StepDone<T> {
@@ -48,6 +48,7 @@ export class Journal {
       steps: [],
       verdicts: [],
       outcome: null,
+      instructions: null,
       waiting: null,
       interventions: [],
     };
@@ -65,7 +66,13 @@ export class Journal {
   }
 
   /** Notes a fact about the release. */
-  note(fact: { deploymentId?: string; revisionId?: string; baseline?: Baseline; phase?: string }): void {
+  note(fact: {
+    deploymentId?: string;
+    revisionId?: string;
+    baseline?: Baseline;
+    phase?: string;
+    judgement?: JudgementRecord;
+  }): void {
     this.#update(fact);
   }
 
@@ -79,14 +86,12 @@ export class Journal {
     this.#update({ waiting, ...(waiting === null ? {} : { phase: waiting.note }) });
   }
 
-  /** Notes what was said to it. Of very much only the newest is kept. */
+  /** Notes what was said to it. */
   intervention(record: InterventionRecord): void {
-    this.#update({
-      interventions: [...this.#progress.interventions, record].slice(-INTERVENTIONS_MAX),
-    });
+    this.#update({ interventions: addIntervention(this.#progress.interventions, record) });
   }
 
-  /** Notes that a person left a step out. */
+  /** Notes that a step was left out. */
   skipped(step: StepName, subject: string): void {
     const at = now();
     const record: StepRecord = {
@@ -100,9 +105,9 @@ export class Journal {
     this.#update({ steps: [...this.#progress.steps, record] });
   }
 
-  /** Notes how it ended. */
-  end(outcome: Outcome): void {
-    this.#update({ outcome, phase: outcome });
+  /** Notes how it ended, and what a person must do about it. */
+  end(outcome: Outcome, instructions: string | null): void {
+    this.#update({ outcome, instructions, phase: outcome });
   }
 
   /**
@@ -123,13 +128,15 @@ export class Journal {
       startedAt: now(),
       status: 'running',
     };
+    this.tellUnknownSignals();
     const index = this.#progress.steps.length;
     const title = stepTitle(record);
     this.#update({ phase: title, steps: [...this.#progress.steps, record] });
     const settle = (settled: Partial<StepRecord>): void =>
       this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
     try {
-      const { result, detail, attempts } = await work(activitiesOf(step, this.#overrides, title));
+      const overrides = this.restoring ? patiently(this.#overrides) : this.#overrides;
+      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title));
       settle({
         status: 'done',
         ...(detail === undefined ? {} : { detail }),
@@ -144,7 +151,24 @@ export class Journal {
         attempts: failure.attempts,
       });
       throw error;
+    } finally {
+      this.tellUnknownSignals();
     }
+  }
+
+  /** Notes signals of names that nobody knows. To be called where it waits for long, too. */
+  tellUnknownSignals(): void {
+    takeUnknownSignals((name, reason) => {
+      const by = { who: 'unknown', from: 'signal' };
+      this.intervention({
+        id: uuid4(),
+        kind: 'unknown',
+        by,
+        at: now(),
+        taken: false,
+        note: `${name}: ${reason}`,
+      });
+    });
   }
 
   #update(change: Partial<Progress>): void {

@@ -1,17 +1,18 @@
-import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, patched, setHandler, sleep } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
-import { type Baseline, type ReleaseResult, type RollbackRequest } from '../domain/release.ts';
-import { type DeploymentSnapshot } from '../domain/revision.ts';
+import type { Baseline, ReleaseResult, RollbackRequest } from '../domain/release.ts';
+import type { DeploymentSnapshot } from '../domain/revision.ts';
 import { bringUp, runCheck, runChecks } from './bringUp.ts';
 import { explain, type StepFailure } from './failure.ts';
+import { passFreezes } from './passFreezes.ts';
 import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { preemptSignal, type ReleaseInput } from './messages.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
-import { findOrCreateDeployment, patch, upload } from './ship.ts';
+import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 import { takeBack } from './takeBack.ts';
 
 /**
@@ -28,7 +29,14 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
     const rollback = readPreemption(message);
-    if (!goingForward || typeof rollback === 'string') return;
+    if (typeof rollback === 'string') {
+      interventions.ignorePreemption(rollback);
+      return;
+    }
+    if (!goingForward) {
+      interventions.ignorePreemption('the release does not go forward any more');
+      return;
+    }
     preemptedBy ??= rollback;
     forward.cancel();
   });
@@ -67,13 +75,15 @@ async function goForward(run: Run): Promise<void> {
   const { shipment, interventions } = run;
   const { journal, request } = shipment;
 
+  const deploysAtOnce = await deploysWhenCreated(run);
+  if (deploysAtOnce) await passApprovalAndFreezes(run);
   const { deployment, created } = await interventions.go(() => findOrCreateDeployment(shipment));
   run.deploymentId = deployment.deploymentId;
 
   run.baseline = await interventions.go(() => recordBaseline(run, deployment, created));
   journal.note({ baseline: run.baseline });
 
-  await interventions.approval();
+  if (!deploysAtOnce) await passApprovalAndFreezes(run);
   run.objectPath = await interventions.go(() => upload(shipment, deployment.deploymentId));
 
   const revisionId = await interventions.go(() => changeDeployment(run, deployment));
@@ -97,6 +107,28 @@ async function goForward(run: Run): Promise<void> {
     artifact: artifactIdentity(request.artifact),
     at: now(),
   });
+}
+
+/** Waits for those who must approve, and for freezes to end. */
+async function passApprovalAndFreezes({ shipment, interventions }: Run): Promise<void> {
+  await interventions.approval();
+  await passFreezes(shipment.journal, shipment.request, interventions);
+}
+
+/**
+ * Whether creating the target's deployment would put something there before anybody approved it: one of an image or a
+ * git ref is deployed at once, one of a tarball stays empty until it is uploaded.
+ */
+async function deploysWhenCreated({ shipment, interventions }: Run): Promise<boolean> {
+  const { artifact, approval, freezes = [] } = shipment.request;
+  const waits = (approval?.required ?? 0) > 0 || freezes.length > 0;
+  if (
+    artifact.kind === 'tarball' ||
+    !waits ||
+    !patched('approval and freezes before a creation that deploys')
+  )
+    return false;
+  return (await interventions.go(() => findDeployment(shipment))) === null;
 }
 
 /**
@@ -177,5 +209,7 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
     servingRevisionId: run.revisionId,
     servingVerified: skippedChecks.length === 0,
     extraRevisionIds,
+    // One that comes up later takes the place of the one that was checked.
+    givenUpRevisionIds: extraRevisionIds,
   });
 }

@@ -1,11 +1,14 @@
-import { type Check } from '../domain/check.ts';
-import { type ErrorCode } from '../domain/errors.ts';
-import { type Baseline, type KnownRevision } from '../domain/release.ts';
+import { patched } from '@temporalio/workflow';
+
+import type { Activities } from '../activities/activities.ts';
+import type { Check } from '../domain/check.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { Baseline, KnownRevision } from '../domain/release.ts';
 import { restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
-import { type DeploymentSnapshot } from '../domain/revision.ts';
-import { type TargetSpec } from '../domain/targetSpec.ts';
+import type { DeploymentSnapshot } from '../domain/revision.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import { bringUp, runChecks } from './bringUp.ts';
-import { explain } from './failure.ts';
+import { explain, type StepFailure } from './failure.ts';
 import { type Journal, now } from './journal.ts';
 import { sendOnce } from './sendOnce.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
@@ -27,13 +30,18 @@ export interface RestoreOrder {
 }
 
 /** How putting a revision back ended. */
-export type Restored =
+export type Restored = {
+  /** Revisions that the redeploys made, whatever became of them. */
+  readonly copyRevisionIds: readonly string[];
+} & (
   | {
       readonly ok: true;
       readonly revisionId: string;
       readonly verified: boolean;
       readonly agentUrl: string;
       readonly knownRevisions: readonly KnownRevision[];
+      /** Revisions that were tried before it, and may still come up. */
+      readonly givenUpRevisionIds: readonly string[];
     }
   | {
       readonly ok: false;
@@ -43,12 +51,14 @@ export type Restored =
       readonly code: ErrorCode;
       readonly attempted: readonly string[];
       readonly knownRevisions: readonly KnownRevision[];
-    };
+    }
+);
 
 /**
  * Puts a good revision back: the one path that an automatic and a manual rollback share. Walks over the candidates,
  * best first, until one is deployed, serves, and passes the checks that it passed before. Never throws for what the
- * outside does, and never goes round: each candidate is tried once.
+ * outside does, and never goes round: each candidate is tried once, and once more where a revision that was given up on
+ * came up only now and took its place.
  *
  * To be run in a non-cancellable scope.
  */
@@ -65,28 +75,76 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
   const candidates = restoreCandidates(order);
   const attempted: string[] = [];
   const knownRevisions: KnownRevision[] = [];
+  const givenUpRevisionIds: string[] = [];
+  const copyRevisionIds: string[] = [];
   const word = (revisionId: string): Omit<KnownRevision, 'verified'> => {
     const artifact = order.known.find((known) => known.revisionId === revisionId)?.artifact;
     return { revisionId, at: now(), ...(artifact === undefined ? {} : { artifact }) };
   };
+  const overtook: string[] = [];
   let reason = 'there is no revision to go back to';
   let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
-  for (const candidate of candidates) {
-    attempted.push(candidate.revisionId);
+  const turns = [...candidates];
+  for (let candidate = turns.shift(); candidate !== undefined; candidate = turns.shift()) {
+    if (attempted.at(-1) !== candidate.revisionId) attempted.push(candidate.revisionId);
+    const attempt: Attempt = { revisionId: candidate.revisionId, stage: 'asking', overtakers: [] };
+    const noteCopy = (): void => {
+      if (attempt.revisionId !== candidate.revisionId) copyRevisionIds.push(attempt.revisionId);
+    };
     try {
-      const { revisionId, agentUrl, verified } = await putBack(journal, order, candidate);
+      const { revisionId, agentUrl, verified } = await putBack(journal, order, candidate, attempt);
+      noteCopy();
       knownRevisions.push({ ...word(candidate.revisionId), revisionId, verified });
-      return { ok: true, revisionId, verified, agentUrl, knownRevisions };
+      const restored = { revisionId, verified, agentUrl, knownRevisions };
+      return { ok: true, ...restored, givenUpRevisionIds, copyRevisionIds };
     } catch (error) {
+      noteCopy();
       const failure = explain(error);
+      const overtaker = await overtakerOf(journal, order, attempt, failure);
+      if (overtaker !== undefined && !overtook.includes(overtaker)) {
+        overtook.push(overtaker);
+        journal.note({ phase: `revision ${overtaker} came up meanwhile: ${candidate.revisionId} once more` });
+        turns.unshift(candidate);
+        continue;
+      }
       code = failure.code;
       reason = `revision ${candidate.revisionId} could not be put back: ${failure.message}`;
+      if (mayComeUp(attempt, failure)) givenUpRevisionIds.push(attempt.revisionId);
       if (failure.code === 'SLIPWAY_CHECK_FAILED') {
         knownRevisions.push({ ...word(candidate.revisionId), verified: false });
       }
     }
   }
-  return { ok: false, nothingToRestore: candidates.length === 0, reason, code, attempted, knownRevisions };
+  const nothingToRestore = candidates.length === 0;
+  return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
+}
+
+/** How far putting one revision back has come. */
+interface Attempt {
+  /** The revision to follow. */
+  revisionId: string;
+  stage: 'asking' | 'coming up' | 'served';
+  /** Revisions that were given up on and were not active when this one was asked for: they may still come up. */
+  overtakers: readonly string[];
+}
+
+/** The revision that was given up on and came up in place of the one that was put back; `undefined`: none did. */
+async function overtakerOf(
+  journal: Journal,
+  { target, deploymentId }: RestoreOrder,
+  { overtakers }: Attempt,
+  { code }: StepFailure,
+): Promise<string | undefined> {
+  const replaced = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_SERVING';
+  if (!replaced || overtakers.length === 0 || !patched('put back again what was overtaken')) return undefined;
+  const active = await readActive(journal, target, deploymentId);
+  return overtakers.find((revisionId) => revisionId === active);
+}
+
+/** Whether a revision whose turn is over may still become the active one, of which another has become that by then. */
+function mayComeUp({ stage }: Attempt, { code, mayHaveBeenTaken }: StepFailure): boolean {
+  if (stage === 'asking') return mayHaveBeenTaken;
+  return stage === 'coming up' && code !== 'SLIPWAY_REVISION_FAILED';
 }
 
 /** Puts one revision back. An unverified one is taken as it was: its checks are not asked. */
@@ -94,11 +152,16 @@ async function putBack(
   journal: Journal,
   order: RestoreOrder,
   candidate: RestoreCandidate,
+  attempt: Attempt,
 ): Promise<{ readonly revisionId: string; readonly verified: boolean; readonly agentUrl: string }> {
   const { target, deploymentId } = order;
-  const revisionId = await redeploy(journal, order, candidate.revisionId);
+  const { revisionId, activeBefore } = await redeploy(journal, order, candidate.revisionId);
+  attempt.revisionId = revisionId;
+  attempt.stage = 'coming up';
+  attempt.overtakers = order.avoid.filter((other) => other !== activeBefore && other !== revisionId);
   const subject = { target, deploymentId, revisionId };
-  const agentUrl = await bringUp(journal, subject);
+  const agentUrl = await bringUp(journal, subject, attempt.overtakers);
+  attempt.stage = 'served';
   const judged = candidate.verified || candidate.revisionId === order.to;
   if (judged) await runChecks(journal, subject, agentUrl, order.checks);
   return { revisionId, verified: judged, agentUrl };
@@ -107,9 +170,14 @@ async function putBack(
 /**
  * Redeploys a revision.
  *
- * @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3).
+ * @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3); and
+ *   which one was active before.
  */
-async function redeploy(journal: Journal, order: RestoreOrder, revisionId: string): Promise<string> {
+async function redeploy(
+  journal: Journal,
+  order: RestoreOrder,
+  revisionId: string,
+): Promise<{ readonly revisionId: string; readonly activeBefore: string | null }> {
   const { target, deploymentId, shippedPath } = order;
   const policy = stepPolicy('redeploy', journal.overrides);
   // Giving up on a read is giving up on the redeploy: it is tried for as long.
@@ -133,7 +201,7 @@ async function redeploy(journal: Journal, order: RestoreOrder, revisionId: strin
       settle: async () => {
         const { deployment } = await reads.readDeployment({ target, deploymentId });
         const made = madeBy(deployment);
-        if (made !== undefined) return made;
+        if (made !== undefined && (await isCopy(reads, order, made, revisionId))) return made;
         const moved = before.activeRevisionId !== revisionId && deployment.activeRevisionId === revisionId;
         return moved ? revisionId : undefined;
       },
@@ -142,8 +210,27 @@ async function redeploy(journal: Journal, order: RestoreOrder, revisionId: strin
       policy,
       abandoned: () => false,
     });
-    return { result, attempts, detail: `following ${result}` };
+    const { activeRevisionId: activeBefore } = before;
+    return { result: { revisionId: result, activeBefore }, attempts, detail: `following ${result}` };
   });
+}
+
+/**
+ * Whether a revision that came after a redeploy without an answer was made of the one that was asked for: it carries the
+ * same upload. Otherwise it is somebody else's, who changed the deployment at the same time. An image or a git ref carries
+ * none: there, whatever came after is taken for the copy.
+ */
+async function isCopy(
+  reads: Activities,
+  { target, deploymentId }: RestoreOrder,
+  made: string,
+  of: string,
+): Promise<boolean> {
+  // A restore that began before this was asked took whatever came after.
+  if (!patched('redeploy-tells-its-copy')) return true;
+  const read = (revisionId: string) => reads.readRevision({ target, deploymentId, revisionId });
+  const [copy, original] = [await read(made), await read(of)];
+  return copy.revision.tarballPath === original.revision.tarballPath;
 }
 
 /** Reads what serves, for the report; `undefined` where that cannot be read. */

@@ -1,13 +1,14 @@
 import { CancellationScope } from '@temporalio/workflow';
 
-import { type ErrorCode } from '../domain/errors.ts';
+import type { ErrorCode } from '../domain/errors.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
-import { type KnownRevision, type ReleaseResult } from '../domain/release.ts';
+import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { explain } from './failure.ts';
 import { Journal } from './journal.ts';
-import { type RollbackInput } from './messages.ts';
+import type { RollbackInput } from './messages.ts';
+import { refuseInterventions } from './refuseInterventions.ts';
 import { readActive, restore } from './restore.ts';
 
 /**
@@ -22,18 +23,22 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const { releaseId, request, lastRequest, known } = input;
   const { target, checks, recordStore } = lastRequest;
   const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
+  refuseInterventions(journal);
   const finish = (
     ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,
   ): Promise<ReleaseResult> => conclude(journal, { ...emptyConclusion(input), ...ending }, recordStore);
   const needsPerson = (
     deploymentId: string | null,
-    restored: { readonly code: ErrorCode; readonly reason: string },
+    restored: { readonly code: ErrorCode; readonly reason: string; readonly attempted: readonly string[] },
     knownRevisions: readonly KnownRevision[],
     servingRevisionId: string | null,
   ): Promise<ReleaseResult> => {
-    const { code, reason } = restored;
+    const { code, reason, attempted } = restored;
     const words = [...known, ...knownRevisions];
-    const instructions = restoreInstructions({ target, deploymentId, baseline: null, known: words, reason });
+    const instructions = restoreInstructions({
+      ...{ target, deploymentId, baseline: null, known: words },
+      ...{ reason, code, attempted },
+    });
     const situation = { deploymentId, knownRevisions, servingRevisionId };
     return finish({ outcome: 'rollback_failed', code, reason, instructions, ...situation });
   };
@@ -46,7 +51,8 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     });
   } catch (error) {
     const { code, message } = explain(error);
-    return needsPerson(null, { code, reason: `the deployment could not be read: ${message}` }, [], null);
+    const reason = `the deployment could not be read: ${message}`;
+    return needsPerson(null, { code, reason, attempted: [] }, [], null);
   }
   if (deployment === null) {
     return finish({
@@ -95,6 +101,8 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     deploymentId,
     servingRevisionId: restored.revisionId,
     servingVerified: restored.verified,
+    givenUpRevisionIds: restored.givenUpRevisionIds,
+    copyRevisionIds: restored.copyRevisionIds,
     knownRevisions: [...quarantine(known, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
     agentUrl: restored.agentUrl,
   });

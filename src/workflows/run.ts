@@ -1,11 +1,16 @@
+import { patched } from '@temporalio/workflow';
+
 import { describeArtifact } from '../domain/artifact.ts';
-import { restoreInstructions } from '../domain/instructions.ts';
-import { type Baseline, type KnownRevision, type ReleaseResult } from '../domain/release.ts';
+import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
+import type { Baseline, KnownRevision, ReleaseResult } from '../domain/release.ts';
 import { conclude } from './conclude.ts';
 import { explain } from './failure.ts';
-import { type Interventions } from './interventions.ts';
-import { type ReleaseInput } from './messages.ts';
+import type { Interventions } from './interventions.ts';
+import type { ReleaseInput } from './messages.ts';
 import { findExtraRevisions, type Shipment } from './ship.ts';
+
+/** Releases that began before it looked only after an unanswered PATCH. */
+const LOOKS_AFTER_ANSWERS_TOO = 'look for extra revisions after answers too';
 
 /** One release under way: what it ships, and what it has found out and done so far. */
 export interface Run {
@@ -27,14 +32,21 @@ export interface Run {
 /** How a release ends; what is left out is nothing. */
 export type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevisionId' | 'servingVerified'> &
   Partial<
-    Pick<ReleaseResult, 'code' | 'extraRevisionIds' | 'givenUpRevisionIds' | 'preemptedBy' | 'instructions'>
-  >;
+    Pick<
+      ReleaseResult,
+      'code' | 'extraRevisionIds' | 'givenUpRevisionIds' | 'copyRevisionIds' | 'preemptedBy' | 'instructions'
+    >
+  > & {
+    /** What a restore failed of, and the revisions that it tried. */
+    readonly stuck?: Pick<Predicament, 'code' | 'attempted'>;
+  };
 
 /** Ends a release. An outcome that needs a person comes with what to do. */
-export function finish(run: Run, ending: Ending): Promise<ReleaseResult> {
+export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseResult> {
   const { journal, request } = run.shipment;
   run.interventions.enter('ended');
   const needsPerson = ending.outcome === 'errored' || ending.outcome === 'rollback_failed';
+  const unansweredUpload = wentUnanswered(run) ? run.objectPath : null;
   return conclude(
     journal,
     {
@@ -42,6 +54,7 @@ export function finish(run: Run, ending: Ending): Promise<ReleaseResult> {
       extraRevisionIds: [],
       givenUpRevisionIds: [],
       preemptedBy: null,
+      ...(unansweredUpload === null ? {} : { unansweredUpload }),
       instructions: needsPerson
         ? restoreInstructions({
             target: request.target,
@@ -49,6 +62,7 @@ export function finish(run: Run, ending: Ending): Promise<ReleaseResult> {
             baseline: run.baseline,
             known: [...run.input.known, ...run.knownRevisions],
             reason: ending.reason,
+            ...(stuck ?? { code: ending.code ?? null, attempted: [] }),
           })
         : null,
       target: request.target.name,
@@ -66,14 +80,26 @@ export function finish(run: Run, ending: Ending): Promise<ReleaseResult> {
   );
 }
 
-/** Looks for revisions that an unanswered PATCH left behind. Not being able to look is no reason to fail. */
+/**
+ * Looks for revisions that its PATCH left behind beside the one that was followed: a request that was given up on lands
+ * late, and one that was answered may have been delivered twice on its way. Not being able to look is no reason to fail.
+ */
 export async function lookForExtras({ shipment, ...run }: Run): Promise<readonly string[]> {
-  const unanswered = run.ambiguous || (run.mayHaveChanged && run.revisionId === null);
-  if (!unanswered || run.objectPath === null || run.deploymentId === null) return [];
+  if (!run.mayHaveChanged || run.objectPath === null || run.deploymentId === null) return [];
+  if (!wentUnanswered(run) && !patched(LOOKS_AFTER_ANSWERS_TOO)) return [];
   try {
     return (await findExtraRevisions(shipment, run.deploymentId, run.objectPath, run.revisionId)) ?? [];
   } catch (error) {
     shipment.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
     return [];
   }
+}
+
+/** Whether a PATCH of it may have been taken, and nobody was told. */
+function wentUnanswered({
+  mayHaveChanged,
+  ambiguous,
+  revisionId,
+}: Pick<Run, 'mayHaveChanged' | 'ambiguous' | 'revisionId'>): boolean {
+  return mayHaveChanged && (ambiguous || revisionId === null);
 }

@@ -1,7 +1,7 @@
 import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
-import { type ErrorCode } from '../domain/errors.ts';
-import { type StepPolicy } from '../domain/step.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import type { StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
 /** Answers that say the request can never succeed as it is. */

@@ -1,12 +1,12 @@
 import { type ApplicationFailure, CancellationScope, condition } from '@temporalio/workflow';
 
-import { type Activities } from '../activities/activities.ts';
+import type { Activities } from '../activities/activities.ts';
 import { describeArtifact } from '../domain/artifact.ts';
-import { type ReleaseRequest } from '../domain/release.ts';
-import { type DeploymentSnapshot } from '../domain/revision.ts';
-import { type StepPolicy } from '../domain/step.ts';
+import type { ReleaseRequest } from '../domain/release.ts';
+import type { DeploymentSnapshot } from '../domain/revision.ts';
+import type { StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure } from './failure.ts';
-import { type Journal } from './journal.ts';
+import type { Journal } from './journal.ts';
 import { backoff, sendOnce } from './sendOnce.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
 
@@ -21,6 +21,15 @@ export interface Shipment {
   readonly stopped: () => boolean;
 }
 
+/** Finds the target's deployment; `null` where there is none yet. */
+export async function findDeployment({ journal, request }: Shipment): Promise<DeploymentSnapshot | null> {
+  const { target } = request;
+  return journal.step('find', target.deployment, async (activities) => {
+    const { deployment, attempt } = await activities.findDeployment({ target });
+    return { result: deployment, attempts: attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
+  });
+}
+
 /**
  * Finds the target's deployment, or creates it.
  *
@@ -29,14 +38,9 @@ export interface Shipment {
 export async function findOrCreateDeployment(
   shipment: Shipment,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
-  const { journal, request } = shipment;
-  const { target } = request;
-  const found = await journal.step('find', target.deployment, async (activities) => {
-    const { deployment, attempt } = await activities.findDeployment({ target });
-    return { result: deployment, attempts: attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
-  });
+  const found = await findDeployment(shipment);
   const deployment = found ?? (await create(shipment));
-  journal.note({ deploymentId: deployment.deploymentId });
+  shipment.journal.note({ deploymentId: deployment.deploymentId });
   return { deployment, created: found === null };
 }
 

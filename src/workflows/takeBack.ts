@@ -1,6 +1,6 @@
-import { type Outcome, type ReleaseResult, type RollbackRequest } from '../domain/release.ts';
+import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
-import { type StepFailure } from './failure.ts';
+import type { StepFailure } from './failure.ts';
 import { readActive, restore, type Restored } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
 
@@ -59,8 +59,13 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   });
   run.knownRevisions.push(...restored.knownRevisions);
   const extraRevisionIds = await lookForExtras(run);
-  const givenUpRevisionIds = [...givenUp(run, setback), ...extraRevisionIds];
-  const common = { code, preemptedBy, extraRevisionIds, givenUpRevisionIds };
+  const givenUpRevisionIds = [
+    ...givenUp(run, setback),
+    ...extraRevisionIds,
+    ...(restored.ok ? restored.givenUpRevisionIds : []),
+  ];
+  const { copyRevisionIds } = restored;
+  const common = { code, preemptedBy, extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
   if (!restored.ok)
     return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why)) });
   run.agentUrl = restored.agentUrl;
@@ -103,6 +108,7 @@ async function couldNotRestore(
     reason: `${why}; ${restored.reason}`,
     servingRevisionId: active ?? null,
     servingVerified: false,
+    stuck: { code: restored.code, attempted: restored.attempted },
   };
 }
 

@@ -4,25 +4,24 @@ import {
   continueAsNew,
   setCurrentDetails,
   setHandler,
-  sleep,
   upsertMemo,
   uuid4,
-  workflowInfo,
 } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
-import { readHoldMessage, readRollbackMessage } from '../domain/message.ts';
-import { type ReleaseRequest, type RollbackRequest } from '../domain/release.ts';
+import { readRollbackMessage } from '../domain/message.ts';
+import type { ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
-import { type StepOverrides } from '../domain/step.ts';
+import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
-import { releaseHold, requestRollback, setHold, submitRelease, takeNext } from '../domain/targetQueue.ts';
-import { counterLateRevision, forgetLateRevision, recordResult } from '../domain/targetResult.ts';
+import { requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
+import { recordResult } from '../domain/targetResult.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
   lookUp,
+  noteSaid,
   type ReleaseAnswer,
   type RollbackAnswer,
   type Running,
@@ -31,29 +30,27 @@ import {
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import {
-  holdSignal,
-  holdUpdate,
   lookupQuery,
   preemptSignal,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
   type TargetInput,
-  unholdSignal,
-  unholdUpdate,
   viewQuery,
 } from './messages.ts';
+import { RunLength } from './runLength.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
 import {
+  handleHolds,
   handleQuarantine,
   handleWithdrawals,
   passInterventionsOn,
   type TargetDesk,
+  withoutQuarantined,
 } from './targetMessages.ts';
-import { watchLateRevisions } from './watchLateRevisions.ts';
+import { takeUnknownSignals } from './unknownSignals.ts';
+import { mayComeLate, watchLate } from './watchLate.ts';
 import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
-
-const CONTINUE_AS_NEW_AFTER_EVENTS = 4_000;
 
 /**
  * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
@@ -65,12 +62,20 @@ export async function target(input: TargetInput = {}): Promise<void> {
   let state: TargetState = { ...EMPTY_TARGET, ...input.state };
   let running: Running | null = null;
   let child: WorkHandle | null = null;
-  /** The length of the history in the workflow task that took the last update. */
-  let updateTakenAt = 0;
+  const runLength = new RunLength(input.continueAsNewAfterEvents);
 
   const change = (next: TargetState): void => {
     state = next;
     setCurrentDetails(tellTarget(state, running));
+  };
+
+  const desk: TargetDesk = {
+    get state() {
+      return state;
+    },
+    change,
+    ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
+    updateTaken: () => runLength.updateTaken(),
   };
 
   /**
@@ -87,49 +92,36 @@ export async function target(input: TargetInput = {}): Promise<void> {
     try {
       await child?.signal(preemptSignal, request);
     } catch (error) {
-      change(ignoreMessage(state, 'preempt', explain(error).message, now()));
+      desk.ignore('preempt', explain(error).message);
     }
   };
 
   const takeRollback = async (raw: unknown, origin: string): Promise<RollbackAnswer> => {
     const request = readRollbackMessage(raw, origin, uuid4());
     if (typeof request === 'string') {
-      change(ignoreMessage(state, 'rollback', request, now()));
+      desk.ignore('rollback', request);
       return { requestId: '', disposition: 'ignored', reason: request };
     }
     const taken = requestRollback(state, running, request, now());
-    change(
-      taken.answer.disposition === 'ignored'
-        ? ignoreMessage(taken.state, 'rollback', taken.answer.reason, now())
-        : taken.state,
-    );
+    change(tellRollback(taken, request));
     if (taken.preempt) await preempt(request);
     return taken.answer;
-  };
-
-  const takeHold = (raw: unknown, origin: string, holding: boolean): boolean => {
-    const by = readHoldMessage(raw, origin);
-    if (typeof by === 'string') {
-      change(ignoreMessage(state, holding ? 'hold' : 'unhold', by, now()));
-      return state.hold !== null;
-    }
-    change(holding ? setHold(state, by, now()) : releaseHold(state));
-    return state.hold !== null;
   };
 
   /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
   const lookAgain = async (request: ReleaseRequest): Promise<ReleaseAnswer> => {
     const activeRevisionId = await readWhatServes(request);
-    updateTakenAt = workflowInfo().historyLength;
+    desk.updateTaken();
     const { state: next, answer } = submitRelease({ ...state, activeRevisionId }, running, request, now());
-    change(next);
+    // What was known to serve stays: against it the release that begins now notices the change by hand.
+    change({ ...next, activeRevisionId: state.activeRevisionId });
     return answer;
   };
 
   setHandler(
     submitReleaseUpdate,
     (request) => {
-      updateTakenAt = workflowInfo().historyLength;
+      desk.updateTaken();
       const { state: next, answer } = submitRelease(state, running, request, now());
       if (answer.disposition === 'already_released') return lookAgain(request);
       change(next);
@@ -141,7 +133,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
     },
   );
   const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
-    updateTakenAt = workflowInfo().historyLength;
+    desk.updateTaken();
     return takeRollback(message, 'update');
   };
   setHandler(rollbackUpdate, onRollbackUpdate, {
@@ -160,29 +152,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       description: 'The same, fire and forget: {"reason": "…", "to": "revision id, optional"}',
     },
   );
-  const holdValidator = (message: unknown): void => refuseWhere(readHoldMessage(message, 'update'));
-  const onHoldUpdate = (message: unknown, holding: boolean): boolean => {
-    updateTakenAt = workflowInfo().historyLength;
-    return takeHold(message, 'update', holding);
-  };
-  setHandler(holdUpdate, (message) => onHoldUpdate(message, true), { validator: holdValidator });
-  setHandler(holdSignal, (message) => {
-    takeHold(message, 'signal', true);
-  });
-  setHandler(unholdUpdate, (message) => onHoldUpdate(message, false), { validator: holdValidator });
-  setHandler(unholdSignal, (message) => {
-    takeHold(message, 'signal', false);
-  });
-  const desk: TargetDesk = {
-    get state() {
-      return state;
-    },
-    change,
-    ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
-    updateTaken: () => {
-      updateTakenAt = workflowInfo().historyLength;
-    },
-  };
+  handleHolds(desk);
   handleWithdrawals(desk);
   handleQuarantine(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
@@ -193,22 +163,17 @@ export async function target(input: TargetInput = {}): Promise<void> {
 
   change(state);
   mark();
-  const historyLimit = input.continueAsNewAfterEvents ?? CONTINUE_AS_NEW_AFTER_EVENTS;
-  const historyIsLong = (): boolean =>
-    workflowInfo().historyLength >= historyLimit || workflowInfo().continueAsNewSuggested;
   const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
-  const hasWork = (): boolean => state.rollbacks.length > 0 || state.queue.length > 0;
+  const isToRollBack = (): boolean => state.rollbacks.length > 0;
+  const goesFirst = (): boolean => isToRollBack() && !runLength.isExhausted;
+  const hasWork = (): boolean => isToRollBack() || state.queue.length > 0;
 
   for (;;) {
+    takeUnknownSignals((name, reason) => desk.ignore(name, reason));
     // What waits goes over to the new run, so that a queue that is never empty cannot keep this one; only a rollback
-    // does not wait for that.
-    if (historyIsLong() && state.rollbacks.length === 0) {
-      await condition(allHandlersFinished);
-      // Never in the workflow task that completes an update: its answer would be lost.
-      if (updateTakenAt !== workflowInfo().historyLength) {
-        await continueAsNew<typeof target>({ ...input, state });
-      }
-      await sleep(1);
+    // does not wait for that, as long as there are few.
+    if (runLength.isReached && !goesFirst()) {
+      if (await runLength.canEnd(goesFirst)) await continueAsNew<typeof target>({ ...input, state });
       continue;
     }
     const next = takeNext(state);
@@ -225,27 +190,36 @@ export async function target(input: TargetInput = {}): Promise<void> {
       child = null;
       change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
       if (next.work.kind === 'release') {
-        change(countFailedChecks(state, result, artifactIdentity(next.work.request.artifact), now()));
+        const artifact = artifactIdentity(next.work.request.artifact);
+        change(withoutQuarantined(countFailedChecks(state, result, artifact, now())));
       }
       mark();
       continue;
     }
-    const wanted = (): boolean => hasWork() || (historyIsLong() && allHandlersFinished());
-    if (state.late.length === 0 || state.spec === null) {
+    const wanted = (): boolean => {
+      takeUnknownSignals((name, reason) => desk.ignore(name, reason));
+      return hasWork() || (runLength.isReached && allHandlersFinished());
+    };
+    if (!mayComeLate(state)) {
       await condition(wanted);
       continue;
     }
-    const ended = await watchLateRevisions(state.spec, state.late, overrides(), wanted);
+    const ended = await watchLate(state, overrides(), wanted);
     if (ended === undefined) continue;
     mark();
-    if (ended.problem !== undefined) {
-      const reason = `revision ${ended.late.revisionId} is not watched any longer: ${ended.problem}`;
-      change(ignoreMessage(state, 'watch', reason, now()));
-    }
-    change(
-      ended.cameUp ? counterLateRevision(state, ended.late, uuid4()) : forgetLateRevision(state, ended.late),
-    );
+    if (ended.problem !== undefined) desk.ignore('watch', ended.problem);
+    change(ended.after(state));
   }
+}
+
+/** The state after a rollback was asked for, which tells of it unless it was told before. */
+function tellRollback(
+  { state, answer: { disposition, reason } }: ReturnType<typeof requestRollback>,
+  { requestedBy: by }: RollbackRequest,
+): TargetState {
+  const at = now();
+  if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
+  return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
 }
 
 const LOOK_MS = 10_000;

@@ -1,16 +1,25 @@
-import { type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
+import { type ExternalWorkflowHandle, patched, setHandler } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
-import { readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
-import { findArtifact, quarantineArtifact, unquarantineArtifact } from '../domain/quarantine.ts';
-import { withdrawReleases } from '../domain/targetQueue.ts';
-import { type TargetState } from '../domain/targetState.ts';
+import { readHoldMessage, readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
+import {
+  findArtifact,
+  findQuarantined,
+  quarantineArtifact,
+  unquarantineArtifact,
+} from '../domain/quarantine.ts';
+import { rejectQuarantined, releaseHold, setHold, withdrawReleases } from '../domain/targetQueue.ts';
+import { noteSaid, type TargetState } from '../domain/targetState.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import {
+  holdSignal,
+  holdUpdate,
   INTERVENTION_SIGNALS,
   quarantineSignal,
   quarantineUpdate,
+  unholdSignal,
+  unholdUpdate,
   unquarantineSignal,
   unquarantineUpdate,
   withdrawSignal,
@@ -27,15 +36,59 @@ export interface TargetDesk {
   updateTaken(): void;
 }
 
+/** Takes `hold` and `unhold`: whether releases are taken. */
+export function handleHolds(desk: TargetDesk): void {
+  const take = (raw: unknown, origin: string, holding: boolean): boolean => {
+    const message = holding ? 'hold' : 'unhold';
+    const by = readHoldMessage(raw, origin);
+    const isHeld = desk.state.hold !== null;
+    if (typeof by === 'string') {
+      desk.ignore(message, by);
+      return isHeld;
+    }
+    if (holding === isHeld) {
+      if (origin === 'signal') {
+        desk.ignore(message, holding ? 'the target is on hold already' : 'the target is not on hold');
+      }
+      return holding;
+    }
+    const next = holding ? setHold(desk.state, by, now()) : releaseHold(desk.state);
+    const note = holding ? 'no release is taken until "unhold"' : 'releases are taken again';
+    desk.change(noteSaid(next, { at: now(), message, by, note }));
+    return holding;
+  };
+  const validator = (message: unknown): void => {
+    const read = readHoldMessage(message, 'update');
+    if (typeof read === 'string') refuse(read);
+  };
+  for (const [update, signal, holding] of [
+    [holdUpdate, holdSignal, true],
+    [unholdUpdate, unholdSignal, false],
+  ] as const) {
+    setHandler(
+      update,
+      (message) => {
+        desk.updateTaken();
+        return take(message, 'update', holding);
+      },
+      { validator },
+    );
+    setHandler(signal, (message) => {
+      take(message, 'signal', holding);
+    });
+  }
+}
+
 /** Takes `withdraw`: releases that wait end before they begin. */
 export function handleWithdrawals(desk: TargetDesk): void {
   const waits = (release: string | undefined): boolean =>
     desk.state.queue.some((queued) => release === undefined || queued.releaseId === release);
+  const noneWaits = (release: string | undefined): string =>
+    release === undefined ? 'no release waits' : `no release "${release}" waits`;
   const problemOf = (raw: unknown): string | undefined => {
     const read = readWithdrawMessage(raw, 'update');
     if (typeof read === 'string') return read;
-    if (waits(read.release)) return undefined;
-    return read.release === undefined ? 'no release waits' : `no release "${read.release}" waits`;
+    return waits(read.release) ? undefined : noneWaits(read.release);
   };
   const take = (raw: unknown, origin: string): readonly string[] => {
     const read = readWithdrawMessage(raw, origin);
@@ -44,8 +97,11 @@ export function handleWithdrawals(desk: TargetDesk): void {
       return [];
     }
     const { state, withdrawn } = withdrawReleases(desk.state, read.release, read.by, now());
-    if (withdrawn.length === 0) desk.ignore('withdraw', 'no such release waits');
-    else desk.change(state);
+    if (withdrawn.length === 0) desk.ignore('withdraw', noneWaits(read.release));
+    else {
+      const note = `withdrawn: ${withdrawn.join(', ')}`;
+      desk.change(noteSaid(state, { at: now(), message: 'withdraw', by: read.by, note }));
+    }
     return withdrawn;
   };
   setHandler(
@@ -82,11 +138,19 @@ export function handleQuarantine(desk: TargetDesk): void {
       return '';
     }
     const { artifact, by } = meant;
-    desk.change(
+    const isIn = findQuarantined(desk.state, artifact) !== undefined;
+    if (isIn === (name === 'quarantine')) {
+      if (isIn) desk.change(withoutQuarantined(desk.state));
+      if (origin === 'signal') {
+        desk.ignore(name, `${artifact} is ${isIn ? 'in quarantine already' : 'not in quarantine'}`);
+      }
+      return artifact;
+    }
+    const next =
       name === 'quarantine'
-        ? quarantineArtifact(desk.state, artifact, by, now())
-        : unquarantineArtifact(desk.state, artifact),
-    );
+        ? withoutQuarantined(quarantineArtifact(desk.state, artifact, by, now()))
+        : unquarantineArtifact(desk.state, artifact);
+    desk.change(noteSaid(next, { at: now(), message: name, by, note: artifact }));
     return artifact;
   };
   for (const [name, update, signal, description] of [
@@ -113,11 +177,21 @@ export function handleQuarantine(desk: TargetDesk): void {
   }
 }
 
+/** The state without the releases that wait to put an artifact on the target that has come into quarantine. */
+export function withoutQuarantined(state: TargetState): TargetState {
+  const rejected = rejectQuarantined(state, now());
+  const changes = rejected.queue.length < state.queue.length;
+  // Targets that run since before this was so have begun such releases, and must begin them again on replay.
+  return changes && patched('quarantine-rejects-what-waits') ? rejected : state;
+}
+
 /** Passes on what is said by signal to the release that runs, so that the target's id is all that has to be known. */
 export function passInterventionsOn(
   desk: TargetDesk,
   runningRelease: () => Pick<ExternalWorkflowHandle, 'signal'> | undefined,
 ): void {
+  let told: ReturnType<typeof runningRelease>;
+  let passedOn = 0;
   for (const kind of INTERVENTION_KINDS) {
     setHandler(INTERVENTION_SIGNALS[kind], async (message) => {
       const release = runningRelease();
@@ -125,6 +199,15 @@ export function passInterventionsOn(
         desk.ignore(kind, 'no release runs');
         return;
       }
+      if (release !== told) passedOn = 0;
+      told = release;
+      const isFew = passedOn < PASSED_ON_MAX || patched('fewer messages are passed on');
+      const max = isFew ? PASSED_ON_MAX : PASSED_ON_MAX_AT_FIRST;
+      if (passedOn >= max) {
+        desk.ignore(kind, `${max} messages were passed on to the release that runs`);
+        return;
+      }
+      passedOn++;
       try {
         await release.signal(INTERVENTION_SIGNALS[kind], message);
       } catch (error) {
@@ -133,3 +216,13 @@ export function passInterventionsOn(
     });
   }
 }
+
+/**
+ * More than people ever say to one release. Each message that is passed on costs the target two events and the release a
+ * workflow task, and the server fails the task of a workflow that has 2,000 on their way, again and again: a flood must
+ * not be passed on. Counted over the whole release, and not over those on their way: when these arrive is told in another
+ * order where the workflow is rebuilt from its history.
+ */
+const PASSED_ON_MAX = 100;
+/** What it was before: a release to which more was passed on under it goes on under it. */
+const PASSED_ON_MAX_AT_FIRST = 1_000;

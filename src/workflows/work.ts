@@ -15,10 +15,11 @@ import {
 
 import { describeArtifact } from '../domain/artifact.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
-import { type ReleaseRequest, type ReleaseResult } from '../domain/release.ts';
+import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
-import { type NextWork, type Running, type TargetState } from '../domain/targetState.ts';
+import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
 import { now } from './journal.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from './messages.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
 import { shortSummary } from './steps.ts';
@@ -44,6 +45,7 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   if (lastRequest === null) throw ApplicationFailure.nonRetryable('a rollback without any release before it');
   const common = {
     workflowId,
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
     // A target that is terminated by hand leaves no release behind that nobody holds the lock for: it is canceled,
     // and what it changed is put back.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
@@ -116,7 +118,10 @@ export async function resultOf(
       instructions:
         target === null
           ? null
-          : restoreInstructions({ target, deploymentId: null, baseline: null, known, reason }),
+          : restoreInstructions({
+              ...{ target, deploymentId: null, baseline: null, known },
+              ...{ reason, code: 'SLIPWAY_INTERNAL', attempted: [] },
+            }),
       revisionId: null,
       baseline: null,
       servingRevisionId: null,

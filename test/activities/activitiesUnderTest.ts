@@ -1,4 +1,4 @@
-import { type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 
 import { ApplicationFailure, type Info } from '@temporalio/activity';
@@ -6,9 +6,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, onTestFinished, vi } from 'vitest';
 
-import { type Activities } from '../../src/activities/activities.ts';
+import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
-import { type TargetSpec } from '../../src/domain/targetSpec.ts';
+import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { type FaultyService, json, type SeenRequest, startService } from '../clients/faultyService.ts';
 
 export const DEPLOYMENT_ID = '11111111-1111-4111-8111-111111111111';
@@ -100,7 +100,7 @@ export function activitiesUnderTest(
   );
   const heartbeats: unknown[] = [];
   environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
-  const { activities, ...connections } = createActivities(shuttingDown);
+  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 });
   onTestFinished(() => connections.close());
   const attempts = Object.entries(activities).map(([name, activity]) => [
     name,

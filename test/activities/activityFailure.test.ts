@@ -24,6 +24,7 @@ const RETRYABLE = [
   'SLIPWAY_SERVICE_ERROR',
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+  'SLIPWAY_TEMPORAL_UNREACHABLE',
 ];
 
 function failureFor(error: unknown, attempt = 1): Promise<ApplicationFailure> {

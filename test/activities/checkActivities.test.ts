@@ -1,9 +1,9 @@
-import { type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 
 import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
-import { type Check } from '../../src/domain/check.ts';
+import type { Check } from '../../src/domain/check.ts';
 import { type FaultyService, json, until } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
@@ -113,6 +113,14 @@ describe('a check’s verdict', () => {
     const stack = await startStack(runOf(['values', { __interrupt__: [{ value: 'sure?' }] }]));
     const check: Check = { ...CHECK, expect: { status: 'interrupted' } };
     expect((await activitiesUnderTest().runCheck(inputOn(stack, check))).verdict.passed).toBe(true);
+  });
+
+  it('is none where the stream ends before any values: it is asked again', async () => {
+    const stack = await startStack(runOf());
+    await expect(activitiesUnderTest().runCheck(inputOn(stack))).rejects.toMatchObject({
+      type: 'SLIPWAY_BAD_ANSWER',
+      nonRetryable: false,
+    });
   });
 
   it.each([

@@ -146,6 +146,14 @@ describe('confirmServing', () => {
     expect(agent.requests).toHaveLength(1);
   });
 
+  it('ends at once where a revision that was given up on becomes the active one instead', async () => {
+    const plane = await planeWithActive(null, null, OTHER_REVISION_ID);
+    const input = { ...revisionOn(plane.url), overtakers: [OTHER_REVISION_ID] };
+    const failure = await failureOf(activitiesUnderTest().confirmServing(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_REVISION_REPLACED', nonRetryable: true });
+    expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} came up after ${REVISION}`);
+  });
+
   it.each([502, 503, 504])('takes a gateway’s %i for "not yet"', async (status) => {
     const agent = await agentThatAnswers(status, 200);
     const plane = await planeWithActive(agent.url, REVISION);

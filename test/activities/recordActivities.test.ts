@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
-import { type ReleaseResult } from '../../src/domain/release.ts';
+import type { ReleaseResult } from '../../src/domain/release.ts';
 import { activitiesUnderTest, failureOf } from './activitiesUnderTest.ts';
 
 const RESULT = {

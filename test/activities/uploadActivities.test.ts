@@ -7,7 +7,7 @@ import { CancelledFailure } from '@temporalio/activity';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
-import { type TarballArtifact } from '../../src/domain/artifact.ts';
+import type { TarballArtifact } from '../../src/domain/artifact.ts';
 import { type FaultyService, json, until } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,

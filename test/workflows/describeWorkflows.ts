@@ -1,31 +1,49 @@
+import { randomUUID } from 'node:crypto';
+
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
-import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
-import { type Harness, openHarness, replayFailures } from './harness.ts';
-import { type RecordedHistory } from './targetUnderTest.ts';
-import { type Call, type World } from './world.ts';
-
-/** The ways in which every workflow test runs: with the usual cache, and rebuilt from history at each task. */
-const MODES = [
-  { mode: 'with the usual cache' },
-  { mode: 'without any cache', maxCachedWorkflows: 0 },
-] as const;
+import { hasOpenChild, readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
+import { type Harness, openHarness, replayFailures, type WorkerMode } from './harness.ts';
+import type { RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
+import type { Call, World } from './world.ts';
 
 /**
- * Runs a file's tests once per mode. Afterwards what must always hold is held against all that happened in them: every
- * history replays, no run left a child behind, and no target was ever worked on by two.
+ * The ways in which every workflow test runs: with the usual cache, and rebuilt from history at each task, by whichever
+ * worker comes first.
  */
-export function describeWorkflows(name: string, tests: (harness: Harness) => void): void {
-  describe.each(MODES)(`${name}, $mode`, ({ mode: _, ...options }) => {
+export const MODES: readonly Mode[] = [
+  { mode: 'with the usual cache' },
+  { mode: 'without any cache', maxCachedWorkflows: 0, workers: 4 },
+];
+/** For what would only measure how long a long history takes to be rebuilt at each task. */
+export const WITH_CACHE_ALONE = MODES.slice(0, 1);
+
+type Mode = WorkerMode & { readonly mode: string };
+
+/** For what comes after the tests. */
+const IN_TURN = { concurrent: false };
+
+/**
+ * Runs a file's tests once per mode, all at the same time: each has a target and a world of its own. Afterwards what
+ * must always hold is held against all that happened in them: every history replays, no run left a child behind, and
+ * no target was ever worked on by two.
+ */
+export function describeWorkflows(
+  name: string,
+  tests: (harness: Harness) => void,
+  modes: readonly Mode[] = MODES,
+): void {
+  describe.concurrent.each(modes)(`${name}, $mode`, ({ mode: _, ...options }) => {
     let opened: Harness | undefined;
+    let made: readonly Life[] = [];
     const open = (): Harness => {
       if (opened === undefined) throw new Error('the harness is used before it is up');
       return opened;
     };
 
     beforeAll(async () => {
-      const id = `${process.pid}-${Date.now().toString(36)}`;
+      const id = randomUUID();
       opened = await openHarness({
         address: inject('temporalAddress'),
         workflowBundle: inject('workflowBundle'),
@@ -42,25 +60,34 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
         get targets() {
           return open().targets;
         },
+        get judge() {
+          return open().judge;
+        },
         newTarget: (input) => open().newTarget(input),
+        newTargetIn: (world, input) => open().newTargetIn(world, input),
+        forget: (target) => open().forget(target),
         newServingTarget: (input) => open().newServingTarget(input),
         close: () => open().close(),
       }),
     );
 
-    test('every history that these tests made replays, and no run left a child behind', async () => {
-      const histories: RecordedHistory[] = [];
-      for (const target of open().targets) histories.push(...(await target.histories()));
+    test('every history that these tests made replays, and no run left a child behind', IN_TURN, async () => {
+      made = await Promise.all(
+        open().targets.map(async (target) => ({ target, histories: await target.histories() })),
+      );
+      const histories = made.flatMap((life) => life.histories);
       expect(histories.length).toBeGreaterThan(0);
-      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      // A worker that forgets everything has replayed each of them, from its first event, at every task.
+      if (options.maxCachedWorkflows !== 0) {
+        expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      }
       expect(histories.filter(leavesChildBehind)).toEqual([]);
     });
 
-    test('what must always hold has held on every target', async () => {
-      const { targets } = open();
-      for (const target of targets) {
+    test('what must always hold has held on every target', IN_TURN, () => {
+      for (const { target, histories } of made) {
         const evidence = {
-          target: readTargetFacts(target.workflowId, await target.histories()),
+          target: readTargetFacts(target.workflowId, histories),
           observed: target.world.observed,
           secrets: [],
         };
@@ -68,25 +95,24 @@ export function describeWorkflows(name: string, tests: (harness: Harness) => voi
       }
     });
 
-    test('no two releases or rollbacks ever worked on one target at a time', async () => {
+    test('no two releases or rollbacks ever worked on one target at a time', IN_TURN, async () => {
       const { targets } = open();
       expect(targets.flatMap(({ world }) => interleavings(world))).toEqual([]);
-      for (const target of targets) await target.terminate();
+      await Promise.all(targets.map((target) => target.terminate()));
     });
   });
 }
 
+/** A target with all that happened on it. */
+interface Life {
+  readonly target: TargetUnderTest;
+  readonly histories: readonly RecordedHistory[];
+}
+
 /** Whether a run continued as new while a child of it ran: that would have terminated the child. */
 function leavesChildBehind({ history }: RecordedHistory): boolean {
-  const events = history.events ?? [];
-  if (events.at(-1)?.workflowExecutionContinuedAsNewEventAttributes == null) return false;
-  const started = events.filter((event) => event.childWorkflowExecutionStartedEventAttributes != null);
-  const ended = events.filter(
-    (event) =>
-      event.childWorkflowExecutionCompletedEventAttributes != null ||
-      event.childWorkflowExecutionTerminatedEventAttributes != null,
-  );
-  return started.length !== ended.length;
+  const last = history.events?.at(-1);
+  return last?.workflowExecutionContinuedAsNewEventAttributes != null && hasOpenChild(history);
 }
 
 /** Pairs of releases or rollbacks of one target of which the second began to call before the first had ended to. */

@@ -1,4 +1,4 @@
-import { type ErrorCode } from '../../src/domain/errors.ts';
+import type { ErrorCode } from '../../src/domain/errors.ts';
 import { failure, type Fault, type World } from './world.ts';
 
 /** The service refuses for good: the call was surely not carried out. */

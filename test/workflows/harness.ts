@@ -1,47 +1,83 @@
+import { Context } from '@temporalio/activity';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
-import { type Activities } from '../../src/activities/activities.ts';
+import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
+import { lineActivities } from '../../src/activities/lineActivities.ts';
+import { placesOf } from '../../src/activities/places.ts';
+import { pollsUntilShutdown } from '../../src/activities/polling.ts';
+import { track } from '../../src/activities/track.ts';
+import { watchActivities } from '../../src/activities/watchActivities.ts';
+import type { PlaceRules } from '../../src/domain/promotion/places.ts';
+import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
-import { type TargetInput } from '../../src/workflows/messages.ts';
+import type { TargetInput } from '../../src/workflows/messages.ts';
+import { ScriptedJudge } from './scriptedJudge.ts';
 import { IDENTITY, type RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
 
-/** One worker, whose activities are those of each test's own world. */
+/** Workers whose activities are those of each test's own world. */
 export interface Harness {
   readonly targets: readonly TargetUnderTest[];
+  /** What judges the candidates of promotions. */
+  readonly judge: ScriptedJudge;
   /** A fresh target in a fresh world, with nothing deployed. */
   newTarget(input?: TargetInput): TargetUnderTest;
+  /** A target in a world that is made already. */
+  newTargetIn(world: World, input: TargetInput): TargetUnderTest;
+  /** Lets go of a target that is not needed any more. */
+  forget(target: TargetUnderTest): void;
   /** A target that has carried on for a while, with one verified revision that serves. */
   newServingTarget(input?: TargetInput): { readonly target: TargetUnderTest; readonly good: string };
-  /** Ends the worker. */
+  /** Ends the workers. */
   close(): Promise<void>;
 }
 
-/** Starts a worker on a task queue of its own. */
-export async function openHarness(options: {
-  readonly address: string;
-  readonly workflowBundle: string;
-  readonly taskQueue: string;
+/** How workflows are carried out. */
+export interface WorkerMode {
+  /** 0: each workflow is rebuilt from its history at each task. Default: the SDK's. */
   readonly maxCachedWorkflows?: number;
-  /** Names the worlds, which no two harnesses on one server may share. */
-  readonly nameWorld: (number: number) => string;
-}): Promise<Harness> {
-  const { address, workflowBundle, taskQueue, maxCachedWorkflows, nameWorld } = options;
+  /** Workers on the one task queue. Default: 1. One without a cache takes one workflow task at a time. */
+  readonly workers?: number;
+}
+
+/** Starts workers on a task queue of their own. */
+export async function openHarness(
+  options: WorkerMode & {
+    readonly address: string;
+    readonly workflowBundle: string;
+    readonly taskQueue: string;
+    /** Names the worlds, which no two harnesses on one server may share. */
+    readonly nameWorld: (number: number) => string;
+    /** How many promotions work at once. Default: all. */
+    readonly places?: PlaceRules;
+  },
+): Promise<Harness> {
+  const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
   installRuntime();
-  const connection = await NativeConnection.connect({ address });
   const clientConnection = await Connection.connect({ address });
   const client = new Client({ connection: clientConnection, identity: IDENTITY });
   const targets: TargetUnderTest[] = [];
-  const worker = await Worker.create({
-    connection,
-    taskQueue,
-    identity: IDENTITY,
-    workflowBundle: { codePath: workflowBundle },
-    activities: dispatch(targets),
-    ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
-  });
-  const running = worker.run();
+  const judge = new ScriptedJudge();
+  // One connection carries no two workers of one task queue.
+  const connections = await Promise.all(
+    Array.from({ length: workers }, () => NativeConnection.connect({ address })),
+  );
+  const create = (connection: NativeConnection): Promise<Worker> =>
+    Worker.create({
+      connection,
+      taskQueue,
+      identity: IDENTITY,
+      workflowBundle: { codePath: workflowBundle },
+      activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }),
+      ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
+      // What waits for its turn waits with the server, where another worker may take it.
+      ...(maxCachedWorkflows === 0
+        ? { maxConcurrentWorkflowTaskExecutions: 1, maxConcurrentWorkflowTaskPolls: 1 }
+        : {}),
+    });
+  const all = await Promise.all(connections.map(create));
+  const running = all.map((worker) => worker.run());
   const add = (world: World, input: TargetInput): TargetUnderTest => {
     const target = new TargetUnderTest(client, taskQueue, world, input);
     targets.push(target);
@@ -50,7 +86,13 @@ export async function openHarness(options: {
   const newWorld = (): World => new World(nameWorld(targets.length + 1));
   return {
     targets,
+    judge,
     newTarget: (input = {}) => add(newWorld(), input),
+    newTargetIn: add,
+    forget: (target) => {
+      const index = targets.indexOf(target);
+      if (index !== -1) targets.splice(index, 1);
+    },
     newServingTarget: (input = {}) => {
       const world = newWorld();
       const good = world.madeElsewhere('agent');
@@ -60,10 +102,10 @@ export async function openHarness(options: {
     },
     close: async () => {
       for (const { world } of targets) world.close();
-      worker.shutdown();
-      await running;
+      for (const worker of all) worker.shutdown();
+      await Promise.all(running);
       await clientConnection.close();
-      await connection.close();
+      await Promise.all(connections.map((connection) => connection.close()));
     },
   };
 }
@@ -81,7 +123,7 @@ export async function replayFailures(
   );
   const results = Worker.runReplayHistories({ workflowBundle: { codePath: workflowBundle } }, begun);
   for await (const { workflowId, error } of results) {
-    if (error !== undefined) failures.push(`${workflowId}: ${error.message}`);
+    if (error !== undefined) failures.push(`${workflowId}: ${error.name}: ${error.message}`);
   }
   return failures;
 }
@@ -111,18 +153,43 @@ const ACTIVITIES: readonly ActivityName[] = [
   'awaitDeployed',
   'confirmServing',
   'runCheck',
+  'lookAtFreezes',
   'awaitLateSuccess',
+  'awaitLateUpload',
   'recordRelease',
 ];
 
-/** Activities that find the world that a call is meant for: by its control plane's, or its record store's, address. */
-function dispatch(targets: readonly TargetUnderTest[]): Activities {
+/**
+ * Activities that find the world that a call is meant for: by its control plane's, or its record store's, address, else
+ * by the address in the id of the workflow that calls.
+ */
+function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, places: PlaceRules): Activities {
   const call = (activity: ActivityName) => (input: { target?: { controlPlane: string }; store?: string }) => {
-    const host = new URL(input.target?.controlPlane ?? input.store ?? '');
+    const host = new URL(input.target?.controlPlane ?? input.store ?? callingTarget());
     const id = host.hostname.replace(/\.test$/, '') || host.pathname.slice(1);
     const world = targets.find((target) => target.world.id === id)?.world;
     if (world === undefined) throw new Error(`there is no world at ${host.href}`);
     return world.call(activity, input);
   };
-  return Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
+  const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
+  return { ...inWorlds, ...betweenWorlds(inWorlds, judge, places) };
+}
+
+/** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
+function betweenWorlds(inWorlds: Activities, judge: ScriptedJudge, places: PlaceRules) {
+  const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
+  const neverShutDown = pollsUntilShutdown(new AbortController().signal);
+  const { watchRevision } = watchActivities(inWorlds);
+  return track({
+    ...lineActivities(find, neverShutDown, placesOf(places)),
+    watchRevision,
+    judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
+    findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
+    recordPromotion: () => Promise.resolve({ location: 'a record' }),
+  } as unknown as Parameters<typeof track>[0]);
+}
+
+function callingTarget(): string {
+  const { workflowExecution } = Context.current().info;
+  return /http:\/\/[^:]+/.exec(workflowExecution?.workflowId ?? '')?.[0] ?? '';
 }

@@ -4,7 +4,7 @@ import { INTERVENTION_KINDS } from '../../src/domain/intervention.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused, unansweredButTaken } from './faults.ts';
 import { identity, stepNames } from './requests.ts';
-import { type TargetUnderTest } from './targetUnderTest.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 const WAIT = { then: 'wait', waitMs: 60_000 } as const;
@@ -57,6 +57,19 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
+  it('a pause that nobody ends is over at its deadline: the release is aborted, and nothing was changed', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b', { pauseMs: 50 });
+    await target.world.called('uploadArtifact');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toContain('paused for longer than');
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
   it('a paused release makes way for a rollback', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('awaitDeployed');
@@ -87,6 +100,20 @@ describeWorkflows('what people say to a release under way', (harness) => {
     });
     await target.say(releaseId, 'approve', { who: 'cy' });
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('approve is waited for before a deployment of an image is created, since that deploys it', async () => {
+    const target = harness.newTarget();
+    const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
+    const { releaseId } = await target.submit('a', {
+      artifact,
+      approval: { required: 1, withinMs: 60_000 },
+    });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    expect(target.world.count('createDeployment')).toBe(0);
+    await target.say(releaseId, 'approve', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    expect(target.world.count('createDeployment')).toBe(1);
   });
 
   it('reject ends it aborted, and nothing was changed', async () => {

@@ -4,7 +4,7 @@ import { preemptSignal } from '../../src/workflows/messages.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { unansweredButTaken } from './faults.ts';
 import { identity, QUICK, stepNames } from './requests.ts';
-import { type TargetUnderTest } from './targetUnderTest.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
 
 describeWorkflows('a manual rollback while a release runs', (harness) => {
   it('by update while polling: the release stops and the baseline serves again', async () => {

@@ -57,6 +57,35 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
   });
 
+  it('rejects what waits of the artifact', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const running = await target.submit('b', { queue: 'all' });
+    await target.world.called('uploadArtifact');
+    const waiting = await target.submit('c', { queue: 'all' });
+    const other = await target.submit('d', { queue: 'all' });
+    await target.signal('quarantine', { ...BO, artifact: identity('c') });
+    expect(await target.ended(waiting.releaseId)).toMatchObject({
+      outcome: 'rejected',
+      reason: 'rejected by a quarantine, by bo: a reason',
+    });
+    gate.open();
+    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    expect(await target.result(other.releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('of what is being released holds for its revision, which is not put back by itself', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const running = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    gate.open();
+    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    target.world.bad.add(identity('c'));
+    expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
   it('is carried over when the target continues as new', async () => {
     const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 10 });
     await target.release('b');

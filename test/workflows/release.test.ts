@@ -259,7 +259,7 @@ describeWorkflows('a release', (harness) => {
   it('gives up on a revision that does not come up in time, and puts the baseline back', async () => {
     const { target, good } = harness.newServingTarget();
     target.world.slow.add(identity('b'));
-    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 300 } };
+    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 } };
     const result = await target.release('b', { steps });
     expect(result).toMatchObject({
       outcome: 'rolled_back',

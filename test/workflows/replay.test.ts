@@ -1,14 +1,24 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
-import { expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
+import type { Outcome } from '../../src/domain/release.ts';
+import * as messages from '../../src/workflows/messages.ts';
 import { replayFailures } from './harness.ts';
 import { IDENTITY, type RecordedHistory } from './targetUnderTest.ts';
 
 const FOLDER = new URL('../histories/', import.meta.url);
 
+interface Stored {
+  readonly file: string;
+  readonly text: string;
+  readonly stored: RecordedHistory;
+}
+
 /** Stored histories, as JSON: the way in which Temporal's own tools hand them out. */
-async function storedHistories(): Promise<{ file: string; text: string; stored: RecordedHistory }[]> {
+async function storedHistories(): Promise<Stored[]> {
   const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.json'));
   return Promise.all(
     files.map(async (file) => {
@@ -24,12 +34,103 @@ it('every stored history replays: workflow code comes to the same decisions as w
   expect(await replayFailures(inject('workflowBundle'), stored)).toEqual([]);
 });
 
-it('the gate notices a decision that is not the one in the history', async () => {
-  const [release] = (await storedHistories()).filter(({ file }) => file.endsWith('.release.json'));
-  const changed = release?.text.replaceAll('"findDeployment"', '"findSomethingElse"') ?? '';
-  const failures = await replayFailures(inject('workflowBundle'), [JSON.parse(changed) as RecordedHistory]);
-  expect(failures).toHaveLength(1);
-  expect(failures[0]).toContain('findSomethingElse');
+describe('the stored histories have', () => {
+  const OUTCOMES = {
+    release: ['released', 'rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'],
+    rollback: ['rolled_back', 'failed', 'rollback_failed'],
+  } satisfies Readonly<Record<string, readonly Outcome[]>>;
+
+  it.each(Object.entries(OUTCOMES))('every way in which a %s that ran can end', async (kind, outcomes) => {
+    const results = (await storedHistories())
+      .filter(({ file }) => file.endsWith(`.${kind}.json`))
+      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionCompletedEventAttributes'))
+      .map(({ result }) => (payload(result) as { outcome: Outcome }).outcome);
+    expect([...new Set(results)].sort()).toEqual([...outcomes].sort());
+  });
+
+  it('releases that never ran: superseded, and rejected', async () => {
+    const carriedOver = (await storedHistories())
+      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionContinuedAsNewEventAttributes'))
+      .flatMap(({ input }) => (payload(input) as messages.TargetInput).state?.history ?? [])
+      .map(({ outcome }) => outcome);
+    expect(carriedOver).toEqual(expect.arrayContaining(['superseded', 'rejected']));
+  });
+
+  it('a target that was canceled, one that carried on as a new run, and those that live', async () => {
+    const targets = (await storedHistories()).filter(({ file }) => file.endsWith('.target.json'));
+    const endings = targets.map(({ stored }) => {
+      if (attributes(stored, 'workflowExecutionCanceledEventAttributes').length > 0) return 'canceled';
+      const carriedOn = attributes(stored, 'workflowExecutionContinuedAsNewEventAttributes').length > 0;
+      return carriedOn ? 'carried on' : 'lives';
+    });
+    expect(new Set(endings)).toEqual(new Set(['canceled', 'carried on', 'lives']));
+  });
+
+  it('promotions, and the places of those that work at once', async () => {
+    const kinds = (await storedHistories()).map(({ file }) => file.split('.').at(-2));
+    expect(kinds).toEqual(expect.arrayContaining(['promotion', 'places']));
+  });
+
+  const defined = [
+    ...Object.values(messages),
+    ...Object.values(messages.INTERVENTION_SIGNALS),
+    ...Object.values(messages.INTERVENTION_UPDATES),
+  ] as readonly { readonly type?: string; readonly name?: string }[];
+  const names = (type: string): string[] =>
+    defined.filter((definition) => definition.type === type).map(({ name }) => name ?? '');
+
+  it('every message as an update', async () => {
+    const taken = (await storedHistories())
+      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionUpdateAcceptedEventAttributes'))
+      .map((accepted) => (accepted['acceptedRequest'] as { input: { name: string } }).input.name);
+    expect([...new Set(taken)].sort()).toEqual(names('update').sort());
+  });
+
+  it('every message as a signal', async () => {
+    const taken = (await storedHistories())
+      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionSignaledEventAttributes'))
+      .map(({ signalName }) => signalName as string);
+    // The places of promotions have two of their own, which nobody else sends.
+    const ofPlaces = ['enterPlace', 'leavePlace'];
+    expect([...new Set(taken)].sort()).toEqual([...names('signal'), ...ofPlaces].sort());
+  });
+});
+
+describe('an incompatible change of the workflows is caught:', () => {
+  it.each([
+    {
+      change: 'a step that is left out',
+      from: "await journal.step('record'",
+      to: "await (async () => undefined)('record'",
+    },
+    {
+      change: 'a pause before the upload',
+      from: 'await interventions.approval();',
+      to: 'await interventions.approval(); setTimeout(() => undefined, 1000);',
+    },
+    {
+      change: 'an activity under another name',
+      from: 'activities.patchDeployment(',
+      to: 'activities.changeDeployment(',
+    },
+    { change: 'a target that notes nothing in its memo', from: '    mark();', to: '    ' },
+  ])('$change', async ({ from, to }) => {
+    const code = await readFile(inject('workflowBundle'), 'utf8');
+    expect(code).toContain(from);
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-bundle-'));
+    try {
+      const bundle = join(folder, 'incompatible.js');
+      await writeFile(bundle, code.replaceAll(from, to));
+      const stored = (await storedHistories())
+        .filter(({ file }) => file.startsWith('first-release-then-failed-check.'))
+        .map((history) => history.stored);
+      const failures = await replayFailures(bundle, stored);
+      expect(failures.length).toBeGreaterThan(0);
+      expect(failures.every((failure) => failure.includes('DeterminismViolationError'))).toBe(true);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
 });
 
 it('stored histories tell nothing of the machine on which they were made', async () => {
@@ -41,3 +142,17 @@ it('stored histories tell nothing of the machine on which they were made', async
     expect(text).not.toMatch(/\/(?:home|root|work|tmp|Users)\//);
   }
 });
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The attributes of the events of one kind, as JSON has them. */
+function attributes({ history }: RecordedHistory, name: string): Fields[] {
+  const events = (history.events ?? []) as unknown as readonly Fields[];
+  return events.flatMap((event) => (event[name] === undefined ? [] : [event[name] as Fields]));
+}
+
+/** The first of the payloads that were sent. */
+function payload(payloads: unknown): unknown {
+  const [first] = (payloads as { payloads: { data: string }[] }).payloads;
+  return JSON.parse(Buffer.from(first?.data ?? '', 'base64').toString());
+}

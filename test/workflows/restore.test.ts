@@ -1,11 +1,12 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken, refused, unansweredAndLost, unansweredButTaken } from './faults.ts';
-import { type Harness } from './harness.ts';
-import { identity, QUICK, stepNames } from './requests.ts';
-import { type TargetUnderTest } from './targetUnderTest.ts';
+import type { Harness } from './harness.ts';
+import { identity, QUICK, stepNames, tarball } from './requests.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { Fault } from './world.ts';
 
 describeWorkflows('a restore', (harness) => {
   it('walks on to the next verified revision when the baseline does not come up', async () => {
@@ -62,6 +63,11 @@ describeWorkflows('a restore', (harness) => {
     expect(result.instructions).toContain(`slipway rollback production --to ${newer}`);
     expect(result.instructions).toContain('curl -X POST -H "X-Api-Key: $CONTROL_PLANE_KEY"');
     expect(result.instructions).toContain(redeploy);
+    expect(result.instructions).toContain(`did not come up`);
+    expect(result.instructions).toContain(`/revisions/${older}"`);
+    expect(target.world.records.at(-1)?.instructions).toBe(result.instructions);
+    await target.progressOnce(result.releaseId, ({ instructions }) => instructions === result.instructions);
+    expect((await target.view()).state.needsPerson?.instructions).toBe(result.instructions);
   });
 
   it('recommends no revision that has just failed its checks', async () => {
@@ -128,91 +134,134 @@ describeWorkflows('a restore', (harness) => {
     expect(target.world.redeployed).toEqual([good]);
     expect(stepNames(result)).toContain('restore redeploy done');
   });
-});
 
-describeWorkflows('a revision that was given up on', (harness) => {
-  it('and comes up later is countered with what serves, without a hold', async () => {
+  it('tries a check that cannot be carried out twice as often as a release does before it gives a revision up', async () => {
     const { target, good } = harness.newServingTarget();
-    const late = await giveUpOn(target);
-    target.world.bringUp(late);
-    const row = await rollbackRow(target);
-    expect(row).toMatchObject({
-      kind: 'rollback',
-      outcome: 'rolled_back',
-      servingRevisionId: good,
-      requestedBy: { who: 'slipway', from: 'watch' },
+    target.world.bad.add(identity('b'));
+    target.world.next('runCheck', (perform) => perform(), notTaken(), notTaken(), notTaken());
+    expect(await target.release('b')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  describe('a revision that was given up on', () => {
+    it('and comes up later is countered with what serves, without a hold', async () => {
+      const { target, good } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      target.world.bringUp(late);
+      const row = await rollbackRow(target);
+      expect(row).toMatchObject({
+        kind: 'rollback',
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        requestedBy: { who: 'slipway', from: 'watch' },
+      });
+      expect(row.requestedBy.reason).toContain(`revision ${late} came up after it was given up on`);
+      expect(target.world.active).toBe(good);
+      const { state } = await target.idle();
+      expect(state.hold).toBeNull();
+      expect(state.late).toEqual([]);
     });
-    expect(row.requestedBy.reason).toContain(`revision ${late} came up after it was given up on`);
-    expect(target.world.active).toBe(good);
-    const { state } = await target.idle();
-    expect(state.hold).toBeNull();
-    expect(state.late).toEqual([]);
-  });
 
-  it('is watched again after a release that came between, and countered with the revision that serves then', async () => {
-    const { target } = harness.newServingTarget();
-    const late = await giveUpOn(target);
-    const next = await target.release('c');
-    expect(next.outcome).toBe('released');
-    await target.world.called('awaitLateSuccess', 2);
-    target.world.bringUp(late);
-    expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: next.revisionId });
-    expect(target.world.active).toBe(next.revisionId);
-  });
+    it.each(['confirmServing', 'runCheck'] as const)(
+      'and comes up while another is put back, before its %s, costs that one no turn: it is put back once more',
+      async (activity) => {
+        const { target, good } = harness.newServingTarget();
+        const comesUp: Fault = (perform, world) => {
+          world.bringUp(world.revisionsOf(tarball('b'))[0]!);
+          return perform();
+        };
+        target.world.next(activity, comesUp);
+        const late = await giveUpOn(target);
+        expect(target.world.redeployed).toEqual([good, good]);
+        expect(target.world.active).toBe(good);
+        const { state } = await target.idle();
+        expect(state.late.map(({ revisionId }) => revisionId)).toEqual([late]);
+        expect(state.history).toMatchObject([{ outcome: 'rolled_back', servingRevisionId: good }]);
+      },
+    );
 
-  it('is forgotten once it has failed', async () => {
-    const { target } = harness.newServingTarget();
-    const late = await giveUpOn(target);
-    target.world.end(late, 'INTERRUPTED');
-    const { state } = await target.viewOnce((view) => view.state.late.length === 0);
-    expect(state.rollbacks).toEqual([]);
-    expect(state.history.map((row) => row.kind)).toEqual(['release']);
-  });
+    it('is watched again after a release that came between, and countered with the revision that serves then', async () => {
+      const { target } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      const next = await target.release('c');
+      expect(next.outcome).toBe('released');
+      await target.world.called('awaitLateSuccess', 2);
+      target.world.bringUp(late);
+      expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: next.revisionId });
+      expect(target.world.active).toBe(next.revisionId);
+    });
 
-  it('is forgotten at its deadline', async () => {
-    const { target } = harness.newServingTarget();
-    await giveUpOn(target, 400);
-    await target.viewOnce((view) => view.state.late.length === 0);
-    expect(target.world.redeployed).toHaveLength(1);
-  });
+    it('is forgotten once it has failed', async () => {
+      const { target } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      target.world.end(late, 'INTERRUPTED');
+      const { state } = await target.viewOnce((view) => view.state.late.length === 0);
+      expect(state.rollbacks).toEqual([]);
+      expect(state.history.map((row) => row.kind)).toEqual(['release']);
+    });
 
-  it('is watched beside the others: the second to be given up on is countered first', async () => {
-    const { target, good } = harness.newServingTarget();
-    const first = await giveUpOn(target);
-    const second = await giveUpOn(target, 60_000, 'c');
-    await target.viewOnce((view) => view.state.late.length === 2);
-    target.world.bringUp(second);
-    expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: good });
-    const { state } = await target.idle();
-    expect(state.late.map(({ revisionId }) => revisionId)).toEqual([first]);
-  });
+    it('is forgotten at its deadline', async () => {
+      const { target } = harness.newServingTarget();
+      await giveUpOn(target, 2_000);
+      await target.viewOnce((view) => view.state.late.length === 0);
+      expect(target.world.redeployed).toHaveLength(1);
+    });
 
-  it('and that cannot be watched any longer is named among what was ignored', async () => {
-    const { target } = harness.newServingTarget();
-    target.world.next('awaitLateSuccess', refused('SLIPWAY_UNAUTHORIZED', 401));
-    await giveUpOn(target);
-    const { state } = await target.viewOnce((view) => view.state.late.length === 0);
-    expect(state.ignored).toMatchObject([{ message: 'watch' }]);
-    expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
-  });
+    it('is watched beside the others: the second to be given up on is countered first', async () => {
+      const { target, good } = harness.newServingTarget();
+      const first = await giveUpOn(target);
+      const second = await giveUpOn(target, 60_000, 'c');
+      await target.viewOnce((view) => view.state.late.length === 2);
+      target.world.bringUp(second);
+      expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: good });
+      const { state } = await target.idle();
+      expect(state.late.map(({ revisionId }) => revisionId)).toEqual([first]);
+    });
 
-  it('does not keep a canceled target from ending', async () => {
-    const { target } = harness.newServingTarget();
-    await giveUpOn(target);
-    await target.world.called('awaitLateSuccess');
-    await target.handle.cancel();
-    await expect(target.handle.result()).rejects.toThrow();
-    expect((await target.handle.describe()).status.name).toBe('CANCELLED');
-  });
+    it('and that cannot be watched any longer is named among what was ignored', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('awaitLateSuccess', refused('SLIPWAY_UNAUTHORIZED', 401));
+      await giveUpOn(target);
+      const { state } = await target.viewOnce((view) => view.state.late.length === 0);
+      expect(state.ignored).toMatchObject([{ message: 'watch' }]);
+      expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
+    });
 
-  it('is watched too where it was deployed but never served', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.next('confirmServing', refused('SLIPWAY_NOT_SERVING'));
-    const result = await target.release('b');
-    expect(result).toMatchObject({
-      outcome: 'rolled_back',
-      servingRevisionId: good,
-      givenUpRevisionIds: [result.revisionId],
+    it('does not keep a canceled target from ending', async () => {
+      const { target } = harness.newServingTarget();
+      await giveUpOn(target);
+      await target.world.called('awaitLateSuccess');
+      await target.handle.cancel();
+      await expect(target.handle.result()).rejects.toThrow();
+      expect((await target.handle.describe()).status.name).toBe('CANCELLED');
+    });
+
+    it('by a restore, which then put an older one back, is watched and countered too', async () => {
+      const { target, older, newer } = twoVerified(harness);
+      target.world.slow.add(newer);
+      target.world.bad.add(identity('b'));
+      target.world.next('awaitDeployed', (perform) => perform(), refused('SLIPWAY_STEP_TIMED_OUT'));
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: older,
+        givenUpRevisionIds: [newer],
+      });
+      await target.world.called('awaitLateSuccess');
+      target.world.bringUp(newer);
+      expect(await rollbackRow(target)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
+      expect(target.world.active).toBe(older);
+    });
+
+    it('is watched too where it was deployed but never served', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.next('confirmServing', refused('SLIPWAY_NOT_SERVING'));
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        givenUpRevisionIds: [result.revisionId],
+      });
     });
   });
 });
@@ -238,7 +287,7 @@ async function giveUpOn(target: TargetUnderTest, watchMs = 60_000, artifact = 'b
   target.world.slow.add(identity(artifact));
   const steps = {
     ...QUICK,
-    deployed: { ...QUICK.deployed, scheduleToCloseMs: 300 },
+    deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 },
     watch: { ...QUICK.watch, scheduleToCloseMs: watchMs },
   };
   const { revisionId, outcome } = await target.release(artifact, { steps });

@@ -128,6 +128,11 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     const result = await target.result(row.releaseId);
     expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second.revisionId });
     expect(result.instructions).toContain('curl -X POST');
+    expect((await target.view()).state.needsPerson?.releaseId).toBe(row.releaseId);
+    target.world.broken.clear();
+    const again = await target.rollback({ to: good });
+    expect(await target.ended(again.requestId)).toMatchObject({ outcome: 'rolled_back' });
+    expect((await target.view()).state.needsPerson).toBeNull();
   });
 
   it('that cannot even read the deployment ends rollback_failed, and the next release is no join', async () => {
@@ -135,7 +140,11 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     await target.release('b');
     target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
     const { requestId } = await target.rollback({ to: good });
-    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rollback_failed' });
+    const row = await target.ended(requestId);
+    expect(row.outcome).toBe('rollback_failed');
+    const { instructions } = await target.result(row.releaseId);
+    expect(instructions).toContain('The worker has no key that the control plane takes');
+    expect(instructions).toContain('deployments?name_contains=agent');
     expect((await target.view()).state.activeRevisionId).toBeNull();
     const again = await target.submit('b', { overrideHold: true });
     expect(again.disposition).toBe('queued');

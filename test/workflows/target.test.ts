@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../src/workflows/messages.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { identity, tarball } from './requests.ts';
-import { type TargetUnderTest } from './targetUnderTest.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
 
 describeWorkflows('a target', (harness) => {
   it('lets the newest of those that wait supersede the others', async () => {
@@ -64,6 +64,7 @@ describeWorkflows('a target', (harness) => {
     const result = await target.result(again.releaseId);
     expect(result).toMatchObject({ outcome: 'released', baseline: { revisionId: byHand } });
     expect(result.revisionId).not.toBe(first.revisionId);
+    expect((await target.view()).state.drift).toMatchObject({ expected: first.revisionId, found: byHand });
   });
 
   it('ships A again after A and B', async () => {
@@ -187,6 +188,149 @@ describeWorkflows('a target', (harness) => {
       servingRevisionId: good,
     });
   });
+
+  describe('garbage', () => {
+    it('by signal never wedges: the target lists what it ignored and still takes a release', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      const malformed = GARBAGE.filter((garbage) => garbage !== null);
+      for (const garbage of malformed) await target.signal('rollback', garbage);
+      await target.signal('hold', 7);
+      await target.signal('unhold', 'x');
+      // A name that the SDK keeps for itself would break a handler that stands for any name.
+      await target.signal('__temporal_no_such_signal');
+      await target.signal('no such signal', { anything: true });
+      const { state } = await target.viewOnce((view) => view.state.ignored.length === malformed.length + 3);
+      expect(state.hold).toBeNull();
+      expect(state.rollbacks).toEqual([]);
+      expect(state.ignored.map(({ message }) => message).toSorted()).toEqual([
+        'hold',
+        'no such signal',
+        ...malformed.map(() => 'rollback'),
+        'unhold',
+      ]);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('that is not even JSON does not wedge the target either', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      await target.signalRaw('rollback', 'json/plain', '{"to": ');
+      await target.signalRaw('hold', 'binary/encrypted', 'x');
+      const { state } = await target.viewOnce((view) => view.state.ignored.length === 2);
+      expect(state.hold).toBeNull();
+      expect(state.rollbacks).toEqual([]);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('while a release runs neither stops nor fails it', async () => {
+      const target = harness.newTarget();
+      const { open, first } = await busy(target);
+      const malformed = GARBAGE.filter((garbage) => garbage !== null);
+      for (const garbage of malformed) await target.signal('rollback', garbage);
+      await target.viewOnce((view) => view.state.ignored.length === malformed.length);
+      open();
+      expect((await target.result(first)).outcome).toBe('released');
+    });
+
+    it('by update is refused with the reason', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      const updates = ['submitRelease', 'rollback', 'hold', 'unhold'];
+      for (const garbage of GARBAGE.filter((value) => value !== null)) {
+        for (const name of updates) {
+          await expect(target.handle.executeUpdate(name, { args: [garbage] })).rejects.toThrow(
+            'Workflow Update failed',
+          );
+        }
+      }
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('as a release request that Temporal would choke on is refused before it is taken', async () => {
+      const target = harness.newTarget();
+      const right = target.request('a');
+      const wrong = [
+        { ...right, artifact: { kind: 'tarball' } },
+        { ...right, artifact: { kind: 'wheel', uri: 'x' } },
+        { ...right, commit: 'c'.repeat(5_000) },
+        { ...right, steps: { find: { startToCloseMs: 'soon' } } },
+        { ...right, steps: { find: { retry: { maximumAttempts: -1 } } } },
+        { ...right, steps: { patch: { retry: { backoffCoefficient: 0 } } } },
+        { ...right, requestedBy: { who: 'ada' } },
+      ];
+      await target.submit(right);
+      for (const request of wrong) {
+        await expect(
+          target.handle.executeUpdate(submitReleaseUpdate, { args: [request as never] }),
+        ).rejects.toThrow('Workflow Update failed');
+      }
+      expect((await target.result('release-1')).outcome).toBe('released');
+    });
+  });
+
+  describe('continuing as new', () => {
+    it('carries everything over, and never leaves a running child behind', async () => {
+      const target = harness.newTarget({ continueAsNewAfterEvents: 30 });
+      await target.release('a');
+      await target.signal('hold', { who: 'bo', reason: 'freeze' });
+      await target.viewOnce(({ state }) => state.hold !== null);
+      const before = (await target.view()).state;
+      await target.carriedOn(FREEZE);
+      expect((await target.view()).state).toEqual(before);
+      const next = await target.release('b', { overrideHold: true });
+      expect(next).toMatchObject({
+        releaseId: 'release-2',
+        outcome: 'released',
+        baseline: { verified: true },
+      });
+    });
+
+    it('answers every update that comes while it happens', async () => {
+      const target = harness.newTarget({ continueAsNewAfterEvents: 25 });
+      await target.release('a');
+      // At most 10 updates may be in flight.
+      const ask = () => Array.from({ length: 8 }, (_, index) => hold(target, index % 2 === 0));
+      while ((await target.runCount()) < 3) {
+        const answers = await Promise.all(ask());
+        expect(answers.filter(Boolean)).toHaveLength(4);
+      }
+      await hold(target, false);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('takes up the watch of a revision that was given up on again', async () => {
+      const target = harness.newTarget();
+      const good = target.world.madeElsewhere('agent');
+      const late = target.world.patchElsewhere('late');
+      const request = target.request('a');
+      target.startWith({
+        continueAsNewAfterEvents: 20,
+        state: {
+          ...EMPTY_TARGET,
+          spec: request.target,
+          lastRequest: request,
+          activeRevisionId: good,
+          known: [{ revisionId: good, verified: true, at: '2026-01-01T00:00:00.000Z' }],
+          late: [
+            {
+              revisionId: late,
+              deploymentId: target.world.deployment?.deploymentId ?? '',
+              restoreTo: good,
+              until: new Date(Date.now() + 60_000).toISOString(),
+            },
+          ],
+        },
+      });
+      await target.startOnly();
+      await target.world.called('awaitLateSuccess');
+      await target.carriedOn(FREEZE);
+      await target.world.called('awaitLateSuccess', 2);
+      target.world.bringUp(late);
+      const { state } = await target.viewOnce((view) => view.state.history.length === 1);
+      expect(state.history[0]).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    });
+  });
 });
 
 const GARBAGE: readonly unknown[] = [
@@ -202,144 +346,6 @@ const GARBAGE: readonly unknown[] = [
   { reason: 'x'.repeat(100_000) },
 ];
 
-describeWorkflows('garbage', (harness) => {
-  it('by signal never wedges: the target lists what it ignored and still takes a release', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    const malformed = GARBAGE.filter((garbage) => garbage !== null);
-    for (const garbage of malformed) await target.signal('rollback', garbage);
-    await target.signal('hold', 7);
-    await target.signal('unhold', 'x');
-    // The SDK keeps what nobody handles; a handler for any name would break on the reserved ones.
-    await target.signal('no such signal', { anything: true });
-    await target.signal('__temporal_no_such_signal');
-    const { state } = await target.viewOnce((view) => view.state.ignored.length === malformed.length + 2);
-    expect(state.hold).toBeNull();
-    expect(state.rollbacks).toEqual([]);
-    expect(state.ignored.map(({ message }) => message)).toEqual([
-      ...malformed.map(() => 'rollback'),
-      'hold',
-      'unhold',
-    ]);
-    expect((await target.release('b')).outcome).toBe('released');
-  });
-
-  it('that is not even JSON does not wedge the target either', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    await target.signalRaw('rollback', 'json/plain', '{"to": ');
-    await target.signalRaw('hold', 'binary/encrypted', 'x');
-    const { state } = await target.viewOnce((view) => view.state.ignored.length === 2);
-    expect(state.hold).toBeNull();
-    expect(state.rollbacks).toEqual([]);
-    expect((await target.release('b')).outcome).toBe('released');
-  });
-
-  it('while a release runs neither stops nor fails it', async () => {
-    const target = harness.newTarget();
-    const { open, first } = await busy(target);
-    const malformed = GARBAGE.filter((garbage) => garbage !== null);
-    for (const garbage of malformed) await target.signal('rollback', garbage);
-    await target.viewOnce((view) => view.state.ignored.length === malformed.length);
-    open();
-    expect((await target.result(first)).outcome).toBe('released');
-  });
-
-  it('by update is refused with the reason', async () => {
-    const target = harness.newTarget();
-    await target.release('a');
-    const updates = ['submitRelease', 'rollback', 'hold', 'unhold'];
-    for (const garbage of GARBAGE.filter((value) => value !== null)) {
-      for (const name of updates) {
-        await expect(target.handle.executeUpdate(name, { args: [garbage] })).rejects.toThrow(
-          'Workflow Update failed',
-        );
-      }
-    }
-    expect((await target.release('b')).outcome).toBe('released');
-  });
-
-  it('as a release request that Temporal would choke on is refused before it is taken', async () => {
-    const target = harness.newTarget();
-    const right = target.request('a');
-    const wrong = [
-      { ...right, artifact: { kind: 'tarball' } },
-      { ...right, artifact: { kind: 'wheel', uri: 'x' } },
-      { ...right, commit: 'c'.repeat(5_000) },
-      { ...right, steps: { find: { startToCloseMs: 'soon' } } },
-      { ...right, steps: { find: { retry: { maximumAttempts: -1 } } } },
-      { ...right, steps: { patch: { retry: { backoffCoefficient: 0 } } } },
-      { ...right, requestedBy: { who: 'ada' } },
-    ];
-    await target.submit(right);
-    for (const request of wrong) {
-      await expect(
-        target.handle.executeUpdate(submitReleaseUpdate, { args: [request as never] }),
-      ).rejects.toThrow('Workflow Update failed');
-    }
-    expect((await target.result('release-1')).outcome).toBe('released');
-  });
-});
-
-describeWorkflows('continuing as new', (harness) => {
-  it('carries everything over, and never leaves a running child behind', async () => {
-    const target = harness.newTarget({ continueAsNewAfterEvents: 30 });
-    await target.release('a');
-    await target.signal('hold', { who: 'bo', reason: 'freeze' });
-    await target.viewOnce(({ state }) => state.hold !== null);
-    const before = (await target.view()).state;
-    await continued(target);
-    expect((await target.view()).state).toEqual(before);
-    const next = await target.release('b', { overrideHold: true });
-    expect(next).toMatchObject({ releaseId: 'release-2', outcome: 'released', baseline: { verified: true } });
-  });
-
-  it('answers every update that comes while it happens', async () => {
-    const target = harness.newTarget({ continueAsNewAfterEvents: 25 });
-    await target.release('a');
-    // At most 10 updates may be in flight.
-    const ask = () => Array.from({ length: 8 }, (_, index) => hold(target, index % 2 === 0));
-    while ((await target.runCount()) < 3) {
-      const answers = await Promise.all(ask());
-      expect(answers.filter(Boolean)).toHaveLength(4);
-    }
-    await hold(target, false);
-    expect((await target.release('b')).outcome).toBe('released');
-  });
-
-  it('takes up the watch of a revision that was given up on again', async () => {
-    const target = harness.newTarget();
-    const good = target.world.madeElsewhere('agent');
-    const late = target.world.patchElsewhere('late');
-    const request = target.request('a');
-    target.startWith({
-      continueAsNewAfterEvents: 20,
-      state: {
-        ...EMPTY_TARGET,
-        spec: request.target,
-        lastRequest: request,
-        activeRevisionId: good,
-        known: [{ revisionId: good, verified: true, at: '2026-01-01T00:00:00.000Z' }],
-        late: [
-          {
-            revisionId: late,
-            deploymentId: target.world.deployment?.deploymentId ?? '',
-            restoreTo: good,
-            until: new Date(Date.now() + 60_000).toISOString(),
-          },
-        ],
-      },
-    });
-    await target.startOnly();
-    await target.world.called('awaitLateSuccess');
-    await continued(target);
-    await target.world.called('awaitLateSuccess', 2);
-    target.world.bringUp(late);
-    const { state } = await target.viewOnce((view) => view.state.history.length === 1);
-    expect(state.history[0]).toMatchObject({ kind: 'rollback', servingRevisionId: good });
-  });
-});
-
 /** A target whose first release is held up in its upload. */
 async function busy(
   target: TargetUnderTest,
@@ -351,12 +357,8 @@ async function busy(
   return { open: () => gate.open(), first: releaseId };
 }
 
-function hold(target: TargetUnderTest, holding: boolean): Promise<boolean> {
-  const message = { who: 'ada', reason: 'release day' };
-  return target.handle.executeUpdate(holding ? holdUpdate : unholdUpdate, { args: [message] });
-}
+const FREEZE = { who: 'ada', reason: 'release day' };
 
-/** Lets the target's history grow until it has continued as new. A hold upon a hold changes nothing. */
-async function continued(target: TargetUnderTest): Promise<void> {
-  while ((await target.runCount()) < 2) await hold(target, true);
+function hold(target: TargetUnderTest, holding: boolean): Promise<boolean> {
+  return target.handle.executeUpdate(holding ? holdUpdate : unholdUpdate, { args: [FREEZE] });
 }

@@ -1,20 +1,17 @@
 import {
   type Client,
   WithStartWorkflowOperation,
+  WorkflowFailedError,
   type WorkflowHandle,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
-import { type InterventionAnswer, type InterventionKind } from '../../src/domain/intervention.ts';
-import { type InterventionMessage, type RollbackMessage } from '../../src/domain/message.ts';
+import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention.ts';
+import type { HoldMessage, InterventionMessage, RollbackMessage } from '../../src/domain/message.ts';
+import type { Progress, ReleaseRequest, ReleaseResult, StepRecord } from '../../src/domain/release.ts';
+import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/targetState.ts';
 import {
-  type Progress,
-  type ReleaseRequest,
-  type ReleaseResult,
-  type StepRecord,
-} from '../../src/domain/release.ts';
-import { type HistoryRow, type ReleaseAnswer, type RollbackAnswer } from '../../src/domain/targetState.ts';
-import {
+  holdUpdate,
   INTERVENTION_UPDATES,
   lookupQuery,
   progressQuery,
@@ -25,7 +22,7 @@ import {
   viewQuery,
 } from '../../src/workflows/messages.ts';
 import { releaseRequest } from './requests.ts';
-import { type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
 export const IDENTITY = 'slipway-test';
@@ -34,6 +31,19 @@ export const IDENTITY = 'slipway-test';
 export interface RecordedHistory {
   readonly workflowId: string;
   readonly history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+}
+
+/** The histories of a workflow's runs, of which each but the first carries on another: the newest first. */
+export async function historiesOf(client: Client, workflowId: string): Promise<RecordedHistory[]> {
+  const histories: RecordedHistory[] = [];
+  let runId: string | undefined;
+  do {
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    histories.push({ workflowId, history });
+    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    runId = started?.continuedExecutionRunId ?? undefined;
+  } while (runId !== undefined && runId !== '');
+  return histories;
 }
 
 /** One target under test, with its world. */
@@ -60,6 +70,11 @@ export class TargetUnderTest {
 
   get handle(): WorkflowHandle {
     return this.#client.workflow.getHandle(this.workflowId);
+  }
+
+  /** Any workflow, by its id. */
+  workflow(workflowId: string): WorkflowHandle {
+    return this.#client.workflow.getHandle(workflowId);
   }
 
   /** A request for this target. An artifact is told by one letter. */
@@ -118,11 +133,11 @@ export class TargetUnderTest {
 
   /** A release's progress once it shows something. */
   async progressOnce(releaseId: string, shows: (progress: Progress) => boolean): Promise<Progress> {
-    for (;;) {
+    return seen(async () => {
       const progress = await this.#progress(releaseId);
-      if (progress !== undefined && shows(progress)) return progress;
-      await pause();
-    }
+      if (progress === undefined || !shows(progress)) return undefined;
+      return (await this.isBehind(releaseId)) ? undefined : progress;
+    });
   }
 
   /** Sends any signal with anything in it. */
@@ -130,12 +145,17 @@ export class TargetUnderTest {
     return this.handle.signal(name, ...args);
   }
 
-  /** Sends a signal whose payload is any bytes, under any encoding. */
-  async signalRaw(signalName: string, encoding: string, data: string): Promise<void> {
+  /** Sends a signal whose payload is any bytes, under any encoding, to the target or to another workflow. */
+  async signalRaw(
+    signalName: string,
+    encoding: string,
+    data: string,
+    workflowId = this.workflowId,
+  ): Promise<void> {
     const payload = { metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from(data) };
     await this.#client.workflowService.signalWorkflowExecution({
       namespace: 'default',
-      workflowExecution: { workflowId: this.workflowId },
+      workflowExecution: { workflowId },
       signalName,
       input: { payloads: [payload] },
       identity: IDENTITY,
@@ -150,10 +170,20 @@ export class TargetUnderTest {
 
   /** The row in the target's history of a release, or of the rollback that a request led to. */
   async ended(id: string): Promise<HistoryRow> {
-    for (;;) {
+    return seen(async () => {
       const found = await this.handle.query(lookupQuery, id);
-      if (found?.state === 'ended') return found.row;
-      await pause();
+      // The server tells when a workflow ends; a query costs the worker a turn.
+      if (found?.state === 'running') await this.#closed(found.releaseId);
+      return found?.state === 'ended' ? found.row : undefined;
+    });
+  }
+
+  /** Waits until a release or rollback has ended, however it did. */
+  async #closed(releaseId: string): Promise<void> {
+    try {
+      await this.child(releaseId).result();
+    } catch (error) {
+      if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
 
@@ -168,11 +198,10 @@ export class TargetUnderTest {
 
   /** The target's view once it shows something. */
   async viewOnce(shows: (view: TargetView) => boolean): Promise<TargetView> {
-    for (;;) {
+    return seen(async () => {
       const view = await this.view();
-      if (shows(view)) return view;
-      await pause();
-    }
+      return shows(view) ? view : undefined;
+    });
   }
 
   /** Waits until the target has nothing to do. */
@@ -199,31 +228,45 @@ export class TargetUnderTest {
 
   /** How many runs the target's chain has, from its first to the one that runs now. */
   async runCount(): Promise<number> {
-    return (await this.#ownHistories()).length;
+    return (await historiesOf(this.#client, this.workflowId)).length;
+  }
+
+  /**
+   * Lets the target's history grow until it has continued as new. By updates, each of which waits for its answer: a
+   * target that gets signals without end cannot. A hold upon a hold changes nothing.
+   */
+  async carriedOn(by: HoldMessage): Promise<void> {
+    while ((await this.runCount()) < 2) await this.handle.executeUpdate(holdUpdate, { args: [by] });
   }
 
   /** Every history of the target and of what ran on it. */
   async histories(): Promise<RecordedHistory[]> {
-    const histories = await this.#ownHistories();
-    for (const event of histories.flatMap(({ history }) => history.events ?? [])) {
-      const started = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
-      if (started?.workflowId == null) continue;
-      const child = this.#client.workflow.getHandle(started.workflowId, started.runId ?? undefined);
-      histories.push({ workflowId: started.workflowId, history: await child.fetchHistory() });
-    }
-    return histories;
+    const own = await historiesOf(this.#client, this.workflowId);
+    const children = own
+      .flatMap(({ history }) => history.events ?? [])
+      .map((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution)
+      .map(async (started): Promise<RecordedHistory[]> => {
+        if (started?.workflowId == null) return [];
+        const child = this.#client.workflow.getHandle(started.workflowId, started.runId ?? undefined);
+        return [{ workflowId: started.workflowId, history: await child.fetchHistory() }];
+      });
+    return [...own, ...(await Promise.all(children)).flat()];
   }
 
-  async #ownHistories(): Promise<RecordedHistory[]> {
-    const histories: RecordedHistory[] = [];
-    let runId: string | undefined;
-    do {
-      const history = await this.#client.workflow.getHandle(this.workflowId, runId).fetchHistory();
-      histories.push({ workflowId: this.workflowId, history });
-      const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-      runId = started?.continuedExecutionRunId ?? undefined;
-    } while (runId !== undefined && runId !== '');
-    return histories;
+  /**
+   * Whether something has happened to the target, or to a release, that it has not dealt with yet. A query may be
+   * answered from a history that ends with such a thing, and then tells what has not been decided.
+   */
+  async isBehind(releaseId?: string): Promise<boolean> {
+    const { raw } = await (releaseId === undefined ? this.handle : this.child(releaseId)).describe();
+    return raw.pendingWorkflowTask != null;
+  }
+
+  /** Lets the next workflow task of the target, or of a release, go to any worker: the one that knew it is gone. */
+  async loseWorker(releaseId?: string): Promise<void> {
+    const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
+    const execution = { workflowId };
+    await this.#client.workflowService.resetStickyTaskQueue({ namespace: 'default', execution });
   }
 
   /** Ends the target for good, where it still runs. */
@@ -233,9 +276,17 @@ export class TargetUnderTest {
   }
 }
 
-/** Between two looks at a condition that only a query can tell. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+/**
+ * What a look shows at last, at something that only a query can tell. Looks again soon at first and ever more rarely:
+ * each query takes a turn of the one worker that all tests of a file share.
+ */
+async function seen<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
 }
 
-const LOOK_AGAIN_MS = 5;
+const FIRST_PAUSE_MS = 5;
+const LONGEST_PAUSE_MS = 80;

@@ -1,13 +1,27 @@
-import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
 
-import { type Activities } from '../../src/activities/activities.ts';
+import type { Activities } from '../../src/activities/activities.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
-import { type ErrorCode } from '../../src/domain/errors.ts';
-import { type FailureDetail } from '../../src/domain/failure.ts';
-import { type ReleaseResult } from '../../src/domain/release.ts';
+import type { ErrorCode } from '../../src/domain/errors.ts';
+import type { FailureDetail } from '../../src/domain/failure.ts';
+import type { Frozen } from '../../src/domain/freeze/freeze.ts';
+import type { ReleaseResult } from '../../src/domain/release.ts';
 import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
 
-export type ActivityName = keyof Activities;
+/** The activities that call a control plane, an agent, or the store. */
+export type ActivityName = Exclude<
+  keyof Activities,
+  | 'watchRevision'
+  | 'judgeCandidate'
+  | 'lookAtLine'
+  | 'findArtifact'
+  | 'submitToTarget'
+  | 'awaitRelease'
+  | 'stopRelease'
+  | 'rollBackTarget'
+  | 'holdTarget'
+  | 'recordPromotion'
+>;
 
 /** One call as the world saw it. Times are milliseconds of one clock. */
 export interface Call {
@@ -41,7 +55,7 @@ interface Deployment {
   revisions: Revision[];
 }
 
-const POLL_MS = 5;
+const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
 /**
@@ -62,6 +76,8 @@ export class World {
   redeployMakesRevision = false;
   /** Whether the control plane offers a list of revisions. */
   offersList = true;
+  /** The freeze that is in force until it ends, whatever the request's freezes say. */
+  frozen: Frozen | null = null;
   deployment: Deployment | null = null;
   readonly #faults = new Map<ActivityName, Fault[]>();
   readonly #gates = new Set<Gate>();
@@ -109,7 +125,7 @@ export class World {
     const gate = new Gate();
     this.#gates.add(gate);
     this.next(activity, async (perform, world) => {
-      await Promise.race([gate.opened, beating()]);
+      await gate.passed();
       return after === undefined ? perform() : after(perform, world);
     });
     return gate;
@@ -211,8 +227,12 @@ export class World {
       return { revision: revisionSnapshot(revision) };
     },
 
-    confirmServing: async ({ revisionId }: Input<'confirmServing'>) => {
-      await poll('SLIPWAY_NOT_SERVING', () => (this.active === revisionId ? true : undefined));
+    confirmServing: async ({ revisionId, overtakers = [] }: Input<'confirmServing'>) => {
+      await poll('SLIPWAY_NOT_SERVING', () => {
+        if (this.active !== null && overtakers.includes(this.active))
+          throw failure('SLIPWAY_REVISION_REPLACED', { taken: false, final: true });
+        return this.active === revisionId ? true : undefined;
+      });
       return { agentUrl: `http://agent.${this.id}.test` };
     },
 
@@ -233,6 +253,9 @@ export class World {
       });
     },
 
+    lookAtFreezes: async ({ at }: Input<'lookAtFreezes'>) =>
+      Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
+
     awaitLateSuccess: async ({ revisionId }: Input<'awaitLateSuccess'>) => {
       const cameUp = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
         if (this.active === revisionId) return true;
@@ -240,6 +263,15 @@ export class World {
       });
       return { cameUp };
     },
+
+    awaitLateUpload: async ({ objectPath, known }: Input<'awaitLateUpload'>) => ({
+      revisionId: await poll('SLIPWAY_STEP_TIMED_OUT', () =>
+        this.#existing()
+          .revisions.filter(({ tarballPath }) => tarballPath === objectPath)
+          .map(({ revisionId }) => revisionId)
+          .find((revisionId) => !known.includes(revisionId)),
+      ),
+    }),
 
     recordRelease: async ({ result }: Input<'recordRelease'>) => {
       this.records.push(result);
@@ -335,17 +367,28 @@ export class World {
 
 type Input<Name extends ActivityName> = Parameters<Activities[Name]>[0];
 
-/** Something to wait at. */
+/** Something for an activity to wait at. */
 export class Gate {
-  readonly opened: Promise<void>;
-  #open: () => void = () => undefined;
+  #isOpen = false;
+  readonly #opened: Promise<void>;
+  #resolve: () => void = () => undefined;
 
   constructor() {
-    this.opened = new Promise((resolve) => (this.#open = resolve));
+    this.#opened = new Promise((resolve) => (this.#resolve = resolve));
   }
 
   open(): void {
-    this.#open();
+    this.#isOpen = true;
+    this.#resolve();
+  }
+
+  /** Resolves once it is open; rejects when the activity is canceled, which only heartbeats bring about. */
+  async passed(): Promise<void> {
+    const context = Context.current();
+    while (!this.#isOpen) {
+      context.heartbeat();
+      await Promise.race([this.#opened, context.sleep(POLL_MS)]);
+    }
   }
 }
 
@@ -385,16 +428,6 @@ async function poll<T>(code: ErrorCode, look: () => T | undefined): Promise<T> {
     if (seen !== undefined) return seen;
     context.heartbeat();
     if (Date.now() > until) throw failure(code, { taken: false, retryAfterMs: POLL_MS });
-    await context.sleep(POLL_MS);
-  }
-}
-
-/** Never resolves; rejects when the activity is canceled, which only heartbeats bring about. */
-async function beating(): Promise<never> {
-  const context = Context.current();
-  for (;;) {
-    context.heartbeat();
-    if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
     await context.sleep(POLL_MS);
   }
 }

@@ -1,0 +1,19 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
+
+import { SlipwayError } from '../domain/errors.ts';
+
+/** Asks Temporal. A refusal is final; Temporal or a worker that does not answer is asked again. */
+export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+  const { client, info } = Context.current();
+  try {
+    return await client.withDeadline(Date.now() + info.startToCloseTimeoutMs, () => ask(client));
+  } catch (error) {
+    if (error instanceof SlipwayError || error instanceof ApplicationFailure) throw error;
+    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+    if (cause !== undefined)
+      throw new SlipwayError('SLIPWAY_REFUSED', `the target refused: ${cause.message}`);
+    const message = error instanceof Error ? error.message : String(error);
+    throw new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { cause: error });
+  }
+}

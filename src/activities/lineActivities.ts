@@ -1,0 +1,134 @@
+import { Context } from '@temporalio/activity';
+import { WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { seeTarget, type TargetSeen } from '../domain/promotion/targetSeen.ts';
+import type { ReleaseRequest } from '../domain/release.ts';
+import type { DeploymentSnapshot } from '../domain/revision.ts';
+import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import type { Activities } from './activities.ts';
+import { askTemporal } from './askTemporal.ts';
+import type { Place } from './places.ts';
+import type { PollUntil } from './polling.ts';
+import type { Untracked } from './track.ts';
+
+/** Reads a target's deployment, as the pipeline's own step `find` does. */
+export type ReadDeployment = (target: TargetSpec) => Promise<DeploymentSnapshot | null>;
+
+/**
+ * What a promotion asks of targets, through Temporal: it never touches a deployment itself. Nothing in a workflow can
+ * ask another one a question, so an activity does.
+ */
+export function lineActivities(
+  readDeployment: ReadDeployment,
+  pollUntil: PollUntil,
+  place: Place,
+): Untracked<
+  Pick<
+    Activities,
+    'lookAtLine' | 'submitToTarget' | 'awaitRelease' | 'stopRelease' | 'rollBackTarget' | 'holdTarget'
+  >
+> {
+  const see = async (target: TargetSpec, asksControlPlane: boolean): Promise<TargetSeen> => {
+    const deployment = asksControlPlane ? await readDeployment(target) : null;
+    return seeTarget(target.name, await viewTarget(target), deployment, target.agentUrl);
+  };
+  return {
+    lookAtLine: async ({ from, to, downstream }) => ({
+      line: {
+        from: await see(from, true),
+        to: await see(to, true),
+        downstream: await Promise.all(downstream.map((target) => see(target, false))),
+      },
+    }),
+
+    submitToTarget: async ({ request }) => {
+      await place.take();
+      return { answer: await submit(request) };
+    },
+
+    awaitRelease: async ({ target, id }) => {
+      const row = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+        await place.keep();
+        const found = await lookUp(target, id);
+        if (found === null)
+          throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
+        if (found.state === 'ended') return { found: found.row };
+        return { insteadOf: found.state === 'queued' ? found.reason : `${found.releaseId} runs` };
+      });
+      await place.leave();
+      return { row };
+    },
+
+    stopRelease: async ({ target, releaseId, by }) => {
+      const found = await lookUp(target, releaseId);
+      const message = {
+        ...by,
+        requestId: `stop-${releaseId}-${Context.current().info.workflowExecution?.runId ?? ''}`,
+      };
+      if (found?.state === 'queued') await update(target, 'withdraw', { ...by, release: releaseId });
+      if (found?.state === 'running') await update(target, 'abort', message, found.workflowId);
+      return {};
+    },
+
+    rollBackTarget: async ({ target, message }) => ({
+      answer: await update<RollbackAnswer>(target, 'rollback', message),
+    }),
+
+    holdTarget: async ({ target, by }) => ({ onHold: await update<boolean>(target, 'hold', by) }),
+  };
+}
+
+async function viewTarget(
+  target: TargetSpec,
+): Promise<{ readonly state: TargetState; readonly running: Running | null } | null> {
+  return askTemporal(async (client) => {
+    try {
+      return await client.workflow.getHandle(targetWorkflowId(target)).query('view');
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  });
+}
+
+function lookUp(target: TargetSpec, id: string): Promise<Lookup | null> {
+  return askTemporal((client) => client.workflow.getHandle(targetWorkflowId(target)).query('lookup', id));
+}
+
+function update<Answer>(
+  target: TargetSpec,
+  name: string,
+  message: object,
+  workflowId = targetWorkflowId(target),
+): Promise<Answer> {
+  return askTemporal((client) =>
+    client.workflow.getHandle(workflowId).executeUpdate<Answer, [object]>(name, { args: [message] }),
+  );
+}
+
+/** Update-with-Start, as the command does it: a promotion may be a target's first release. */
+function submit(request: ReleaseRequest): Promise<ReleaseAnswer> {
+  const { target } = request;
+  return askTemporal((client) =>
+    client.workflow.executeUpdateWithStart<(...args: []) => Promise<void>, ReleaseAnswer, [ReleaseRequest]>(
+      'submitRelease',
+      {
+        args: [request],
+        startWorkflowOperation: new WithStartWorkflowOperation('target', {
+          workflowId: targetWorkflowId(target),
+          taskQueue: Context.current().info.taskQueue,
+          args: [],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          typedSearchAttributes: new TypedSearchAttributes([
+            { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: target.name },
+          ]),
+          staticSummary: `target ${target.name}: ${target.deployment}`,
+        }),
+      },
+    ),
+  );
+}

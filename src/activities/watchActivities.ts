@@ -1,0 +1,76 @@
+import { SlipwayError } from '../domain/errors.ts';
+import type { DeploymentSnapshot } from '../domain/revision.ts';
+import type { Activities, DeploymentInput } from './activities.ts';
+import { notYet } from './activityFailure.ts';
+import type { Untracked } from './track.ts';
+
+/** What watching needs of the other activities. */
+export interface WatchSeams {
+  readonly readDeployment: (input: DeploymentInput) => Promise<{ readonly deployment: DeploymentSnapshot }>;
+  readonly listRevisions: Untracked<Pick<Activities, 'listRevisions'>>['listRevisions'];
+  readonly runCheck: Untracked<Pick<Activities, 'runCheck'>>['runCheck'];
+  /** What time it is where the watching is counted, in milliseconds since 1970. Default: this process's clock. */
+  readonly now?: () => Promise<number>;
+}
+
+/** How often it is looked for what may land late: what is found serves for no longer than this before it is noticed. */
+const LOOK_EVERY_MS = 10_000;
+
+/** Watches for a long time, at the price of one activity. */
+export function watchActivities({
+  readDeployment,
+  listRevisions,
+  runCheck,
+  now = () => Promise.resolve(Date.now()),
+}: WatchSeams): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
+  return {
+    /** One attempt looks once, as below. Where the control plane offers no list, the newest revision is all there is to see. */
+    async awaitLateUpload({ target, deploymentId, objectPath, known }) {
+      const { revisions } = await listRevisions({ target, deploymentId });
+      const seen = revisions ?? [await newestOf({ target, deploymentId })];
+      const landed = seen.find(
+        ({ revisionId, tarballPath }) =>
+          tarballPath === objectPath && revisionId !== null && !known.includes(revisionId),
+      )?.revisionId;
+      if (landed == null)
+        throw notYet('SLIPWAY_STEP_TIMED_OUT', `no further revision carries ${objectPath}`, LOOK_EVERY_MS);
+      return { revisionId: landed };
+    },
+
+    /**
+     * One attempt looks once and runs the checks once; then it ends "not yet", and Temporal tries again when it is time
+     * for the next round: no slot is held in between, and a retry adds no event to the history.
+     */
+    async watchRevision({ checks, until, everyMs, agentUrl, ...revision }) {
+      const roundBegan = await now();
+      const { target, deploymentId, revisionId } = revision;
+      const { deployment } = await readDeployment({ target, deploymentId });
+      if (deployment.activeRevisionId !== revisionId) {
+        const instead = deployment.activeRevisionId ?? 'none';
+        throw new SlipwayError(
+          'SLIPWAY_REVISION_REPLACED',
+          `revision ${instead} serves instead of ${revisionId}`,
+        );
+      }
+      for (const check of checks) {
+        const { verdict } = await runCheck({ ...revision, agentUrl, check });
+        if (!verdict.passed) return { failed: verdict };
+      }
+      const left = until - roundBegan;
+      if (left > 0)
+        throw notYet('SLIPWAY_STEP_TIMED_OUT', `watched for ${left} ms still`, Math.min(left, everyMs));
+      return { failed: null };
+    },
+  };
+
+  async function newestOf(input: DeploymentInput): Promise<Newest> {
+    const { deployment } = await readDeployment(input);
+    return { revisionId: deployment.latestRevisionId, tarballPath: deployment.latestTarballPath };
+  }
+}
+
+/** The newest revision, as its deployment tells of it; `null` where there is none. */
+interface Newest {
+  readonly revisionId: string | null;
+  readonly tarballPath: string | null;
+}

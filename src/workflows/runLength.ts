@@ -1,0 +1,68 @@
+import { allHandlersFinished, condition, patched, sleep, workflowInfo } from '@temporalio/workflow';
+
+/** With what is said while one release runs, a history stays under 2,000 events. */
+const CONTINUE_AS_NEW_AFTER_EVENTS = 1_500;
+/** By how much a run may be longer than that because rollbacks wait, which do not wait for a new run. */
+const EXHAUSTED_AT = 4;
+/** What it was before: a run that began under it carries on under it. */
+const CONTINUE_AS_NEW_AFTER_EVENTS_AT_FIRST = 4_000;
+
+/**
+ * How long one run of a target gets, and when it can end without losing what it owes.
+ *
+ * What it cannot do is end while signals arrive faster than it ends: then the server gives it the signals first, each
+ * time. Signals without end do not keep it for good all the same: the server takes at most 10,000 of them for one run
+ * (`history.maximumSignalsPerExecution`) and refuses the others until the next run begins, so that a history stays below
+ * the length at which the server would end it (51,200 events).
+ */
+export class RunLength {
+  readonly #given: number | undefined;
+  /** The length of the history in the workflow task that took the last update. */
+  #updateTakenAt = 0;
+
+  /** @param limit - carry on once the history is this long. Default: when the server suggests it, at the latest 1,500. */
+  constructor(limit: number | undefined) {
+    this.#given = limit;
+  }
+
+  /** Notes that this workflow task takes an update. */
+  updateTaken(): void {
+    this.#updateTakenAt = workflowInfo().historyLength;
+  }
+
+  /** Whether it is time to carry on as a new run. */
+  get isReached(): boolean {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    return historyLength >= this.#limit || continueAsNewSuggested;
+  }
+
+  /** Whether it is time even where rollbacks wait: by then so many have come in a row that nobody waits for one. */
+  get isExhausted(): boolean {
+    const { historyLength } = workflowInfo();
+    return historyLength >= this.#limit * EXHAUSTED_AT && patched('rollbacks without end do not keep a run');
+  }
+
+  /**
+   * Waits until this run can end without losing what it owes; `false` where something came meanwhile that goes first.
+   * Never in the workflow task that completes an update: its answer would be lost. A replay may make one of two tasks,
+   * and then their lengths tell nothing; but never of the one in which a timer fired.
+   */
+  async canEnd(goesFirst: () => boolean): Promise<boolean> {
+    await condition(allHandlersFinished);
+    if (patched('a timer before continue-as-new')) {
+      if (await condition(goesFirst, 1)) return false;
+    } else if (this.#answerIsOnItsWay) await sleep(1);
+    return !this.#answerIsOnItsWay && allHandlersFinished() && !goesFirst();
+  }
+
+  get #limit(): number {
+    if (this.#given !== undefined) return this.#given;
+    return patched('continue-as-new-sooner')
+      ? CONTINUE_AS_NEW_AFTER_EVENTS
+      : CONTINUE_AS_NEW_AFTER_EVENTS_AT_FIRST;
+  }
+
+  get #answerIsOnItsWay(): boolean {
+    return this.#updateTakenAt === workflowInfo().historyLength;
+  }
+}

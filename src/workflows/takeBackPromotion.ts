@@ -1,0 +1,77 @@
+import { uuid4 } from '@temporalio/workflow';
+
+import { couldNotTell } from '../domain/failure.ts';
+import { explain, type StepFailure } from './failure.ts';
+import { awaitRelease, REASON_MAX_CHARACTERS } from './promotionLine.ts';
+import { Ended, type Ending, type Way } from './promotionWay.ts';
+
+/**
+ * The way back of a promotion that does not reach its end: what it released is taken back by the target that released
+ * it, and put on hold there, which stops the line.
+ *
+ * To be run in a non-cancellable scope.
+ *
+ * @param stopReason - why it was told to stop; `null` where nobody did.
+ */
+export async function takeBackPromotion(
+  way: Way,
+  error: unknown,
+  stopReason: string | null,
+): Promise<Ending> {
+  if (error instanceof Ended) return error.ending;
+  const failure = explain(error);
+  const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
+  const stopped = stopReason !== null || failure.canceled;
+  try {
+    if (way.releaseId !== null && way.changed === null) await stopRelease(way, way.releaseId, why);
+    if (way.changed === 'released') return await rollBack(way, failure, why, stopped);
+  } catch (problem) {
+    const reason = `${why}; and what became of "${way.request.to.name}" could not be told: ${explain(problem).message}`;
+    return { outcome: 'errored', reason, code: explain(problem).code };
+  }
+  const code = stopped ? null : failure.code;
+  const reason = `${why}; "${way.request.to.name}" was not changed`;
+  if (stopped) return { outcome: 'aborted', reason, code };
+  return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
+}
+
+/** Stops the release that the promotion asked for, and waits for what comes of it. */
+async function stopRelease(way: Way, releaseId: string, why: string): Promise<void> {
+  const { journal, request } = way;
+  await journal.step('promote', `stop ${releaseId}`, async (activities) => {
+    const { attempt } = await activities.stopRelease({ target: request.to, releaseId, by: asker(way, why) });
+    return { result: undefined, attempts: attempt };
+  });
+  way.changed = (await awaitRelease(way, releaseId)).outcome;
+}
+
+async function rollBack(way: Way, failure: StepFailure, why: string, stopped: boolean): Promise<Ending> {
+  const { journal, request } = way;
+  const { to } = request;
+  const code = stopped ? null : failure.code;
+  if (failure.code === 'SLIPWAY_REVISION_REPLACED') {
+    const reason = `"${to.name}" ran it, and does not any longer: ${why}`;
+    return { outcome: 'superseded', reason, code };
+  }
+  const requestId = uuid4();
+  const before = way.before?.servingRevisionId ?? null;
+  const message = { requestId, ...asker(way, why), ...(before === null ? {} : { to: before }) };
+  const taken = await journal.step('promote', 'roll back', async (activities) => {
+    const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
+    return { result: answer, attempts: attempt, detail: `${answer.disposition}: ${answer.reason}` };
+  });
+  if (taken.disposition === 'ignored') {
+    return { outcome: 'errored', reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
+  }
+  const row = await awaitRelease(way, taken.requestId);
+  const reason = `${why}; ${row.reason}`;
+  if (row.outcome !== 'rolled_back') return { outcome: 'rollback_failed', reason, code };
+  return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
+}
+
+function asker(
+  { request }: Way,
+  why: string,
+): { readonly who: string; readonly from: string; readonly reason: string } {
+  return { who: 'slipway', from: `promotion ${request.name}`, reason: why.slice(0, REASON_MAX_CHARACTERS) };
+}

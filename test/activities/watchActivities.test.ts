@@ -1,0 +1,95 @@
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+
+import { watchActivities } from '../../src/activities/watchActivities.ts';
+import { json } from '../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_ID,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  revisionAnswer,
+  startRoutes,
+  targetOn,
+} from './activitiesUnderTest.ts';
+
+describe('awaitLateUpload', () => {
+  const PATH = 'uploads/1.tar.gz';
+  const carrying = (id: string, path: string) => ({
+    ...revisionAnswer('QUEUED'),
+    id,
+    source_revision_config: { source_tarball_path: path },
+  });
+  const input = (controlPlane: string, known: readonly string[]) => ({
+    target: targetOn(controlPlane),
+    deploymentId: DEPLOYMENT_ID,
+    objectPath: PATH,
+    known,
+  });
+
+  it('finds a revision that carries the upload and is not accounted for', async () => {
+    const resources = [carrying(OTHER_REVISION_ID, PATH), carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+    });
+    const landed = await activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
+    expect(landed.revisionId).toBe(OTHER_REVISION_ID);
+  });
+
+  it('is not yet done where there is none, and looks again later without holding a slot', async () => {
+    const resources = [carrying(OTHER_REVISION_ID, 'uploads/2.tar.gz'), carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+    });
+    const looking = activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
+    expect(await failureOf(looking)).toMatchObject({
+      type: 'SLIPWAY_STEP_TIMED_OUT',
+      nonRetryable: false,
+      category: ApplicationFailureCategory.BENIGN,
+      nextRetryDelay: 10_000,
+    });
+  });
+
+  it('looks at the newest revision alone where the control plane offers no list', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const activities = activitiesUnderTest();
+    expect((await activities.awaitLateUpload(input(plane.url, []))).revisionId).toBe(REVISION_ID);
+    const again = await failureOf(activities.awaitLateUpload(input(plane.url, [REVISION_ID])));
+    expect(again.type).toBe('SLIPWAY_STEP_TIMED_OUT');
+  });
+});
+
+describe('watchRevision', () => {
+  it('counts in the time of the clock that it is given, to the end and not a round longer', async () => {
+    const HOUR_MS = 3_600_000;
+    const began = Date.now() + 30 * 24 * HOUR_MS;
+    const clock = { now: began };
+    const { watchRevision } = watchActivities({
+      readDeployment: () => Promise.resolve({ deployment: { activeRevisionId: REVISION_ID } as never }),
+      listRevisions: () => Promise.resolve({ revisions: [] }),
+      runCheck: () => Promise.reject(new Error('there is no check')),
+      now: () => Promise.resolve(clock.now),
+    });
+    const input = {
+      target: targetOn('http://127.0.0.1:1'),
+      deploymentId: DEPLOYMENT_ID,
+      revisionId: REVISION_ID,
+      agentUrl: 'http://127.0.0.1:1',
+      checks: [],
+      until: began + 7 * 24 * HOUR_MS,
+      everyMs: 4 * HOUR_MS,
+    };
+    const round = () => new MockActivityEnvironment().run(() => watchRevision(input));
+    expect(await failureOf(round())).toMatchObject({ nextRetryDelay: 4 * HOUR_MS });
+    clock.now = input.until - HOUR_MS;
+    expect(await failureOf(round())).toMatchObject({ nextRetryDelay: HOUR_MS });
+    clock.now = input.until;
+    expect(await round()).toEqual({ failed: null });
+  });
+});

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { MODES } from './describeWorkflows.ts';
+import { type Harness, openHarness, replayFailures } from './harness.ts';
+import { PromotionsUnderTest } from './promotionsUnderTest.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+
+/** What tests of promotions stand on, from the moment in which the first of them begins. */
+export interface PromotionTests {
+  readonly harness: Harness;
+  readonly promotions: PromotionsUnderTest;
+  /** A canary that Ada released `b` on, and a production that serves something else. */
+  line(): Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
+}
+
+/**
+ * Runs a file's tests of promotions once per mode, those of one mode at the same time: each has targets of its own.
+ * Afterwards every history that they made replays.
+ */
+export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
+  describe.each(MODES)(`${name}, $mode`, ({ mode: _, ...options }) => {
+    let harness: Harness;
+    let promotions: PromotionsUnderTest;
+
+    beforeAll(async () => {
+      const id = randomUUID();
+      const taskQueue = `queue-${id}`;
+      harness = await openHarness({
+        address: inject('temporalAddress'),
+        workflowBundle: inject('workflowBundle'),
+        taskQueue,
+        nameWorld: (number) => `world-${id}-${number}`,
+        ...options,
+      });
+      promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
+    });
+
+    afterAll(async () => {
+      await promotions.close();
+      await harness.close();
+    });
+
+    describe.concurrent('tests', () =>
+      tests({
+        get harness() {
+          return harness;
+        },
+        get promotions() {
+          return promotions;
+        },
+        line: async () => {
+          const { target: canary } = harness.newServingTarget();
+          const { target: production } = harness.newServingTarget();
+          await canary.release('b', { commit: 'c0ffee' });
+          return { canary, production };
+        },
+      }),
+    );
+
+    test('every history that these tests made replays', async () => {
+      const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+      const ofTargets = await Promise.all(started.map((target) => target.histories()));
+      const histories = [...(await promotions.histories()), ...ofTargets.flat()];
+      expect(histories.length).toBeGreaterThan(20);
+      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      await Promise.all(started.map((target) => target.terminate()));
+    });
+  });
+}

@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+
+import { jsonBytes, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
+import type { TargetState } from '../../src/domain/targetState.ts';
+import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { notTaken } from './faults.ts';
+import { type Garbage, someGarbage } from './garbage.ts';
+import type { Harness } from './harness.ts';
+import { identity } from './requests.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+
+/** How many times messages are made up for each state; more than once: others each time. */
+const RUNS = Number(process.env['SLIPWAY_FUZZ_RUNS'] ?? 1);
+/** The same again: `SLIPWAY_FUZZ_SEED=<seed>`, as it was printed. */
+const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] ?? (RUNS > 1 ? Math.trunc(Math.random() * 2 ** 30) : 1));
+const MINUTES_MS = 240_000;
+
+/** A target in one of its states, and how what it waits for comes about. */
+type State = (harness: Harness) => Promise<TargetUnderTest>;
+
+/** A release that stands still in one step. */
+function releasing(step: Parameters<TargetUnderTest['world']['gate']>[0], isBad = false): State {
+  return async (harness) => {
+    const { target } = harness.newServingTarget();
+    if (isBad) target.world.bad.add(identity('b'));
+    target.world.gate(step);
+    await target.submit('b');
+    await target.world.called(step);
+    return target;
+  };
+}
+
+const STATES: Readonly<Record<string, State>> = {
+  'that has never taken a release': async (harness) => {
+    const target = harness.newTarget();
+    await target.startOnly();
+    return target;
+  },
+  'that is on hold': async (harness) => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    await target.handle.executeUpdate('hold', { args: [{ who: 'bo' }] });
+    return target;
+  },
+  'on which releases wait': async (harness) => {
+    const target = await releasing('uploadArtifact')(harness);
+    await target.submit('c', { queue: 'all' });
+    await target.submit('d', { queue: 'all' });
+    return target;
+  },
+  'that sends its PATCH': releasing('patchDeployment'),
+  'that polls': releasing('awaitDeployed'),
+  'that checks': releasing('runCheck'),
+  'that puts back what served': releasing('redeployRevision', true),
+  'that is paused': async (harness) => {
+    const target = await releasing('uploadArtifact')(harness);
+    await target.say('release-1', 'pause');
+    return target;
+  },
+  'that waits for approval': async (harness) => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.submit('b', { approval: { required: 2, withinMs: 60_000 } });
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'approval');
+    return target;
+  },
+  'that waits for a decision': async (harness) => {
+    const { target } = harness.newServingTarget();
+    target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
+    const { releaseId } = await target.submit('b', { onError: { then: 'wait', waitMs: 60_000 } });
+    await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+    return target;
+  },
+  'that rolls back': async (harness) => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    await target.idle();
+    target.world.gate('redeployRevision');
+    await target.rollback({ to: good });
+    await target.world.called('redeployRevision');
+    return target;
+  },
+};
+
+describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
+  it.each(Object.entries(STATES))(
+    'sent to a target %s neither wedges it nor what runs on it',
+    async (state, reach) => {
+      const holds = fc.asyncProperty(someGarbage, async (messages) => {
+        const target = await reach(harness);
+        const { running } = await target.view();
+        await Promise.all(messages.map((message) => send(target, message, running?.workflowId)));
+        await endAll(target);
+        const { state: after } = await target.idle();
+        expect(sizesOf(after)).toEqual(SMALL);
+        await target.handle.executeUpdate('hold', { args: [{ who: 'ada' }] });
+        expect(await target.handle.executeUpdate('unhold', { args: [{ who: 'ada' }] })).toBe(false);
+      });
+      await fc.assert(holds, {
+        seed: SEED + Object.keys(STATES).indexOf(state),
+        numRuns: RUNS,
+        // A smaller counterexample is not worth a release each.
+        endOnFailure: true,
+      });
+    },
+    MINUTES_MS * RUNS,
+  );
+});
+
+describeWorkflows(
+  'a flood of 1,000 signals',
+  (harness) => {
+    it('that are ignored is bounded in what is kept, and leads an idle target to new runs', async () => {
+      const target = harness.newTarget({ continueAsNewAfterEvents: 300 });
+      await target.startOnly();
+      await flood(target, (turn) => target.signal(turn % 2 === 0 ? 'rollbak' : 'unhold', { who: `${turn}` }));
+      const { state } = await target.view();
+      expect(sizesOf(state)).toEqual(SMALL);
+      expect(await target.runCount()).toBeGreaterThan(2);
+      for (const { history } of await target.histories()) expect(history.events?.length).toBeLessThan(600);
+    });
+
+    it('to the release that runs is passed on in part, and neither ends nor holds it up', async () => {
+      const target = await releasing('awaitDeployed')(harness);
+      const said = await target.say('release-1', 'skip', { who: 'ada', what: 'greets' });
+      await flood(target, (turn) => target.signal('resume', { reason: `turn ${turn}` }), 'release-1');
+      const { state } = await target.view();
+      expect(state.ignored.at(-1)?.reason).toBe('100 messages were passed on to the release that runs');
+      target.world.close();
+      const { outcome, interventions } = await target.result('release-1');
+      expect(outcome).toBe('released');
+      expect(interventions).toHaveLength(51);
+      expect(interventions[0]).toMatchObject({ id: said.id, taken: true });
+    });
+  },
+  WITH_CACHE_ALONE,
+);
+
+const SMALL = { ignored: true, said: true, all: true };
+
+/** Whether what a target keeps of what it was told stays small. */
+function sizesOf(state: TargetState): typeof SMALL {
+  const { ignored, said } = state;
+  return {
+    ignored: ignored.length <= 20,
+    said: said.length <= 50,
+    all: jsonBytes(state) < STATE_MAX_BYTES,
+  };
+}
+
+/** Sends one message; that the server or the workflow refuses it is as good as that it is taken. */
+async function send(target: TargetUnderTest, message: Garbage, work: string | undefined): Promise<void> {
+  const { to, way, name, payload, encoding } = message;
+  const workflowId = to === 'work' ? (work ?? target.workflowId) : target.workflowId;
+  const handle = target.workflow(workflowId);
+  const args = payload === undefined ? [] : [payload];
+  const text = payload === undefined ? '{' : JSON.stringify(payload);
+  const ways = {
+    signal: () => handle.signal(name, ...args),
+    bytes: () => target.signalRaw(name, encoding, text, workflowId),
+    update: () => handle.executeUpdate<unknown, [unknown]>(name, { args: [payload] }),
+    query: () => handle.query(name, ...args),
+  };
+  await Promise.allSettled([ways[way]()]);
+}
+
+/** Says a thousand things, a hundred at a time, each hundred once the one before has been dealt with. */
+async function flood(
+  target: TargetUnderTest,
+  say: (turn: number) => Promise<void>,
+  releaseId?: string,
+): Promise<void> {
+  for (let turn = 0; turn < 1_000; turn += 100) {
+    await Promise.all(Array.from({ length: 100 }, (_, index) => say(turn + index)));
+    while ((await target.isBehind()) || (releaseId !== undefined && (await target.isBehind(releaseId)))) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
+/** Ends whatever runs or waits, as people would: what the garbage happened to say, such as a pause, holds nothing up. */
+async function endAll(target: TargetUnderTest): Promise<void> {
+  target.world.close();
+  for (;;) {
+    const { state, running } = await target.view();
+    if (running === null && state.queue.length === 0 && state.rollbacks.length === 0) return;
+    await target.signal('withdraw');
+    await target.signal('abort');
+    if (running !== null) await target.ended(running.releaseId);
+  }
+}

@@ -1,0 +1,22 @@
+import type { Harness } from '../harness.ts';
+import type { PromotionsUnderTest } from '../promotionsUnderTest.ts';
+import { identity } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+/** One target's whole life, or that of promotions alone, of which the histories are stored. */
+export type Life = (
+  harness: Harness,
+  promotions: PromotionsUnderTest,
+) => Promise<TargetUnderTest | undefined>;
+
+/** Who says things, and why. */
+export const BO = { who: 'bo', reason: 'a reason' };
+
+/** Submits a release, and waits until it polls its revision. */
+export async function polls(target: TargetUnderTest, artifact: string): Promise<string> {
+  target.world.slow.add(identity(artifact));
+  const before = target.world.count('awaitDeployed');
+  const { releaseId } = await target.submit(artifact, { soakMs: 3_600_000 });
+  await target.world.called('awaitDeployed', before + 1);
+  return releaseId;
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+
+import { expect, inject, it } from 'vitest';
+
+import { openHarness, replayFailures, type WorkerMode } from '../harness.ts';
+import { runSequences } from './sequences.ts';
+
+/** `npm run test:model` runs thousands, others each time; every run of the tests the same few. */
+const LONG = process.env['SLIPWAY_MODEL_RUNS'] !== undefined;
+const RUNS = Number(process.env['SLIPWAY_MODEL_RUNS'] ?? 24);
+/** The same again: `SLIPWAY_MODEL_SEED`, and for one that failed `SLIPWAY_MODEL_PATH`, as they were printed. */
+const SEED = Number(process.env['SLIPWAY_MODEL_SEED'] ?? (LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
+const PATH = process.env['SLIPWAY_MODEL_PATH'];
+const LANES = 8;
+/** A long run keeps no more histories than these to replay: without a cache each task is a replay anyway. */
+const HISTORIES_MAX = 2_000;
+const DAY_MS = 86_400_000;
+
+/** Workers that forget: a few workflows are kept by one of two workers, or none by any of four. */
+const MODES: readonly (WorkerMode & { readonly mode: string; readonly first: number })[] = [
+  { mode: 'by workers that forget most', first: 0, maxCachedWorkflows: 8, workers: 2 },
+  { mode: 'by workers that forget everything', first: LANES / 2, maxCachedWorkflows: 0, workers: 4 },
+];
+
+it.concurrent.each(MODES)(
+  'a target does what the model says, whatever happens to it, $mode',
+  { timeout: LONG ? DAY_MS : 600_000 },
+  async ({ mode, first, ...workers }) => {
+    const workflowBundle = inject('workflowBundle');
+    const harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle,
+      taskQueue: `model-${randomUUID()}`,
+      nameWorld: () => randomUUID(),
+      ...workers,
+    });
+    try {
+      const ran = await runSequences(harness, {
+        runs: RUNS / MODES.length,
+        // Each lane has a seed of its own; what is run again is run as it was told.
+        seed: SEED + (PATH === undefined ? first : 0),
+        lanes: LANES / MODES.length,
+        historiesMax: HISTORIES_MAX,
+        ...(PATH === undefined ? {} : { path: PATH }),
+      });
+      const { sequences, commands, histories } = ran;
+      process.stdout.write(
+        `model, ${mode}: seed ${SEED}, ${sequences} sequences, ${commands} commands, ${histories.length} histories\n`,
+      );
+      expect(await replayFailures(workflowBundle, histories)).toEqual([]);
+    } finally {
+      await harness.close();
+    }
+  },
+);

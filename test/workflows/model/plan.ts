@@ -1,0 +1,34 @@
+/** What is shipped, told by how it fares: those called `good` come up and pass their checks. */
+export const ARTIFACTS = ['good-1', 'good-2', 'good-3', 'fails', 'breaks', 'hangs'] as const;
+
+export type ArtifactName = (typeof ARTIFACTS)[number];
+
+/** Where a release can be held up, for something else to happen meanwhile. */
+export type Stop = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
+
+/** What happens to one release on its way: what the outside answers, and where it is held up. */
+export interface Plan {
+  readonly artifact: ArtifactName;
+  /** Two releases of one artifact and one variant have the same request key. */
+  readonly variant: 1 | 2;
+  readonly queue: 'latest' | 'all';
+  readonly overrideHold: boolean;
+  readonly stop: Stop | null;
+  readonly onError: 'rollback' | 'wait' | 'stop';
+  /** `taken`: carried out, but not answered; `lost`: neither, once. Where there is a deployment, nothing happens. */
+  readonly create: 'answered' | 'taken' | 'lost';
+  readonly upload: 'answered' | 'refused';
+  readonly patch: 'answered' | 'taken' | 'lost' | 'never answered' | 'refused';
+  /** `unreachable`: as often as the step is tried by itself. */
+  readonly check: 'answered' | 'unreachable';
+  readonly redeploy: 'answered' | 'taken' | 'lost';
+}
+
+/** How a sequence begins. */
+export interface Beginning {
+  /** `empty`: no deployment; `elsewhere`: one that somebody made; `serving`: one whose revision is verified. */
+  readonly deployment: 'empty' | 'elsewhere' | 'serving';
+  /** Whether a redeploy makes a new revision, or brings the old one up again. */
+  readonly redeployMakesRevision: boolean;
+  readonly continueAsNewAfterEvents: number;
+}

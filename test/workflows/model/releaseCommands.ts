@@ -1,0 +1,153 @@
+import { expect } from 'vitest';
+
+import { type Command, always, command, idle, underWay } from './commands.ts';
+import type { Plan } from './plan.ts';
+import type { Ending, TargetModel } from './targetModel.ts';
+
+let plans = 0;
+
+/** Somebody asks for a release. */
+export function release(plan: Plan): Command {
+  return command(`release ${words(plan)}`, always, async (model, subject) => {
+    plans++;
+    const planId = `plan-${plans}`;
+    subject.world.follow(planId, plan);
+    model.started = true;
+    const predicted = submit(model, plan, planId);
+    const answer = await subject.target.submit(subject.request(plan, planId));
+    expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
+      releaseId: predicted.releaseId,
+      disposition: predicted.disposition,
+    });
+    expect(answer.reason).toContain(predicted.because);
+  });
+}
+
+/** What held the release up does so no longer. */
+export function goOn(): Command {
+  const isAtGate = ({ running }: TargetModel): boolean =>
+    running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
+  return command('what holds the release up lets it go on', isAtGate, async (model, subject) => {
+    const running = underWay(model);
+    subject.world.open(running.planId);
+    running.open();
+    return Promise.resolve();
+  });
+}
+
+/** A revision that was given up on comes up after all: what serves is put back. */
+export function comesUpLate(): Command {
+  const possible = (model: TargetModel): boolean => idle(model) && model.late.length > 0;
+  return command('a revision that was given up on comes up', possible, async (model, subject) => {
+    const [late] = model.late;
+    if (late === undefined) throw new Error('nothing was given up on');
+    model.active = late.revision;
+    model.late = model.late.filter((other) => other !== late);
+    model.rollbacks = [...model.rollbacks, { id: 'late', to: model.believed ?? late.restoreTo }];
+    subject.world.comeUpLate(subject.world.revisionId(late.revision));
+    return Promise.resolve();
+  });
+}
+
+/** Somebody changes the deployment without asking anybody. */
+export function changeByHand(): Command {
+  const possible = (model: TargetModel): boolean => idle(model) && model.deployed;
+  return command('somebody changes the deployment by hand', possible, async (model, subject) => {
+    model.active = model.make('other');
+    subject.world.changeByHand();
+    return Promise.resolve();
+  });
+}
+
+/** A revision will not come up again. */
+export function ruin(pick: number): Command {
+  const candidates = (model: TargetModel): number[] =>
+    model.known.map(({ revision }) => revision).filter((revision) => revision !== model.active);
+  const possible = (model: TargetModel): boolean =>
+    candidates(model).length > 0 && !model.beginning.redeployMakesRevision;
+  return command(`ruin(${pick})`, possible, async (model, subject) => {
+    const revisions = candidates(model);
+    const revision = revisions[pick % revisions.length] ?? 0;
+    model.ruined.add(revision);
+    subject.world.ruin(subject.world.revisionId(revision));
+    return Promise.resolve();
+  });
+}
+
+/** The worker that knows the workflows is gone. */
+export function loseWorker(): Command {
+  return command(
+    'the worker is gone',
+    ({ taken }) => taken,
+    (model, subject) => subject.loseWorker(model.running?.id),
+  );
+}
+
+interface Answer {
+  readonly releaseId: string;
+  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
+  readonly because: string;
+}
+
+function submit(model: TargetModel, plan: Plan, planId: string): Answer {
+  const same = (other: Plan | undefined): boolean =>
+    other?.artifact === plan.artifact && other.variant === plan.variant;
+  const waiting = model.queue.find((other) => same(other.plan));
+  if (waiting !== undefined) {
+    return { releaseId: waiting.id, disposition: 'joined', because: 'is waiting' };
+  }
+  const { running } = model;
+  if (running !== null && same(running.plan)) {
+    return { releaseId: running.id, disposition: 'joined', because: 'is running' };
+  }
+  const isWhatServes = ({ outcome, revision, plan: other }: Partial<Ending>): boolean =>
+    outcome === 'released' && same(other) && revision === model.believed;
+  const serving =
+    running === null && model.queue.length === 0 && model.believed !== null
+      ? model.endings.findLast(isWhatServes)
+      : undefined;
+  // Said only after a look at what really serves.
+  if (serving !== undefined && model.believed === model.active) {
+    return { releaseId: serving.id, disposition: 'already_released', because: 'is what serves' };
+  }
+
+  const releaseId = model.number('release');
+  const refused =
+    model.hold !== null && !plan.overrideHold
+      ? 'on hold since'
+      : model.quarantined.has(plan.artifact)
+        ? 'in quarantine since'
+        : undefined;
+  if (refused !== undefined) {
+    model.neverStarted([releaseId], 'rejected');
+    return { releaseId, disposition: 'rejected', because: refused };
+  }
+  model.taken = true;
+  const queued = { id: releaseId, plan, planId };
+  if (plan.queue === 'latest') {
+    model.neverStarted(
+      model.queue.map(({ id }) => id),
+      'superseded',
+    );
+    model.queue = [queued];
+  } else {
+    model.queue = [...model.queue, queued];
+  }
+  return { releaseId, disposition: 'queued', because: running === null ? 'starting' : 'its turn' };
+}
+
+function words(plan: Plan): string {
+  const { artifact, variant, queue, overrideHold, stop, onError, create, upload, patch, check, redeploy } =
+    plan;
+  const unusual = Object.entries({ create, upload, patch, check, redeploy })
+    .filter(([, answer]) => answer !== 'answered')
+    .map(([call, answer]) => `${call} ${answer}`);
+  return [
+    `${artifact}/${variant}`,
+    queue,
+    ...(overrideHold ? ['overriding the hold'] : []),
+    ...(stop === null ? [] : [`held up at ${stop}`]),
+    `on error ${onError}`,
+    ...unusual,
+  ].join(', ');
+}

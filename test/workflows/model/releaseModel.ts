@@ -1,0 +1,243 @@
+import type { Plan, Stop } from './plan.ts';
+import { putBack, rollBack } from './putBack.ts';
+import type { Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
+
+type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
+
+/** Why a release does not go on. */
+type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed';
+
+/** One release under way, as the model has it. It goes on until something holds it up. */
+export class ReleaseModel {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly planId: string;
+  /** What holds it up at this moment. */
+  stage: Stop | 'paused' | 'decision' = 'approval';
+  paused = false;
+  skipped = false;
+  aborted = false;
+  preemptedBy: Rollback | null = null;
+  readonly #model: TargetModel;
+  readonly #known: readonly (Known & { readonly shunned: boolean })[];
+  readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
+  readonly #news: Known[] = [];
+  #step: Step = 'approval';
+  /** Whether the step's gate has let it pass. */
+  #gateIsOpen = false;
+  /** Whether the step has been begun: a pause comes too late for it. */
+  #begun = false;
+  #patches: Plan['patch'];
+  #checks: Plan['check'];
+  #revision: number | null = null;
+  #mayHaveChanged = false;
+  #served = false;
+
+  constructor(model: TargetModel, { id, plan, planId }: Waiting) {
+    this.id = id;
+    this.plan = plan;
+    this.planId = planId;
+    this.#model = model;
+    this.#patches = plan.patch;
+    this.#checks = plan.check;
+    this.#known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
+    this.#baseline = this.#lookAtBaseline();
+  }
+
+  get revision(): number | null {
+    return this.#revision;
+  }
+
+  /** Told to stop: what it changed is put back, and nothing more can be said to it. */
+  get stopped(): boolean {
+    return this.aborted || this.preemptedBy !== null;
+  }
+
+  /** Whether the check is still to pass, and can be left out. */
+  get checkLiesAhead(): boolean {
+    return !this.skipped;
+  }
+
+  /** Opens the gate that it stands at. */
+  open(): void {
+    this.#gateIsOpen = true;
+    this.#begun = true;
+    this.goOn();
+  }
+
+  /** Takes up the step again that nobody could tell the outcome of. */
+  retry(): void {
+    this.#begun = false;
+    this.goOn();
+  }
+
+  skip(): void {
+    this.skipped = true;
+    const passes = this.stage === 'check' || (this.stage === 'decision' && this.#step === 'check');
+    if (passes) this.goOn();
+  }
+
+  stop(): void {
+    // A PATCH that is under way is awaited.
+    if (this.stage !== 'patch') this.goOn();
+  }
+
+  goOn(): void {
+    for (;;) {
+      const failure = this.#take();
+      if (failure === 'held up') return;
+      if (failure === 'went well') continue;
+      const { onError } = this.plan;
+      if (failure === 'not told' && onError === 'wait' && !this.stopped) {
+        this.stage = 'decision';
+        return;
+      }
+      this.#takeBack(failure);
+      return;
+    }
+  }
+
+  /** Takes the next step. */
+  #take(): Failure | 'went well' | 'held up' | 'released' | 'stopped' {
+    const step = this.#step;
+    if (this.stopped && !(step === 'patch' && this.stage === 'patch')) return 'stopped';
+    if (step === 'check' && this.skipped) return 'released';
+    if (this.paused && step !== 'approval' && !this.#begun) return this.#holdUp('paused');
+    this.#begun = true;
+    if (this.plan.stop === step && !this.#gateIsOpen) return this.#holdUp(step);
+    switch (step) {
+      case 'approval':
+        return this.#next('upload');
+      case 'upload':
+        return this.plan.upload === 'refused' ? 'refused' : this.#next('patch');
+      case 'patch':
+        return this.#patch();
+      case 'deployed':
+        return this.#bringUp();
+      case 'check':
+        return this.#check();
+    }
+  }
+
+  #patch(): Failure | 'went well' {
+    const patch = this.#patches;
+    this.#patches = 'answered';
+    if (patch === 'refused') return 'refused';
+    this.#mayHaveChanged = true;
+    if (patch === 'never answered' || (patch === 'lost' && this.stopped)) return 'not told';
+    this.#revision = this.#model.make(this.plan.artifact);
+    this.stage = 'deployed';
+    return this.#next('deployed');
+  }
+
+  #bringUp(): Failure | 'went well' {
+    if (this.plan.artifact === 'breaks') return 'revision failed';
+    if (this.plan.artifact === 'hangs') return 'not told';
+    this.#model.active = this.#revision;
+    this.#served = true;
+    return this.#next('check');
+  }
+
+  #check(): Failure | 'released' {
+    const checks = this.#checks;
+    this.#checks = 'answered';
+    if (checks === 'unreachable') return 'not told';
+    return this.plan.artifact === 'fails' ? 'check failed' : 'released';
+  }
+
+  #holdUp(stage: ReleaseModel['stage']): 'held up' {
+    this.stage = stage;
+    return 'held up';
+  }
+
+  #next(step: Step): 'went well' {
+    this.#step = step;
+    this.#gateIsOpen = false;
+    this.#begun = false;
+    return 'went well';
+  }
+
+  #lookAtBaseline(): { readonly revision: number | null; readonly verified: boolean } {
+    const model = this.#model;
+    if (!model.deployed) {
+      model.make('other');
+      model.deployed = true;
+      return { revision: null, verified: false };
+    }
+    const { active } = model;
+    if (active === null) return { revision: null, verified: false };
+    const known = this.#known.find(({ revision }) => revision === active);
+    if (known !== undefined) return { revision: active, verified: known.verified };
+    const verified = model.revisions.get(active) !== 'fails';
+    this.#news.push({ revision: active, verified, left: false });
+    return { revision: active, verified };
+  }
+
+  #takeBack(why: Failure | 'released' | 'stopped'): void {
+    const model = this.#model;
+    const baseline = this.#baseline;
+    const { to } = this.preemptedBy ?? {};
+    const common = {
+      id: this.id,
+      kind: 'release' as const,
+      plan: this.plan,
+      revision: this.#revision,
+      baseline: baseline.revision,
+      failedCheck: why === 'check failed' && !this.stopped,
+      tried: [],
+    };
+    const news = this.#news;
+    const untouched = this.stopped ? 'aborted' : 'failed';
+    if (why === 'released') {
+      const revision = this.#revision ?? 0;
+      const own = { revision, verified: !this.skipped, artifact: this.plan.artifact, left: false };
+      model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
+    } else if (!this.#mayHaveChanged && to === undefined) {
+      model.end({ ...common, outcome: untouched, serving: baseline.revision, news });
+    } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
+      model.end({ ...common, outcome: 'errored', serving: model.active, news });
+    } else {
+      const known = [...this.#known, ...news.map((one) => ({ ...one, shunned: false }))];
+      // A slip of the pen cannot be redeployed: the next best is put back.
+      const back = putBack(model, known, {
+        to: to === 'slip' ? undefined : to,
+        baseline,
+        failed: this.#revision,
+      });
+      const givenUp =
+        this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
+      const tried = to === 'slip' ? [to, ...back.tried] : back.tried;
+      const found = { ...common, news: [...news, ...back.news], tried, givenUp };
+      const ours =
+        this.#revision === null ? model.active !== baseline.revision : model.active === this.#revision;
+      const isUntouched = back.revision === null && back.tried.length === 0 && to !== 'slip' && !ours;
+      const restored = this.preemptedBy === null && this.aborted ? 'aborted' : 'rolled_back';
+      const failed = isUntouched ? untouched : 'rollback_failed';
+      model.end({
+        ...found,
+        outcome: back.revision === null ? failed : restored,
+        serving: back.revision ?? model.active,
+      });
+    }
+    model.running = null;
+    work(model);
+  }
+}
+
+/** Does what there is to do, until there is nothing, or a release is held up. */
+export function work(model: TargetModel): void {
+  while (model.running === null) {
+    const [rollback] = model.rollbacks;
+    const [waiting, ...rest] = model.queue;
+    if (rollback !== undefined) {
+      rollBack(model, rollback);
+    } else if (waiting !== undefined) {
+      model.queue = rest;
+      model.running = new ReleaseModel(model, waiting);
+      model.running.goOn();
+      return;
+    } else {
+      return;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import { Context } from '@temporalio/activity';
+
+import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { identity } from '../requests.ts';
+import { type ActivityName, type Fault, Gate, World } from '../world.ts';
+import type { ArtifactName, Plan, Stop } from './plan.ts';
+
+const FAULTS = {
+  answered: [],
+  taken: [unansweredButTaken],
+  lost: [unansweredAndLost],
+  refused: [refused()],
+  // As often as the tests' steps are tried by themselves.
+  unreachable: [notTaken(), notTaken()],
+  'never answered': [unansweredAndLost, unansweredAndLost, unansweredAndLost],
+} satisfies Readonly<Record<string, readonly Fault[]>>;
+
+const HELD_UP: Readonly<Record<Exclude<Stop, 'approval'>, ActivityName>> = {
+  upload: 'uploadArtifact',
+  patch: 'patchDeployment',
+  deployed: 'awaitDeployed',
+  check: 'runCheck',
+};
+
+/** One release's plan, as far as it has been carried out. */
+class Script {
+  readonly gate = new Gate();
+  /** Whether the release stands at its gate. */
+  reached = false;
+  objectPath: string | undefined;
+  readonly #heldUp: ActivityName | undefined;
+  readonly #faults: ReadonlyMap<string, Fault[]>;
+
+  constructor(plan: Plan) {
+    this.#heldUp = plan.stop === null || plan.stop === 'approval' ? undefined : HELD_UP[plan.stop];
+    this.#faults = new Map<ActivityName, Fault[]>([
+      ['createDeployment', [...FAULTS[plan.create]]],
+      ['uploadArtifact', [...FAULTS[plan.upload]]],
+      ['patchDeployment', [...FAULTS[plan.patch]]],
+      ['runCheck', [...FAULTS[plan.check]]],
+      ['redeployRevision', [...FAULTS[plan.redeploy]]],
+    ]);
+  }
+
+  /** What happens to the next call of an activity, where anything does. */
+  next(activity: ActivityName): Fault | undefined {
+    const fault = this.#faults.get(activity)?.shift();
+    if (activity !== this.#heldUp || this.reached) return fault;
+    this.reached = true;
+    return async (perform, world) => {
+      await this.gate.passed();
+      return fault === undefined ? perform() : fault(perform, world);
+    };
+  }
+}
+
+/** A world in which each release fares as its plan has it. The plan's name travels in the target's settings. */
+export class ScriptedWorld extends World {
+  readonly #scripts = new Map<string, Script>();
+
+  constructor(id: string) {
+    super(id);
+    this.bad.add(identity('fails'));
+    this.broken.set(identity('breaks'), 'BUILD_FAILED');
+    this.slow.add(identity('hangs'));
+  }
+
+  follow(planId: string, plan: Plan): void {
+    this.#scripts.set(planId, new Script(plan));
+  }
+
+  isHeldUp(planId: string): boolean {
+    return this.#scripts.get(planId)?.reached === true;
+  }
+
+  open(planId: string): void {
+    this.#scripts.get(planId)?.gate.open();
+  }
+
+  /** The control plane's own name of its nth revision. */
+  revisionId(number: number): string {
+    return `${this.id}-revision-${number}`;
+  }
+
+  revisionNumber(revisionId: string): number {
+    return Number(revisionId.slice(this.revisionId(0).length - 1));
+  }
+
+  /** Somebody changes the deployment by hand. */
+  changeByHand(): void {
+    this.bringUp(this.patchElsewhere());
+  }
+
+  /** A revision that was given up on comes up, which says nothing of others with its artifact. */
+  comeUpLate(revisionId: string): void {
+    this.bringUp(revisionId);
+    this.slow.add(identity('hangs'));
+  }
+
+  /** A revision never comes up again. */
+  ruin(revisionId: string): void {
+    this.broken.set(revisionId, 'DEPLOY_FAILED');
+  }
+
+  override async call(activity: ActivityName, input: unknown): Promise<unknown> {
+    const script = this.#scriptOf(input);
+    if (script !== undefined && this.#isItsOwn(script, activity, input)) {
+      const fault = script.next(activity);
+      // Taken up by this very call, before anything else can happen.
+      if (fault !== undefined) this.next(activity, fault);
+    }
+    const result = await super.call(activity, input);
+    if (activity === 'uploadArtifact' && script !== undefined) {
+      script.objectPath = (result as { objectPath: string }).objectPath;
+    }
+    return result;
+  }
+
+  #scriptOf(input: unknown): Script | undefined {
+    const { target } = input as { target?: { sourceConfig?: { plan?: string } } };
+    return this.#scripts.get(target?.sourceConfig?.plan ?? '');
+  }
+
+  /** A rollback runs under the newest plan too; and a release also deals with revisions that are not its own. */
+  #isItsOwn(script: Script, activity: ActivityName, input: unknown): boolean {
+    const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
+    if (!/\/release-\d+$/.test(workflowId)) return false;
+    if (activity !== 'awaitDeployed' && activity !== 'runCheck') return true;
+    const { revisionId } = input as { revisionId: string };
+    return (
+      this.deployment?.revisions.some(
+        (revision) => revision.revisionId === revisionId && revision.tarballPath === script.objectPath,
+      ) ?? false
+    );
+  }
+}
+
+/** The identity of an artifact of the model. */
+export function artifactOf(name: ArtifactName): string {
+  return identity(name);
+}

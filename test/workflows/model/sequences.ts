@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+
+import fc from 'fast-check';
+import { INTERVENTION_KINDS } from '../../../src/domain/intervention.ts';
+import type { Harness } from '../harness.ts';
+import type { RecordedHistory } from '../targetUnderTest.ts';
+import type { Command } from './commands.ts';
+import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
+import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
+import { changeByHand, comesUpLate, goOn, loseWorker, release, ruin } from './releaseCommands.ts';
+import { Subject } from './subject.ts';
+import { TargetModel } from './targetModel.ts';
+
+const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 5, arbitrary: fc.constant(usual) },
+    { weight: 2, arbitrary: fc.constantFrom(...others) },
+  );
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  artifact: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom('good-1' as const, 'good-2' as const, 'good-3' as const) },
+    { weight: 3, arbitrary: fc.constantFrom('fails' as const, 'breaks' as const) },
+    { weight: 1, arbitrary: fc.constant('hangs' as const) },
+  ),
+  variant: usually<1 | 2>(1, 2),
+  queue: usually<Plan['queue']>('latest', 'all'),
+  overrideHold: usually(false, true),
+  stop: usually<Plan['stop']>(null, 'approval', 'upload', 'patch', 'deployed', 'check'),
+  onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
+  create: usually<Plan['create']>('answered', 'taken', 'lost'),
+  upload: usually<Plan['upload']>('answered', 'answered', 'answered', 'refused'),
+  patch: usually<Plan['patch']>('answered', 'taken', 'lost', 'never answered', 'refused'),
+  check: usually<Plan['check']>('answered', 'answered', 'unreachable'),
+  redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost'),
+});
+
+const way = fc.constantFrom('update' as const, 'signal' as const);
+const where = fc.oneof(
+  { weight: 3, arbitrary: fc.constant('the one before' as const) },
+  { weight: 3, arbitrary: fc.nat(9) },
+  { weight: 1, arbitrary: fc.constant('a slip of the pen' as const) },
+);
+const malformed = fc.constantFrom<unknown>(
+  7,
+  'rollback!',
+  [],
+  [{ to: 'x' }],
+  { who: ['ada'] },
+  { reason: 'x'.repeat(5_000) },
+);
+
+const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Command>[] =>
+  Array.from({ length: times }, () => command);
+
+/** What may happen; what stands here several times happens more often. */
+const COMMANDS: fc.Arbitrary<Command>[] = [
+  ...several(8, plan.map(release)),
+  ...several(5, fc.constant(0).map(goOn)),
+  ...several(
+    3,
+    fc.tuple(where, way, usually(false, true)).map((said) => rollBackTo(...said)),
+  ),
+  ...several(
+    2,
+    fc.tuple(fc.boolean(), way).map((said) => hold(...said)),
+  ),
+  ...several(
+    2,
+    fc.tuple(fc.constantFrom(...ARTIFACTS), fc.boolean(), way).map((said) => quarantine(...said)),
+  ),
+  ...several(
+    4,
+    fc.tuple(fc.constantFrom(...INTERVENTION_KINDS), way).map((said) => say(...said)),
+  ),
+  ...several(2, fc.constant(0).map(loseWorker)),
+  way.map(withdraw),
+  fc
+    .tuple(fc.constantFrom('rollback', 'hold', 'unhold', 'quarantine', 'withdraw'), malformed, way)
+    .map((said) => garbage(...said)),
+  fc.constant(0).map(comesUpLate),
+  fc.constant(0).map(changeByHand),
+  fc.nat(9).map(ruin),
+];
+
+const beginning: fc.Arbitrary<Beginning> = fc.record({
+  deployment: fc.constantFrom('serving' as const, 'empty' as const, 'elsewhere' as const),
+  redeployMakesRevision: fc.boolean(),
+  continueAsNewAfterEvents: fc.constantFrom(4_000, 40),
+});
+
+/** What is run, and what it takes to run the same again. */
+export interface Sequences {
+  readonly runs: number;
+  readonly seed: number;
+  /** Of a failure that was told: only that one is run again. */
+  readonly path?: string;
+  /** How many sequences are under way at the same time, each on a target of its own. */
+  readonly lanes: number;
+  /** How many histories are kept. */
+  readonly historiesMax: number;
+}
+
+/** What was run. */
+export interface Ran {
+  readonly sequences: number;
+  readonly commands: number;
+  readonly histories: readonly RecordedHistory[];
+}
+
+/**
+ * Runs sequences of commands on targets and on the model, and compares the two after each command. Each lane has a
+ * seed of its own, which a failure tells.
+ *
+ * @throws the shortest sequence that was found to go wrong, with its seed and its path.
+ */
+export async function runSequences(harness: Harness, options: Sequences): Promise<Ran> {
+  const { runs, seed, path, lanes, historiesMax } = options;
+  const histories: RecordedHistory[] = [];
+  let sequences = 0;
+  let commands = 0;
+  const count = path === undefined ? lanes : 1;
+  const lane = (index: number): Promise<void> => {
+    const [where, replayPath] = path?.split(' ') ?? [];
+    const property = fc.asyncProperty(
+      beginning,
+      fc.commands(COMMANDS, {
+        maxCommands: 20,
+        size: 'max',
+        ...(replayPath === undefined ? {} : { replayPath }),
+      }),
+      async (begins, happens) => {
+        sequences++;
+        const subject = new Subject(harness, `model-${randomUUID()}`, begins);
+        const model = new TargetModel(begins);
+        try {
+          await fc.asyncModelRun(() => ({ model, real: subject }), happens);
+        } catch (error) {
+          await subject.abandon();
+          throw error;
+        }
+        commands += [...happens].length;
+        const made = await subject.close(model);
+        if (histories.length < historiesMax) histories.push(...made);
+      },
+    );
+    return fc.assert(property, {
+      numRuns: Math.ceil(runs / count),
+      seed: seed + index,
+      includeErrorInReport: true,
+      ...(where === undefined ? {} : { path: where, endOnFailure: true }),
+    });
+  };
+  const ended = await Promise.allSettled(Array.from({ length: count }, (_, index) => lane(index)));
+  const failures = ended.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
+  if (failures.length > 0) throw new Error(failures.join('\n\n'));
+  return { sequences, commands, histories };
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { expect } from 'vitest';
+
+import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
+import { audit } from '../../../src/domain/audit/audit.ts';
+import type { InterventionKind } from '../../../src/domain/intervention.ts';
+import type { InterventionMessage } from '../../../src/domain/message.ts';
+import type { ReleaseRequest, Waiting } from '../../../src/domain/release.ts';
+import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
+import type { TargetInput } from '../../../src/workflows/messages.ts';
+import type { Harness } from '../harness.ts';
+import { QUICK } from '../requests.ts';
+import type { RecordedHistory, TargetUnderTest } from '../targetUnderTest.ts';
+import { expected, observed } from './observe.ts';
+import type { Beginning, Plan } from './plan.ts';
+import { ScriptedWorld } from './scriptedWorld.ts';
+import type { TargetModel } from './targetModel.ts';
+
+/** How long anything may take to come about: a busy machine keeps it, and what is wedged does not. */
+const PATIENCE_MS = 120_000;
+const HOUR_MS = 3_600_000;
+/** How long is waited for what never comes up: no shorter than what does come up takes on a busy machine. */
+const HANGS_MS = 4_000;
+
+/** Whom a release waits for at a stage; at the others it waits for nobody. */
+const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
+  paused: 'resume',
+  decision: 'decision',
+  approval: 'approval',
+};
+
+/** The real target of one sequence. */
+export class Subject {
+  readonly world: ScriptedWorld;
+  readonly target: TargetUnderTest;
+  readonly #harness: Harness;
+
+  constructor(harness: Harness, id: string, { deployment, ...beginning }: Beginning) {
+    const world = new ScriptedWorld(id);
+    world.redeployMakesRevision = beginning.redeployMakesRevision;
+    const { continueAsNewAfterEvents } = beginning;
+    let input: TargetInput = { continueAsNewAfterEvents };
+    if (deployment !== 'empty') {
+      const revisionId = world.madeElsewhere('agent');
+      const known = [{ revisionId, verified: true, at: '2026-01-01T00:00:00.000Z' }];
+      if (deployment === 'serving') {
+        input = { continueAsNewAfterEvents, state: { ...EMPTY_TARGET, known, activeRevisionId: revisionId } };
+      }
+    }
+    this.world = world;
+    this.#harness = harness;
+    this.target = harness.newTargetIn(world, input);
+  }
+
+  request(plan: Plan, planId: string): ReleaseRequest {
+    const { artifact, variant, queue, overrideHold, stop, onError } = plan;
+    const request = this.target.request(artifact);
+    return {
+      ...request,
+      requestKey: `${artifact}/${variant}`,
+      target: { ...request.target, sourceConfig: { plan: planId } },
+      queue,
+      overrideHold,
+      onError: { then: onError, waitMs: HOUR_MS },
+      steps: {
+        ...QUICK,
+        deployed: { ...QUICK.deployed, scheduleToCloseMs: artifact === 'hangs' ? HANGS_MS : HOUR_MS },
+      },
+      ...(stop === 'approval' ? { approval: { required: 1, withinMs: HOUR_MS } } : {}),
+    };
+  }
+
+  /** Says something to the release under way, by its own update. @returns why it was refused. */
+  async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
+    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason' }));
+  }
+
+  /** The same by signal to the target. Waits until the release has heard it. */
+  async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
+    const requestId = randomUUID();
+    await this.target.signal(kind, { ...message, requestId });
+    await this.target.progressOnce(releaseId, ({ interventions }) =>
+      interventions.some(({ id }) => id === requestId),
+    );
+  }
+
+  /** Waits until everything is as the model has it. */
+  async isAs(model: TargetModel): Promise<void> {
+    if (!model.started) return;
+    const until = Date.now() + PATIENCE_MS;
+    const { running } = model;
+    const atGate = running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
+    await this.#soon(() => {
+      if (this.world.records.length < model.ran) return false;
+      return !atGate || this.world.isHeldUp(running.planId);
+    });
+    const wanted = expected(model);
+    const wait = running === null ? undefined : WAITS_FOR[running.stage];
+    let last: unknown;
+    for (let pauseMs = 10; Date.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
+      last = observed(await this.target.view(), this.world);
+      if (isDeepStrictEqual(last, wanted) && (await this.#isSettled(running?.id, wait))) return;
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    expect(last).toEqual(wanted);
+    throw new Error(
+      `the release does not wait for ${wait ?? 'nobody'}, or there is no end of workflow tasks`,
+    );
+  }
+
+  /** Whether nothing is left to be dealt with, and the release waits for whom it should. */
+  async #isSettled(releaseId: string | undefined, wait: Waiting['for'] | undefined): Promise<boolean> {
+    if (await this.target.isBehind()) return false;
+    if (releaseId === undefined) return true;
+    const { waiting } = await this.target.progressOnce(releaseId, () => true);
+    return waiting?.for === wait && !(await this.target.isBehind(releaseId));
+  }
+
+  /** At the end: what must always hold has held. Ends the target. */
+  async close(model: TargetModel): Promise<readonly RecordedHistory[]> {
+    try {
+      if (!model.started) return [];
+      const histories = await this.target.histories();
+      const facts = readTargetFacts(this.target.workflowId, histories);
+      expect(audit({ target: facts, observed: this.world.observed, secrets: [] })).toEqual([]);
+      return histories;
+    } finally {
+      await this.abandon();
+    }
+  }
+
+  /** Ends the target, whatever it does. */
+  async abandon(): Promise<void> {
+    this.world.close();
+    await this.target.terminate().catch((error: unknown) => {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    });
+    this.#harness.forget(this.target);
+  }
+
+  /** The next workflow task goes to any worker, which has never seen the workflow, as after a worker's death. */
+  async loseWorker(releaseId: string | undefined): Promise<void> {
+    await this.target.loseWorker();
+    if (releaseId !== undefined) await this.target.loseWorker(releaseId);
+  }
+
+  async #soon(holds: () => boolean): Promise<void> {
+    const late = new Promise<void>((resolve) => {
+      setTimeout(resolve, PATIENCE_MS).unref();
+    });
+    await Promise.race([this.world.until(holds), late]);
+  }
+}
+
+/** The reason with which an update was refused; `undefined` where it was taken. */
+export async function refusal(update: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await update;
+    return undefined;
+  } catch (error) {
+    const { cause } = error as { cause?: Error };
+    if (cause === undefined) throw error;
+    return cause.message;
+  }
+}

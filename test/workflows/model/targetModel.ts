@@ -1,0 +1,173 @@
+import type { ArtifactName, Beginning, Plan } from './plan.ts';
+import type { ReleaseModel } from './releaseModel.ts';
+
+/** What the target knows of a revision. */
+export interface Known {
+  readonly revision: number;
+  readonly verified: boolean;
+  /** What it runs, where the target shipped it. */
+  readonly artifact?: ArtifactName;
+  /** A person rolled back from it. */
+  readonly left: boolean;
+}
+
+/** A rollback that waits, or that a release makes way for. `slip`: to a revision that is none. */
+export interface Rollback {
+  readonly id: string;
+  readonly to: number | 'slip' | undefined;
+}
+
+/** A release that waits. */
+export interface Waiting {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly planId: string;
+}
+
+/** How a release or a rollback ended. */
+export interface Ending {
+  readonly id: string;
+  readonly kind: 'release' | 'rollback';
+  readonly outcome: string;
+  /** What serves, as far as it is known. */
+  readonly serving: number | null;
+  /** What the release made. */
+  readonly revision?: number | null;
+  readonly plan?: Plan;
+  readonly baseline?: number | null;
+  readonly failedCheck?: boolean;
+  readonly news: readonly Known[];
+  readonly givenUp?: readonly number[];
+  /** The revisions that were put back, or tried. */
+  readonly tried: readonly (number | 'slip')[];
+}
+
+/**
+ * What a target must do, told as simply as it can be, by hand from the design: it knows nothing of the code. Revisions
+ * are the numbers in which the control plane makes them.
+ */
+export class TargetModel {
+  readonly beginning: Beginning;
+  // The control plane.
+  readonly revisions = new Map<number, ArtifactName | 'other'>();
+  /** Revisions that do not come up again. */
+  readonly ruined = new Set<number>();
+  deployed = false;
+  active: number | null = null;
+  // The target.
+  /** Whether it runs. */
+  started = false;
+  /** Whether it has ever taken a release. */
+  taken = false;
+  believed: number | null = null;
+  known: readonly Known[] = [];
+  readonly quarantined = new Set<ArtifactName>();
+  readonly failedChecks = new Map<ArtifactName, number>();
+  hold: { readonly by: string } | null = null;
+  queue: readonly Waiting[] = [];
+  rollbacks: readonly Rollback[] = [];
+  late: readonly { readonly revision: number; readonly restoreTo: number }[] = [];
+  drift: { readonly expected: number; readonly found: number | null } | null = null;
+  running: ReleaseModel | null = null;
+  readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> & Pick<Ending, 'plan' | 'revision'>)[] = [];
+  /** How many releases and rollbacks have run to their end. */
+  ran = 0;
+  ignored = 0;
+  readonly requestIds: string[] = [];
+  #number = 0;
+
+  constructor(beginning: Beginning) {
+    this.beginning = beginning;
+    if (beginning.deployment === 'empty') return;
+    this.deployed = true;
+    this.active = this.make('other');
+    if (beginning.deployment === 'elsewhere') return;
+    this.believed = this.active;
+    this.known = [{ revision: this.active, verified: true, left: false }];
+  }
+
+  make(what: ArtifactName | 'other'): number {
+    const revision = this.revisions.size + 1;
+    this.revisions.set(revision, what);
+    return revision;
+  }
+
+  number(kind: 'release' | 'rollback'): string {
+    this.#number++;
+    return `${kind}-${this.#number}`;
+  }
+
+  /** Whether it may be put back without anybody naming it, verified or not. */
+  isShunned({ left, artifact }: Known): boolean {
+    return left || (artifact !== undefined && this.quarantined.has(artifact));
+  }
+
+  neverStarted(ids: readonly string[], outcome: string): void {
+    for (const id of ids) this.endings.push({ id, outcome, serving: null });
+  }
+
+  /** Rejects what waits, because of a rollback or a hold. */
+  reject(waiting: (release: Waiting) => boolean): void {
+    this.neverStarted(
+      this.queue.filter(waiting).map(({ id }) => id),
+      'rejected',
+    );
+    this.queue = this.queue.filter((release) => !waiting(release));
+  }
+
+  quarantine(artifact: ArtifactName): void {
+    this.quarantined.add(artifact);
+    this.reject(({ plan }) => plan.artifact === artifact);
+  }
+
+  unquarantine(artifact: ArtifactName): void {
+    this.quarantined.delete(artifact);
+    this.failedChecks.delete(artifact);
+    this.known = this.known.map((known) => (known.artifact === artifact ? { ...known, left: false } : known));
+  }
+
+  /** Takes note of how something that ran ended. */
+  end(ending: Ending): void {
+    this.ran++;
+    const { id, outcome, serving, plan, revision } = ending;
+    const unknown = outcome === 'errored' || outcome === 'rollback_failed';
+    const settled = this.rollbacks.filter(({ to }, index) => {
+      if (ending.kind === 'rollback') return index === 0;
+      if (outcome === 'released' || (outcome === 'errored' && serving === null)) return false;
+      return to === undefined || to === serving || ending.tried.includes(to);
+    });
+    if (ending.kind === 'rollback' && outcome === 'failed' && settled[0]?.id === this.hold?.by)
+      this.hold = null;
+    this.rollbacks = this.rollbacks.filter((rollback) => !settled.includes(rollback));
+    this.#noteDrift(ending);
+    const givenUp = ending.givenUp ?? [];
+    this.late = [
+      ...this.late.filter((late) => late.revision !== serving && !givenUp.includes(late.revision)),
+      ...(serving === null
+        ? []
+        : givenUp.filter((late) => late !== serving).map((late) => ({ revision: late, restoreTo: serving }))),
+    ];
+    this.believed = serving ?? (unknown ? null : this.believed);
+    const known = new Map(this.known.map((one) => [one.revision, one]));
+    for (const one of ending.news) known.set(one.revision, one);
+    this.known = [...known.values()];
+    if (plan !== undefined && ending.failedCheck === true) {
+      const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
+      this.failedChecks.set(plan.artifact, times);
+      if (times >= 2) this.quarantine(plan.artifact);
+    }
+    this.endings.push({
+      id,
+      outcome,
+      serving,
+      ...(plan === undefined ? {} : { plan }),
+      ...(revision === undefined ? {} : { revision }),
+    });
+  }
+
+  #noteDrift({ baseline }: Ending): void {
+    if (baseline === undefined || this.believed === null) return;
+    const ours = baseline === this.believed || this.late.some(({ revision }) => revision === baseline);
+    this.drift = ours ? null : { expected: this.believed, found: baseline };
+  }
+}
