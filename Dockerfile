@@ -20,6 +20,7 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY bin bin
 COPY docker docker
+COPY templates templates
 # Agents and builds run as this user too: see docs/containers.md.
 RUN ln -s /app/bin/slipway.js /usr/local/bin/slipway \
   && install --directory --owner=node --group=node --mode=700 /var/lib/slipway

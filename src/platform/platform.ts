@@ -1,9 +1,9 @@
-import { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { sql } from 'kysely';
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
@@ -11,12 +11,12 @@ import { type AgentAdmission, createAgentAdmission } from './access/agentAdmissi
 import { createAgentKeys } from './access/agentKeys.ts';
 import { callerOf } from './access/caller.ts';
 import { requireCaller } from './access/requireCaller.ts';
-import { type RateLimit } from './access/tokenBuckets.ts';
-import { type BuildLimits } from './builder/buildLimits.ts';
+import type { RateLimit } from './access/tokenBuckets.ts';
+import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
-import { type SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
-import { type BuildRevision, type StartAgent } from './controlPlane/seams.ts';
+import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
+import type { BuildRevision, StartAgent } from './controlPlane/seams.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
@@ -57,7 +57,11 @@ export interface PlatformOptions {
   /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
   buildLimits?: BuildLimits;
   /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
-  rateLimit?: RateLimit;
+  rateLimit?: RateLimit | 'none';
+  /** The largest body of a request to the control plane, in bytes. Default: 1 MB. */
+  bodyMaxBytes?: number;
+  /** The largest upload, in bytes. Default: 200 MB. */
+  uploadMaxBytes?: number;
   /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
   auditKeptMs?: number;
   /** Default: JSON lines on stderr. */
@@ -78,7 +82,8 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
+/** What each key may ask of the control plane where nothing else is said. */
+export const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
 const CLOSE_GRACE_MS = 10_000;
 const CLOSE_LIMIT_MS = 20_000;
 const HEALTH_TIMEOUT_MS = 2_000;
@@ -125,7 +130,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       operatorKey: apiKey,
       kysely: database.kysely,
       log,
-      rateLimit: options.rateLimit ?? RATE_LIMIT,
+      rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
     const controlPlane = createControlPlane({
       home: options.home,
@@ -151,6 +156,8 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       }),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       ...(options.auditKeptMs === undefined ? {} : { auditKeptMs: options.auditKeptMs }),
+      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
+      ...(options.uploadMaxBytes === undefined ? {} : { uploadMaxBytes: options.uploadMaxBytes }),
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
       ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
       ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),

@@ -15,7 +15,7 @@ import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { type Revision } from '../../src/contract/controlPlane/revision.ts';
+import type { Revision } from '../../src/contract/controlPlane/revision.ts';
 import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
 import { emptyDatabaseUrl } from './testDatabase.ts';
 

@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { startPlatformUnderTest } from './platformUnderTest.ts';
+import { prepareHome } from '../support/preparedHome.ts';
 
 /*
  * The public deploy command, as it is published, against this platform. It polls every three seconds, and each call
@@ -16,7 +17,6 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
  */
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const require = createRequire(import.meta.url);
 const NODE_MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const COMMAND = join(NODE_MODULES, '@langchain/langgraph-cli/dist/cli/cli.mjs');
 const LOOPBACK_ONLY = new URL('./fixtures/loopbackOnly.mjs', import.meta.url).href;
@@ -63,13 +63,8 @@ beforeAll(async () => {
   await writeFile(join(agent, 'graph.mjs'), AGENT);
   await writeFile(join(agent, '.env'), 'MARK=!\n');
   await writeFile(join(agent, '.gitignore'), '.env\n');
-  const script = fileURLToPath(new URL('./fixtures/platformProcess.ts', import.meta.url));
-  platform = spawn(process.execPath, ['--import', require.resolve('tsx'), script, join(folder, 'platform')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'error' },
-  });
-  const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];
-  ({ url, apiKey } = JSON.parse(line) as { url: string; apiKey: string });
+  await prepareHome(join(folder, 'platform'));
+  ({ child: platform, url, apiKey } = await startPlatformUnderTest(join(folder, 'platform')));
 });
 
 afterAll(async () => {

@@ -4,11 +4,11 @@ import pg from 'pg';
 import { afterAll, inject } from 'vitest';
 
 import { type Database, openDatabase } from '../../src/platform/store/database.ts';
-import { prepareHome } from './preparedHome.ts';
+import { prepareHome } from '../support/preparedHome.ts';
 
 /**
- * The tests that use this run twice: in the project `unit` on the embedded database, in the project `postgres` on a
- * real PostgreSQL server (vitest.config.ts). Opens an empty database, in `home` or on that server.
+ * The tests that use this run twice: in the project `platform` on the embedded database, in the project `postgres` on a
+ * real PostgreSQL server (vitest.config.ts). Opens a database with nothing in it, in `home` or on that server.
  */
 export async function openTestDatabase(home: string): Promise<Database> {
   const databaseUrl = await emptyDatabaseUrl();

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
 import { Uuid } from '../../contract/scalars.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { type ApiKeys, createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin } from './caller.ts';
 import { createFailedAttempts, tooMany } from './failedAttempts.ts';

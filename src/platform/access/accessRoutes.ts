@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery } from '../../contract/controlPlane/apiKey.ts';
 import { AuditQuery } from '../../contract/controlPlane/audit.ts';
 import { parseBody, parsePath, parseQuery } from '../http/parse.ts';
-import { type Access } from './access.ts';
+import type { Access } from './access.ts';
 import { readAudit } from './audit.ts';
 import { callerOf } from './caller.ts';
 

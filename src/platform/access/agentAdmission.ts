@@ -1,10 +1,10 @@
-import { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
 import { HttpProblem } from '../http/problem.ts';
-import { type Schema } from '../store/schema.ts';
-import { type Access } from './access.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Access } from './access.ts';
 
 /** Lets requests to agents through, or not. */
 export interface AgentAdmission {

@@ -2,15 +2,15 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
 import { type Kysely, type Selectable, sql } from 'kysely';
 
-import {
-  type ApiKey,
-  type ApiKeyCreate,
-  type ApiKeysQuery,
-  type CreatedApiKey,
+import type {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeysQuery,
+  CreatedApiKey,
 } from '../../contract/controlPlane/apiKey.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type ApiKeysTable } from '../store/accessTables.ts';
-import { type Schema } from '../store/schema.ts';
+import type { ApiKeysTable } from '../store/accessTables.ts';
+import type { Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
 

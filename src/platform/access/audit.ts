@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
-import { type AuditEntry, type AuditQuery } from '../../contract/controlPlane/audit.ts';
-import { type Schema } from '../store/schema.ts';
-import { type Caller } from './caller.ts';
+import type { AuditEntry, AuditQuery } from '../../contract/controlPlane/audit.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Caller } from './caller.ts';
 
 /** What is recorded of a change beside who made it. */
 export interface Change {

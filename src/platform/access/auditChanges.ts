@@ -1,13 +1,13 @@
-import { type Context, type MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
 import { HttpProblem } from '../http/problem.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { announceChange, recordOutcome } from './audit.ts';
 import { callerOf } from './caller.ts';
-import { type Operation } from './endpointScopes.ts';
+import type { Operation } from './endpointScopes.ts';
 import { operationOf } from './requireScope.ts';
 
 /** Endpoints that are asked by POST and change nothing. */

@@ -1,6 +1,6 @@
-import { type Scope } from '../../contract/controlPlane/apiKey.ts';
+import type { Scope } from '../../contract/controlPlane/apiKey.ts';
 import { CONTROL_PLANE_ENDPOINTS } from '../../contract/controlPlane/endpoints.ts';
-import { type Endpoint } from '../../contract/endpoint.ts';
+import type { Endpoint } from '../../contract/endpoint.ts';
 
 /** The name of an endpoint of the control plane. */
 export type Operation = keyof typeof CONTROL_PLANE_ENDPOINTS;
@@ -29,6 +29,7 @@ export const ENDPOINT_SCOPES = {
   createUploadUrlVersioned: 'deploy',
   listDeployments: 'read',
   deleteDeployment: 'deploy',
+  deleteDeployments: 'deploy',
   listRevisions: 'read',
   getBuildLogs: 'read',
   getDeployLogs: 'read',

@@ -1,8 +1,8 @@
-import { type Kysely, type Selectable } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely, Selectable } from 'kysely';
+import type { Logger } from 'pino';
 
-import { type ApiKeysTable } from '../store/accessTables.ts';
-import { type Schema } from '../store/schema.ts';
+import type { ApiKeysTable } from '../store/accessTables.ts';
+import type { Schema } from '../store/schema.ts';
 
 /** An API key as it was stored. */
 export type StoredApiKey = Selectable<ApiKeysTable>;

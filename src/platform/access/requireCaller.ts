@@ -1,9 +1,9 @@
-import { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 
-import { type Context, type MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 
-import { type Access } from './access.ts';
-import { setCaller } from './caller.ts';
+import type { Access } from './access.ts';
+import { type Origin, setCaller } from './caller.ts';
 
 /** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` tells who it is. */
 export function requireCaller(access: Access): MiddlewareHandler {
@@ -12,8 +12,7 @@ export function requireCaller(access: Access): MiddlewareHandler {
       apiKey: c.req.header('x-api-key'),
       authorization: c.req.header('authorization'),
       tenantId: c.req.header('x-tenant-id'),
-      address: addressOf(c),
-      userAgent: c.req.header('user-agent') ?? null,
+      ...originOf(c),
     });
     access.limit(caller);
     setCaller(c, caller);
@@ -21,8 +20,11 @@ export function requireCaller(access: Access): MiddlewareHandler {
   };
 }
 
-/** The other end of the connection; requests made inside the process have none. */
-function addressOf(c: Context): string | null {
+/** Where a request comes from: the other end of the connection; requests made inside the process have none. */
+export function originOf(c: Context): Origin {
   const env = c.env as { incoming?: IncomingMessage } | undefined;
-  return env?.incoming?.socket.remoteAddress ?? null;
+  return {
+    address: env?.incoming?.socket.remoteAddress ?? null,
+    userAgent: c.req.header('user-agent') ?? null,
+  };
 }

@@ -1,4 +1,4 @@
-import { type Context, type MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 
 import { HttpProblem } from '../http/problem.ts';

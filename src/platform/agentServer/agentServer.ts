@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
 import { requireApiKey } from '../http/apiKey.ts';
 import { limitBody } from '../http/bodyLimit.ts';
@@ -14,26 +14,35 @@ import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
 import { Assistants } from './graphs/assistants.ts';
 import { loadGraphs } from './graphs/graphLoader.ts';
+import { GraphStore } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { runRoutes } from './http/runRoutes.ts';
 import { stateRoutes } from './http/stateRoutes.ts';
+import { storeRoutes } from './http/storeRoutes.ts';
 import { threadRoutes } from './http/threadRoutes.ts';
+import { threadStreamRoutes } from './http/threadStreamRoutes.ts';
 import { unservedRoutes } from './http/unservedRoutes.ts';
 import { LEASE_MS, ProcessLease } from './runs/processLease.ts';
 import { RunExecution } from './runs/runExecution.ts';
-import { type RunLimits } from './runs/runLimits.ts';
+import { RunGraphs } from './runs/runGraphs.ts';
+import type { RunLimits } from './runs/runLimits.ts';
+import { RunOutcomes } from './runs/runOutcome.ts';
 import { RunOwnership } from './runs/runOwnership.ts';
 import { RunService } from './runs/runService.ts';
 import { ThreadRemoval } from './runs/threadRemoval.ts';
-import { RunWatch } from './runs/runWatch.ts';
+import { watchEnds, watchThreads } from './runs/watches.ts';
 import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
 import { AssistantStore } from './store/assistantStore.ts';
+import { CheckpointHistory } from './store/checkpointHistory.ts';
 import { CheckpointStore } from './store/checkpointStore.ts';
 import { EventStore } from './store/eventStore.ts';
+import { ItemStore } from './store/itemStore.ts';
 import { ProcessStore } from './store/processStore.ts';
 import { RunFootprint } from './store/runFootprint.ts';
 import { RunLeases } from './store/runLeases.ts';
+import { RunRecords } from './store/runRecords.ts';
+import { RunEnds } from './store/runEnds.ts';
 import { RunStore } from './store/runStore.ts';
 import { ThreadStore } from './store/threadStore.ts';
 import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
@@ -87,9 +96,10 @@ export interface AgentServer {
   readonly url: string;
   /**
    * Takes no new runs, lets running ones go on for up to `timeoutMs`, and hands over what is left to the next process
-   * of the deployment; pending ones it hands over at once. Resolves when nothing runs any more.
+   * of the deployment; pending ones it hands over at once. `hurry` ends the patience. Resolves when nothing runs any
+   * more.
    */
-  drain(timeoutMs: number): Promise<void>;
+  drain(timeoutMs: number, hurry?: AbortSignal): Promise<void>;
   /** Drains without patience, stops listening, and closes the database. */
   close(): Promise<void>;
 }
@@ -115,23 +125,32 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const leaseMs = options.leaseMs ?? LEASE_MS;
     const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
     const { processId } = processes;
-    const runs = new RunStore({ db: database.kysely, deploymentId, processId });
-    const leases = new RunLeases({ db: database.kysely, deploymentId, processId });
+    const keeper = { db: database.kysely, deploymentId, processId };
+    const runs = new RunStore(keeper);
+    const records = new RunRecords({ db: database.kysely, deploymentId });
+    const leases = new RunLeases(keeper);
     const footprint = new RunFootprint({ db: database.kysely, deploymentId });
     const events = new EventStore({ db: database.kysely, deploymentId });
     const threads = new ThreadStore({ db: database.kysely, deploymentId });
     const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
-    const states = new ThreadStates({ threads, assistants, checkpoints });
     const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
+    const items = new ItemStore({ db: database.kysely, deploymentId });
+    const stores = { checkpoints, longTerm: new GraphStore({ items, holds: () => lease.holds }) };
+    const states = new ThreadStates({ threads, assistants, stores });
+    const runGraphs = new RunGraphs({ assistants, stores });
+    const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
     let url = '';
     const service = new RunService({
       runs,
+      records,
+      ends: new RunEnds(keeper),
       leases,
       lease,
       checkpoints,
       footprint,
-      watch: new RunWatch({ leases, log }),
-      execution: new RunExecution({ assistants, checkpoints, footprint, events, lease, log }),
+      endsElsewhere: watchEnds(leases, log),
+      outcomes,
+      execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
       linkFeedback: (runId, keys) =>
         tracing.createFeedbackLinks({
           tracingUrl: options.tracingUrl ?? url,
@@ -151,6 +170,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
       processes,
       checkpoints,
       events,
+      items,
       lease,
       service,
       log,
@@ -174,12 +194,19 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
         serving: await isServing(database),
       }),
     );
-    const removal = new ThreadRemoval({ threads, runs, service, checkpoints });
+    const changes = watchThreads(threads, log);
+    const history = new CheckpointHistory(database.pool, deploymentId);
+    const removal = new ThreadRemoval({ threads, records, service, checkpoints, history });
     app.route('/', assistantRoutes(assistants, removal));
-    app.route('/', threadRoutes({ threads, states, removal, checkpoints }));
+    app.route('/', threadRoutes({ threads, states, removal, history }));
     app.route('/', stateRoutes({ threads, states }));
     const { keepAliveMs } = options;
-    app.route('/', runRoutes({ assistants, threads, runs, events, service, webhooks, log, keepAliveMs }));
+    app.route(
+      '/',
+      runRoutes({ assistants, threads, runs, records, events, service, webhooks, log, keepAliveMs }),
+    );
+    app.route('/', threadStreamRoutes({ threads, records, states, events, service, changes, keepAliveMs }));
+    app.route('/', storeRoutes(items));
     app.route('/', unservedRoutes());
 
     // Before the first run can be accepted: an owner that is not on the list is nobody.
@@ -193,10 +220,14 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     await ownership.start();
     return {
       url,
-      drain: (timeoutMs) => service.drain(timeoutMs),
+      drain: async (timeoutMs, hurry) => {
+        await service.drain(timeoutMs, hurry);
+        changes.stop();
+      },
       close: async () => {
         await ownership.stop();
         await service.drain(CLOSE_DRAIN_MS);
+        changes.stop();
         await lease.stop();
         await listening.close();
         await webhooks.close();
@@ -219,7 +250,11 @@ async function openStorage(
   checkpoints: CheckpointStore;
   close: () => Promise<void>;
 }> {
-  const onTrouble = (error: Error): void => log.warn({ err: error }, 'a database connection broke');
+  let closing = false;
+  const onTrouble = (error: Error): void => {
+    // While it closes, the embedded server says good-bye to connections that are on their way out already.
+    if (!closing) log.warn({ err: error }, 'a database connection broke');
+  };
   const embedded =
     options.databaseUrl === undefined
       ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'), onTrouble)
@@ -230,6 +265,7 @@ async function openStorage(
       onTrouble,
     );
     const close = async () => {
+      closing = true;
       await database.close();
       await embedded?.close();
     };

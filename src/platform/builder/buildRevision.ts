@@ -1,7 +1,7 @@
 import { access, mkdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
-import { type CommandEnd } from '../runtime/command.ts';
+import type { CommandEnd } from '../runtime/command.ts';
 import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { boundedLog } from './buildLog.ts';

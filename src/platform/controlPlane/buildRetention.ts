@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
 import { isSettled } from './revisionStates.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, perDeployment } from './homeLayout.ts';
 
 /** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */

@@ -1,5 +1,5 @@
-import { type SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
-import { type SourceRevisionConfig } from '../../contract/controlPlane/sourceRevisionConfig.ts';
+import type { SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
+import type { SourceRevisionConfig } from '../../contract/controlPlane/sourceRevisionConfig.ts';
 
 type Stored = Record<string, unknown>;
 

@@ -1,16 +1,17 @@
 import { rm } from 'node:fs/promises';
 
 import { Hono } from 'hono';
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
-import { type Access } from '../access/access.ts';
+import { DRAIN_MS } from '../../domain/draining.ts';
+import type { Access } from '../access/access.ts';
 import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
 import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import { createRotatingSealing } from '../store/rotatingSealing.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
@@ -30,8 +31,8 @@ import { createRevisionWork } from './revisionWork.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
-import { type SpokenVocabulary } from './routes/vocabularyEdge.ts';
-import { type BuildRevision, type Containers, type StartAgent, type Switchboard } from './seams.ts';
+import type { SpokenVocabulary } from './routes/vocabularyEdge.ts';
+import type { BuildRevision, Containers, StartAgent, Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
@@ -70,6 +71,8 @@ export interface ControlPlaneOptions {
   readonly drainTimeoutMs?: number;
   /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
   readonly auditKeptMs?: number;
+  /** The largest body of a request, in bytes. Default: 1 MB. */
+  readonly bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
   readonly uploadMaxBytes?: number;
   /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
@@ -109,6 +112,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const uploads = createUploads({
     kysely,
     home,
+    log,
     tokens: createUploadTokens(deriveKey(options.masterKey, 'uploads')),
     ...(options.uploadMaxBytes === undefined ? {} : { maxBytes: options.uploadMaxBytes }),
   });
@@ -116,7 +120,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     gateway: options.gateway,
     log,
     readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
-    drainTimeoutMs: options.drainTimeoutMs ?? 30_000,
+    drainTimeoutMs: options.drainTimeoutMs ?? DRAIN_MS,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
   });
   const gitLimits = options.gitLimits ?? DEFAULT_GIT_LIMITS;
@@ -214,6 +218,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       integrations: createIntegrations(kysely),
       ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
+      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
     }),
   );
 

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction } from 'kysely';
 
 import {
   createsRevision,
   type DeploymentCreate,
   type DeploymentPatch,
 } from '../../contract/controlPlane/deployment.ts';
-import { type Caller } from '../access/caller.ts';
-import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type DeploymentsTable, type Schema } from '../store/schema.ts';
+import type { DeploymentsTable, Schema } from '../store/schema.ts';
 import { createTracingProject } from '../tracing/tracingProject.ts';
 import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
-import { type StoredSecrets } from './storedSecrets.ts';
+import type { StoredSecrets } from './storedSecrets.ts';
 
 /**
  * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
@@ -32,29 +32,48 @@ export async function findDeployment(
     .where('tenant_id', '=', caller.tenantId);
   if (options.forChange === true) select = select.forUpdate();
   const row = await select.executeTakeFirst();
-  if (row === undefined) throw new HttpProblem(404, `Deployment ID ${id} not found.`);
+  if (row === undefined) throw deploymentNotFound(id);
   if (options.forChange === true && row.status === 'AWAITING_DELETE') {
     throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
   }
   return row;
 }
 
-/** Looks the configurations of the deployments' newest revisions up, in one query for all of them. */
-export async function latestRevisionConfigs(
+/** A deployment's row, with the configuration of its newest revision (contract 000, "Deployment", rule 3). */
+export type DeploymentWithConfig = Selectable<DeploymentsTable> & {
+  readonly latest_revision_config: Record<string, unknown>;
+};
+
+/**
+ * Deployments of a caller's tenant as they are answered, in one query. Not to be locked: what is read after a wait for a
+ * lock would be an older revision's; {@link latestRevisionConfig} reads it then.
+ */
+export function selectDeployments(db: Kysely<Schema>, caller: Caller) {
+  return db
+    .selectFrom('deployments')
+    .innerJoin('revisions', 'revisions.id', 'deployments.latest_revision_id')
+    .selectAll('deployments')
+    .select('revisions.source_revision_config as latest_revision_config')
+    .where('deployments.tenant_id', '=', caller.tenantId);
+}
+
+/** The configuration of a deployment's newest revision. */
+export async function latestRevisionConfig(
   db: Kysely<Schema>,
-  rows: readonly Selectable<DeploymentsTable>[],
-): Promise<(row: Selectable<DeploymentsTable>) => Record<string, unknown>> {
+  row: Selectable<DeploymentsTable>,
+): Promise<Record<string, unknown>> {
+  if (row.latest_revision_id === null) throw new Error(`Deployment ID ${row.id} has no latest revision.`);
   const latest = await db
     .selectFrom('revisions')
-    .select(['id', 'source_revision_config'])
-    .where('id', '=', sql<string>`any(${rows.map((row) => row.latest_revision_id)})`)
-    .execute();
-  const configs = new Map(latest.map((revision) => [revision.id, revision.source_revision_config]));
-  return (row) => {
-    const config = configs.get(row.latest_revision_id ?? '');
-    if (config === undefined) throw new Error(`Deployment ID ${row.id} has no latest revision.`);
-    return config;
-  };
+    .select('source_revision_config')
+    .where('id', '=', row.latest_revision_id)
+    .executeTakeFirstOrThrow();
+  return latest.source_revision_config;
+}
+
+/** What a deployment ID is answered that the caller's tenant does not have. */
+export function deploymentNotFound(id: string): HttpProblem {
+  return new HttpProblem(404, `Deployment ID ${id} not found.`);
 }
 
 /**
@@ -67,7 +86,7 @@ export async function insertDeployment(
   request: DeploymentCreate,
   secrets: StoredSecrets,
   vocabulary: Vocabulary,
-): Promise<Selectable<DeploymentsTable>> {
+): Promise<DeploymentWithConfig> {
   const taken = await trx
     .selectFrom('tracing_projects')
     .select('name')
@@ -113,10 +132,10 @@ export async function insertDeployment(
 /** Writes what a PATCH changes, and inserts a revision where it creates one. */
 export async function updateDeployment(
   trx: Transaction<Schema>,
-  row: Selectable<DeploymentsTable>,
+  row: DeploymentWithConfig,
   patch: DeploymentPatch,
   secrets: StoredSecrets,
-): Promise<Selectable<DeploymentsTable>> {
+): Promise<DeploymentWithConfig> {
   const updated = await trx
     .updateTable('deployments')
     .set({
@@ -131,8 +150,8 @@ export async function updateDeployment(
     .where('id', '=', row.id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  if (!createsRevision(patch)) return updated;
-  const before = (await latestRevisionConfigs(trx, [row]))(row);
+  const before = row.latest_revision_config;
+  if (!createsRevision(patch)) return { ...updated, latest_revision_config: before };
   return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
 }
 
@@ -142,7 +161,7 @@ export async function insertRevision(
   row: Selectable<DeploymentsTable>,
   revisionConfig: Record<string, unknown>,
   requestedBy: 'create' | 'patch' | 'push',
-): Promise<Selectable<DeploymentsTable>> {
+): Promise<DeploymentWithConfig> {
   const id = randomUUID();
   const at = new Date();
   await trx
@@ -164,12 +183,12 @@ export async function insertRevision(
     .insertInto('revision_transitions')
     .values({ revision_id: id, from_status: null, to_status: 'CREATING', reason: null, at })
     .execute();
-  return trx
+  await trx
     .updateTable('deployments')
     .set({ latest_revision_id: id })
     .where('id', '=', row.id)
-    .returningAll()
     .executeTakeFirstOrThrow();
+  return { ...row, latest_revision_id: id, latest_revision_config: revisionConfig };
 }
 
 /** What a name that is taken is answered. */

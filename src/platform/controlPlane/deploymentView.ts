@@ -1,11 +1,12 @@
-import { type Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 
-import { type Deployment } from '../../contract/controlPlane/deployment.ts';
+import type { Deployment } from '../../contract/controlPlane/deployment.ts';
 import { withResourceDefaults } from '../../contract/controlPlane/resourceSpec.ts';
-import { type Revision } from '../../contract/controlPlane/revision.ts';
-import { type AnsweredSecret, type Secret } from '../../contract/controlPlane/secret.ts';
+import type { Revision } from '../../contract/controlPlane/revision.ts';
+import type { AnsweredSecret, Secret } from '../../contract/controlPlane/secret.ts';
 import { type Caller, permits } from '../access/caller.ts';
-import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
+import type { RevisionsTable } from '../store/schema.ts';
+import type { DeploymentWithConfig } from './deploymentRows.ts';
 
 /**
  * A deployment as it is answered (contract 000, "Deployment"). `source_revision_config` is that of its latest revision
@@ -14,8 +15,8 @@ import { type DeploymentsTable, type RevisionsTable } from '../store/schema.ts';
  * @param origin Under which the platform is reached: `http://host:port`.
  */
 export function deploymentView(
-  row: Selectable<DeploymentsTable>,
-  parts: { latestRevisionConfig: Record<string, unknown>; secrets: AnsweredSecret[]; origin: string },
+  row: DeploymentWithConfig,
+  parts: { secrets: AnsweredSecret[]; origin: string },
 ): Deployment {
   const { custom_url: set, resource_spec: spec } = row.source_config;
   return {
@@ -28,7 +29,7 @@ export function deploymentView(
       ...(spec == null ? {} : { resource_spec: withResourceDefaults(spec) }),
       custom_url: typeof set === 'string' ? set : `${parts.origin}/agents/${row.id}`,
     },
-    source_revision_config: parts.latestRevisionConfig,
+    source_revision_config: row.latest_revision_config,
     secrets: parts.secrets,
     secret_references: row.secret_references as Deployment['secret_references'],
     created_at: row.created_at.toISOString(),

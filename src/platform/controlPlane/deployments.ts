@@ -4,27 +4,30 @@ import {
   type Deployment,
   type DeploymentCreate,
   type DeploymentPatch,
-  type DeploymentsQuery,
   validatePatch,
 } from '../../contract/controlPlane/deployment.ts';
+import type { DeploymentsDeleted, DeploymentsQuery } from '../../contract/controlPlane/deploymentLists.ts';
 import { recordAudit } from '../access/audit.ts';
-import { type Caller } from '../access/caller.ts';
-import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
-import { invalid } from '../http/problem.ts';
-import { type DeploymentsTable, type Schema } from '../store/schema.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
+import { HttpProblem, invalid } from '../http/problem.ts';
+import type { DeploymentsTable, Schema } from '../store/schema.ts';
 import { TracingProjectExists } from '../tracing/tracingProject.ts';
 import {
+  deploymentNotFound,
+  type DeploymentWithConfig,
   findDeployment,
   insertDeployment,
-  latestRevisionConfigs,
+  latestRevisionConfig,
   nameTaken,
+  selectDeployments,
   updateDeployment,
 } from './deploymentRows.ts';
 import { deploymentView, shownSecrets } from './deploymentView.ts';
-import { type Idempotency } from './idempotency.ts';
+import type { Idempotency } from './idempotency.ts';
 import { checkListener } from './listenerCheck.ts';
 import { checkRepository } from './repositoryCheck.ts';
-import { type StoredSecrets } from './storedSecrets.ts';
+import type { StoredSecrets } from './storedSecrets.ts';
 import { checkTarball } from './tarballCheck.ts';
 
 /**
@@ -67,6 +70,11 @@ export interface Deployments {
    * @throws HttpProblem 404.
    */
   delete(caller: Caller, id: string, options: { deleteTracingProject: boolean }): Promise<void>;
+  /**
+   * Marks several deployments for deletion, each by itself: one that is not there keeps none of the others.
+   * @throws HttpProblem 404 where none of them is there.
+   */
+  deleteAll(caller: Caller, ids: readonly string[]): Promise<DeploymentsDeleted>;
   /** Deletes the rows of a deployment that is marked for deletion. */
   purge(id: string): Promise<void>;
 }
@@ -80,31 +88,27 @@ export function createDeployments(options: {
 }): Deployments {
   const { kysely, secrets } = options;
 
-  const views = async (
-    db: Kysely<Schema>,
-    caller: Caller,
-    rows: readonly Selectable<DeploymentsTable>[],
-    origin: string,
-  ): Promise<Deployment[]> => {
-    const latestRevisionConfigOf = await latestRevisionConfigs(db, rows);
-    return rows.map((row) =>
-      deploymentView(row, {
-        latestRevisionConfig: latestRevisionConfigOf(row),
-        secrets: shownSecrets(caller, secrets.open(row.sealed_secrets, row.id)),
-        origin,
-      }),
-    );
-  };
+  const view = (caller: Caller, row: DeploymentWithConfig, origin: string): Deployment =>
+    deploymentView(row, {
+      secrets: shownSecrets(caller, secrets.open(row.sealed_secrets, row.id)),
+      origin,
+    });
 
-  const view = async (
-    db: Kysely<Schema>,
-    caller: Caller,
-    row: Selectable<DeploymentsTable>,
-    origin: string,
-  ): Promise<Deployment> => {
-    const [only] = await views(db, caller, [row], origin);
-    if (only === undefined) throw new Error('One row has one view.');
-    return only;
+  const remove: Deployments['delete'] = async (caller, id, { deleteTracingProject }) => {
+    await kysely.transaction().execute(async (trx) => {
+      await findDeployment(trx, caller, id);
+      await trx
+        .updateTable('deployments')
+        .set({
+          status: 'AWAITING_DELETE',
+          delete_tracing_project: deleteTracingProject,
+          updated_at: new Date(),
+        })
+        .where('id', '=', id)
+        .execute();
+      await recordAudit(trx, caller, { deployment_id: id });
+    });
+    options.changed();
   };
 
   return {
@@ -116,7 +120,7 @@ export function createDeployments(options: {
         if (issues.length > 0) throw invalid(issues);
         const row = await insertDeployment(trx, caller, request, secrets, vocabulary);
         await recordAudit(trx, caller, idsOf(row));
-        const { secrets: _, ...rest } = await view(trx, caller, row, origin);
+        const { secrets: _, ...rest } = view(caller, row, origin);
         return rest;
       };
       const keyed = { tenantId: caller.tenantId, key, request };
@@ -132,57 +136,78 @@ export function createDeployments(options: {
       return { deployment, replayed };
     },
 
-    get: async (caller, id, origin) => view(kysely, caller, await findDeployment(kysely, caller, id), origin),
+    get: async (caller, id, origin) => {
+      const found = await selectDeployments(kysely, caller)
+        .where('deployments.id', '=', id)
+        .executeTakeFirst();
+      if (found === undefined) throw deploymentNotFound(id);
+      return view(caller, found, origin);
+    },
 
     list: async (caller, query, origin) => {
-      let select = kysely
-        .selectFrom('deployments')
-        .selectAll()
-        .where('tenant_id', '=', caller.tenantId)
-        .orderBy('created_at', 'desc')
-        .orderBy('id')
+      let select = selectDeployments(kysely, caller)
+        .orderBy('deployments.created_at', 'desc')
+        .orderBy('deployments.id')
         .limit(query.limit)
         .offset(query.offset);
       if (query.name_contains) {
-        select = select.where(sql<boolean>`strpos(lower(name), lower(${query.name_contains})) > 0`);
+        select = select.where(
+          sql<boolean>`strpos(lower(deployments.name), lower(${query.name_contains})) > 0`,
+        );
       }
-      if (query.status) select = select.where('status', '=', query.status);
+      if (query.status) select = select.where('deployments.status', '=', query.status);
+      if (query.image_version) {
+        select = select.where('deployments.image_version', '=', query.image_version);
+      }
+      if (query.deployment_type !== undefined) {
+        const type = sql<string>`deployments.source_config ->> 'deployment_type'`;
+        select = select.where(type, '=', query.deployment_type);
+      }
+      if ((query.deployment_ids ?? []).length > 0) {
+        select = select.where('deployments.id', '=', sql<string>`any(${query.deployment_ids})`);
+      }
+      // See `DeploymentsQuery`: everything is reconciled here, and nothing has a tag.
+      if (query.remote_reconciled === false || query.tag_value_ids)
+        select = select.where(sql<boolean>`false`);
       const rows = await select.execute();
-      const resources = await views(kysely, caller, rows, origin);
+      const resources = rows.map((row) => view(caller, row, origin));
       return { resources, offset: query.offset + resources.length };
     },
 
     patch: async (caller, id, patch, origin) => {
       const patched = await kysely.transaction().execute(async (trx) => {
-        const row = await findDeployment(trx, caller, id, { forChange: true });
-        const current = await view(trx, caller, row, origin);
+        const found = await findDeployment(trx, caller, id, { forChange: true });
+        const row = { ...found, latest_revision_config: await latestRevisionConfig(trx, found) };
+        const current = view(caller, row, origin);
         const issues = validatePatch(current, patch);
         issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
         if (issues.length === 0) issues.push(...(await checkTarball(trx, patch.source_revision_config, id)));
         if (issues.length > 0) throw invalid(issues);
         const updated = await updateDeployment(trx, row, patch, secrets);
         await recordAudit(trx, caller, idsOf(updated));
-        return view(trx, caller, updated, origin);
+        return view(caller, updated, origin);
       });
       options.changed();
       return patched;
     },
 
-    delete: async (caller, id, { deleteTracingProject }) => {
-      await kysely.transaction().execute(async (trx) => {
-        await findDeployment(trx, caller, id);
-        await trx
-          .updateTable('deployments')
-          .set({
-            status: 'AWAITING_DELETE',
-            delete_tracing_project: deleteTracingProject,
-            updated_at: new Date(),
-          })
-          .where('id', '=', id)
-          .execute();
-        await recordAudit(trx, caller, { deployment_id: id });
-      });
-      options.changed();
+    delete: remove,
+
+    deleteAll: async (caller, ids) => {
+      const deleted: string[] = [];
+      const failed: DeploymentsDeleted['failed'] = [];
+      for (const id of new Set(ids)) {
+        try {
+          await remove(caller, id, { deleteTracingProject: false });
+          deleted.push(id);
+        } catch (error) {
+          if (!(error instanceof HttpProblem)) throw error;
+          failed.push({ deployment_id: id, detail: error.message });
+        }
+      }
+      const [first] = failed;
+      if (deleted.length === 0 && first !== undefined) throw deploymentNotFound(first.deployment_id);
+      return { deleted, failed };
     },
 
     purge: async (id) => {

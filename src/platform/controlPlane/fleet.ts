@@ -1,15 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type RunningAgent } from '../runtime/runningAgent.ts';
+import { HAND_OVER_MS } from '../../domain/draining.ts';
+import type { RunningAgent } from '../runtime/runningAgent.ts';
 import { LIVED_WELL_MS, restartDelay } from './restartDelay.ts';
-import { type StartLimits, type Switchboard } from './seams.ts';
+import type { StartLimits, Switchboard } from './seams.ts';
+
+/**
+ * How long an agent that was switched away from is left alone with its last requests, in milliseconds. Those that begin
+ * something are over by then; those that follow a run are answered while it drains.
+ */
+const REQUESTS_MS = 5_000;
 
 /** The agent of one revision, and how it is started: as a process, or as a container. */
 export interface AgentSpec {
   readonly deploymentId: string;
   readonly revisionId: string;
+  /** How long it goes on with its runs when it is drained, in milliseconds. Default: the fleet's `drainTimeoutMs`. */
+  readonly drainMs?: number | undefined;
   /** Starts it anew and resolves once it answers; throws an error that says why it did not. */
   start(limits: StartLimits): Promise<RunningAgent>;
 }
@@ -42,7 +51,7 @@ export interface FleetOptions {
   readonly log: Logger;
   /** How long a start may take until the agent answers, in milliseconds. */
   readonly readyTimeoutMs: number;
-  /** How long requests in flight may go on with an agent that was switched away from, in milliseconds. */
+  /** How long runs may go on with an agent that was switched away from, in milliseconds. */
   readonly drainTimeoutMs: number;
   /** How long agents may finish what they are at when the platform stops, in milliseconds. */
   readonly closeTimeoutMs: number;
@@ -129,12 +138,12 @@ export function createFleet(options: FleetOptions): Fleet {
   const drain = async (
     post: Post,
     requestsOver: Promise<void>,
-    ms = options.drainTimeoutMs,
+    ms = (post.spec.drainMs ?? options.drainTimeoutMs) + HAND_OVER_MS,
   ): Promise<void> => {
     post.leave.abort();
     if (post.agent === undefined) return;
     const limit = new AbortController();
-    await Promise.race([requestsOver, pause(ms, limit.signal)]);
+    await Promise.race([requestsOver, pause(Math.min(ms - HAND_OVER_MS, REQUESTS_MS), limit.signal)]);
     limit.abort();
     await post.agent.drain(ms);
   };

@@ -1,10 +1,10 @@
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
 import { GitFailure } from '../git/gitFailure.ts';
 import { readGitUrl } from '../git/gitUrl.ts';
-import { type Remote } from '../git/remote.ts';
+import type { Remote } from '../git/remote.ts';
 import { readSecret } from '../git/secretReference.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { isCovered } from './repositoryCheck.ts';
 
 /** The repository that a `source_config` names. */

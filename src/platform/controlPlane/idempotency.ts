@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 
-import { type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 
 import { canonicalJson } from '../../domain/canonicalJson.ts';
 import { invalid } from '../http/problem.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 
 /** How long a key is remembered, in milliseconds: a day. */
 export const IDEMPOTENCY_KEPT_MS = 86_400_000;

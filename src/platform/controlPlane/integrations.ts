@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 import { type Kysely, type Selectable, sql } from 'kysely';
 
-import { type IntegrationCreate, type IntegrationInstall } from '../../contract/controlPlane/integration.ts';
-import { type ValidationIssue } from '../../contract/httpErrors.ts';
-import { type Caller } from '../access/caller.ts';
+import type { IntegrationCreate, IntegrationInstall } from '../../contract/controlPlane/integration.ts';
+import type { ValidationIssue } from '../../contract/httpErrors.ts';
+import type { Caller } from '../access/caller.ts';
 import { readGitUrl } from '../git/gitUrl.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
-import { type IntegrationsTable, type Schema } from '../store/schema.ts';
+import type { IntegrationsTable, Schema } from '../store/schema.ts';
 
 /**
  * Integrations with hosts of git repositories: what their endpoints do. Every problem is an {@link HttpProblem}. Another

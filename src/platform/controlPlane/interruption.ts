@@ -1,7 +1,7 @@
-import { type Selectable, type Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 
 import { HttpProblem } from '../http/problem.ts';
-import { type DeploymentsTable, type RevisionsTable, type Schema } from '../store/schema.ts';
+import type { DeploymentsTable, RevisionsTable, Schema } from '../store/schema.ts';
 import { recordChange } from './revisionLedger.ts';
 
 /**

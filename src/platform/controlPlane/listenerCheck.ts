@@ -1,11 +1,11 @@
-import { type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 
-import { type Deployment } from '../../contract/controlPlane/deployment.ts';
+import type { Deployment } from '../../contract/controlPlane/deployment.ts';
 import { validateListenerConfig } from '../../contract/controlPlane/listener.ts';
-import { type SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
-import { type ValidationIssue } from '../../contract/httpErrors.ts';
-import { type Caller } from '../access/caller.ts';
-import { type Schema } from '../store/schema.ts';
+import type { SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
+import type { ValidationIssue } from '../../contract/httpErrors.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Schema } from '../store/schema.ts';
 import { listenerView } from './listeners.ts';
 
 /**

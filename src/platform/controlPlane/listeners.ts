@@ -8,11 +8,11 @@ import {
   type ListenerPatch,
   validateListenerPatch,
 } from '../../contract/controlPlane/listener.ts';
-import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
-import { type PageQuery } from '../../contract/pageQuery.ts';
-import { type Caller } from '../access/caller.ts';
+import type { Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
+import type { PageQuery } from '../../contract/pageQuery.ts';
+import type { Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
-import { type ListenersTable, type Schema } from '../store/schema.ts';
+import type { ListenersTable, Schema } from '../store/schema.ts';
 
 /** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
 export interface Listeners {

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
-import {
-  type LogStage,
-  type RevisionLogLine,
-  type RevisionStatusEvent,
+import type {
+  LogStage,
+  RevisionLogLine,
+  RevisionStatusEvent,
 } from '../../contract/controlPlane/revisionLogs.ts';
 import { encodeEvent, type EventReader } from '../http/serverSentEvents.ts';
-import { type Schema } from '../store/schema.ts';
-import { type RevisionLogs } from './revisionLogs.ts';
+import type { Schema } from '../store/schema.ts';
+import type { RevisionLogs } from './revisionLogs.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
 /** Revisions' logs as they grow. */

@@ -1,6 +1,6 @@
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 
 /**
  * The deployments and listeners that were made in the public vocabulary: what a request that names nothing is answered

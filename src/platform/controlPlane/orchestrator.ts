@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
-import { type Schema } from '../store/schema.ts';
-import { type Fleet } from './fleet.ts';
+import type { Schema } from '../store/schema.ts';
+import type { Fleet } from './fleet.ts';
 import { type Action, planWork, type PlannedRevision, type RunningJob } from './plan.ts';
 import { recordChange } from './revisionLedger.ts';
 import { REVISION_STATUSES, isSettled } from './revisionStates.ts';
-import { type CallOff, type RevisionWork } from './revisionWork.ts';
-import { type Sources } from './sources/sources.ts';
+import type { CallOff, RevisionWork } from './revisionWork.ts';
+import type { Sources } from './sources/sources.ts';
 
 /** How often a restart may find one revision half done before it is given up. */
 export const RESTARTS_MAX = 3;

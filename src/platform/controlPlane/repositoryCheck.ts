@@ -1,10 +1,10 @@
-import { type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 
-import { type SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
-import { type ValidationIssue } from '../../contract/httpErrors.ts';
-import { type Caller } from '../access/caller.ts';
+import type { SourceConfig } from '../../contract/controlPlane/sourceConfig.ts';
+import type { ValidationIssue } from '../../contract/httpErrors.ts';
+import type { Caller } from '../access/caller.ts';
 import { type GitUrl, isUnder, readGitUrl } from '../git/gitUrl.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 
 /**
  * What is wrong with the repository and the integration that a request for a new deployment names; neither can change

@@ -1,6 +1,6 @@
-import { type Kysely, type Updateable } from 'kysely';
+import type { Kysely, Updateable } from 'kysely';
 
-import { type RevisionsTable, type Schema } from '../store/schema.ts';
+import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { nextStatus, type RevisionEvent, type RevisionStatus } from './revisionStates.ts';
 
 /** Something that happened to a revision, to be made durable. */

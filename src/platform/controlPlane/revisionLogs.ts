@@ -1,8 +1,8 @@
 import { type Kysely, sql } from 'kysely';
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type LogStage } from '../../contract/controlPlane/revisionLogs.ts';
-import { type Schema } from '../store/schema.ts';
+import type { LogStage } from '../../contract/controlPlane/revisionLogs.ts';
+import type { Schema } from '../store/schema.ts';
 
 /** The newest lines that are kept per revision and stage. */
 export const LINES_KEPT = 10_000;

@@ -1,18 +1,18 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 
-import { type Kysely, type Selectable } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely, Selectable } from 'kysely';
+import type { Logger } from 'pino';
 
 import { isDiskFull } from '../http/problem.ts';
-import { type RevisionsTable, type Schema } from '../store/schema.ts';
-import { type AgentSpec, type Fleet } from './fleet.ts';
+import type { RevisionsTable, Schema } from '../store/schema.ts';
+import type { AgentSpec, Fleet } from './fleet.ts';
 import { isThere, type HomeLayout } from './homeLayout.ts';
 import { recordChange, type RevisionChange } from './revisionLedger.ts';
-import { type RevisionLogs } from './revisionLogs.ts';
-import { type BuildResult, type BuildRevision, type StartAgent } from './seams.ts';
-import { type TreeSource } from './sources/source.ts';
-import { type Sources } from './sources/sources.ts';
+import type { RevisionLogs } from './revisionLogs.ts';
+import type { BuildResult, BuildRevision, StartAgent } from './seams.ts';
+import type { TreeSource } from './sources/source.ts';
+import type { Sources } from './sources/sources.ts';
 
 /** Why work on a revision was called off; the reason of its abort signal. */
 export interface CallOff {
@@ -151,10 +151,16 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
   const specOf = async (revision: Selectable<RevisionsTable>): Promise<AgentSpec | undefined> => {
     const { id: revisionId, deployment_id: deploymentId } = revision;
     const env = await options.environmentOf(revision);
+    const drainMs = drainSettingOf(env);
     const log = logs.sink(revisionId, 'deploy');
     const source = sources(revision.source);
     if (source.kind === 'image')
-      return { deploymentId, revisionId, start: (limits) => source.start(revision, { env, log, ...limits }) };
+      return {
+        deploymentId,
+        revisionId,
+        drainMs,
+        start: (limits) => source.start(revision, { env, log, ...limits }),
+      };
     if (revision.agent_dir === null) return undefined;
     const agentDir = join(home.root, revision.agent_dir);
     if (!(await isThere(agentDir))) return undefined;
@@ -162,6 +168,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     return {
       deploymentId,
       revisionId,
+      drainMs,
       start: (limits) => options.startAgent({ agentDir, graphConfigPath, env, log, ...limits }),
     };
   };
@@ -293,4 +300,10 @@ function textOrNull(value: unknown): string | null {
 
 function textOr(value: unknown, otherwise: string): string {
   return textOrNull(value) ?? otherwise;
+}
+
+/** What the deployment says itself; what is no number keeps the agent from starting, and says so. */
+function drainSettingOf(env: Readonly<Record<string, string>>): number | undefined {
+  const given = Number(env['SLIPWAY_AGENT_DRAIN_MS'] ?? NaN);
+  return Number.isFinite(given) && given >= 0 ? given : undefined;
 }

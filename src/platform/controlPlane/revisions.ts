@@ -1,10 +1,10 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
-import { type Revision, type RevisionsQuery } from '../../contract/controlPlane/revision.ts';
+import type { Revision, RevisionsQuery } from '../../contract/controlPlane/revision.ts';
 import { recordAudit } from '../access/audit.ts';
-import { type Caller } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type RevisionsTable, type Schema } from '../store/schema.ts';
+import type { RevisionsTable, Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { revisionView } from './deploymentView.ts';
 import { recordInterruption } from './interruption.ts';
@@ -54,25 +54,29 @@ export function createRevisions(options: {
   const { kysely } = options;
   return {
     get: async (caller, deploymentId, revisionId) => {
+      const found = await selectRevisions(kysely, caller, deploymentId)
+        .where('revisions.id', '=', revisionId)
+        .executeTakeFirst();
+      if (found !== undefined) return revisionView(found);
       await findDeployment(kysely, caller, deploymentId);
-      return revisionView(await findRevision(kysely, deploymentId, revisionId));
+      throw revisionNotFound(revisionId);
     },
 
     list: async (caller, deploymentId, query) => {
-      await findDeployment(kysely, caller, deploymentId);
-      let select = kysely
-        .selectFrom('revisions')
-        .selectAll()
-        .where('deployment_id', '=', deploymentId)
-        .orderBy('number', 'desc')
+      let select = selectRevisions(kysely, caller, deploymentId)
+        .orderBy('revisions.number', 'desc')
         .limit(query.limit)
         .offset(query.offset);
       const asked = query.status ?? [];
       if (asked.length > 0) {
         // A word that is no status matches nothing.
-        select = select.where('status', 'in', sql<RevisionStatus>`(${sql.join(asked)})`);
+        select = select.where('revisions.status', 'in', sql<RevisionStatus>`(${sql.join(asked)})`);
       }
+      // See `RevisionsQuery`: everything is reconciled here.
+      if (query.remote_reconciled === false) select = select.where(sql<boolean>`false`);
       const rows = await select.execute();
+      // No row may mean no such deployment.
+      if (rows.length === 0) await findDeployment(kysely, caller, deploymentId);
       return { resources: rows.map(revisionView), offset: query.offset + rows.length };
     },
 
@@ -113,6 +117,16 @@ export function createRevisions(options: {
   };
 }
 
+/** Revisions of a deployment of the caller's tenant, in one query. */
+function selectRevisions(db: Kysely<Schema>, caller: Caller, deploymentId: string) {
+  return db
+    .selectFrom('revisions')
+    .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
+    .selectAll('revisions')
+    .where('revisions.deployment_id', '=', deploymentId)
+    .where('deployments.tenant_id', '=', caller.tenantId);
+}
+
 /** Puts a settled revision at the end of the queue, to be deployed again. */
 export async function askAgain(db: Kysely<Schema>, revisionId: string, reason: string): Promise<void> {
   const { rows } = await sql<{ next: string }>`select nextval('revision_requests') as next`.execute(db);
@@ -148,6 +162,10 @@ async function findRevision(
     .where('id', '=', revisionId)
     .where('deployment_id', '=', deploymentId)
     .executeTakeFirst();
-  if (row === undefined) throw new HttpProblem(404, `Revision ID ${revisionId} not found.`);
+  if (row === undefined) throw revisionNotFound(revisionId);
   return row;
+}
+
+function revisionNotFound(revisionId: string): HttpProblem {
+  return new HttpProblem(404, `Revision ID ${revisionId} not found.`);
 }

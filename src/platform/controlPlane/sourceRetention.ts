@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 
 import { type Kysely, sql } from 'kysely';
 
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, perDeployment } from './homeLayout.ts';
 import { isSettled } from './revisionStates.ts';
 

@@ -1,5 +1,5 @@
-import { type Secret } from '../../contract/controlPlane/secret.ts';
-import { type Sealing } from '../store/sealing.ts';
+import type { Secret } from '../../contract/controlPlane/secret.ts';
+import type { Sealing } from '../store/sealing.ts';
 
 /** Lists of secrets, sealed as one value with the id of their deployment as context. */
 export interface StoredSecrets {

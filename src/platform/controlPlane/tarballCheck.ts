@@ -1,8 +1,8 @@
-import { type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 
-import { type SourceRevisionConfig } from '../../contract/controlPlane/sourceRevisionConfig.ts';
-import { type ValidationIssue } from '../../contract/httpErrors.ts';
-import { type Schema } from '../store/schema.ts';
+import type { SourceRevisionConfig } from '../../contract/controlPlane/sourceRevisionConfig.ts';
+import type { ValidationIssue } from '../../contract/httpErrors.ts';
+import type { Schema } from '../store/schema.ts';
 
 /**
  * What is wrong with the tarball that a request names (contract 000, "SourceRevisionConfig": "it must be a path obtained

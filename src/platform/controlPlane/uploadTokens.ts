@@ -7,6 +7,8 @@ export const UPLOAD_URL_MS = 3_600_000;
 export interface UploadGrant {
   readonly objectPath: string;
   readonly contentLength: number | null;
+  /** The key that asked for it: the upload is recorded as that key's. */
+  readonly askedBy: { readonly keyId: string; readonly keyName: string };
 }
 
 /** What a token says, or why it says nothing. */
@@ -22,26 +24,27 @@ export interface UploadTokens {
 
 /** Tokens signed by HMAC-SHA256 with a 32-byte key: `<payload>.<signature>`, both in base64url. */
 export function createUploadTokens(key: Buffer): UploadTokens {
-  const signatureOf = (payload: string): Buffer => createHmac('sha256', key).update(payload).digest();
+  const signatureOf = (payload: string): string =>
+    createHmac('sha256', key).update(payload).digest('base64url');
   return {
-    sign: ({ objectPath, contentLength }, now = Date.now()) => {
-      const payload = Buffer.from(JSON.stringify([objectPath, now + UPLOAD_URL_MS, contentLength])).toString(
-        'base64url',
-      );
-      return `${payload}.${signatureOf(payload).toString('base64url')}`;
+    sign: ({ objectPath, contentLength, askedBy }, now = Date.now()) => {
+      const told = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
+      const payload = Buffer.from(JSON.stringify(told)).toString('base64url');
+      return `${payload}.${signatureOf(payload)}`;
     },
     read: (token, now = Date.now()) => {
-      const [payload = '', signature = ''] = token.split('.');
-      const given = Buffer.from(signature, 'base64url');
-      const expected = signatureOf(payload);
+      // Compared as texts: a decoder overlooks what does not belong, and a token has one spelling.
+      const [payload = '', ...rest] = token.split('.');
+      const given = Buffer.from(rest.join('.'));
+      const expected = Buffer.from(signatureOf(payload));
       if (given.length !== expected.length || !timingSafeEqual(given, expected))
         return { ok: false, why: 'invalid' };
       // Signed by us, so it has the shape that we gave it.
-      const [objectPath, expires, contentLength] = JSON.parse(
+      const [objectPath, expires, contentLength, keyId, keyName] = JSON.parse(
         Buffer.from(payload, 'base64url').toString(),
-      ) as [string, number, number | null];
+      ) as [string, number, number | null, string, string];
       return now < expires
-        ? { ok: true, grant: { objectPath, contentLength } }
+        ? { ok: true, grant: { objectPath, contentLength, askedBy: { keyId, keyName } } }
         : { ok: false, why: 'expired' };
     },
   };

@@ -3,15 +3,17 @@ import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promi
 import { dirname, join } from 'node:path';
 
 import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Logger } from 'pino';
 
 import { ARTIFACT_MAX_BYTES } from '../../contract/limits.ts';
-import { type Caller } from '../access/caller.ts';
+import { announceChange, recordAudit, recordOutcome } from '../access/audit.ts';
+import type { Caller, Origin } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type Schema } from '../store/schema.ts';
+import type { Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
-import { type HomeLayout } from './homeLayout.ts';
+import type { HomeLayout } from './homeLayout.ts';
 import { sourcePath } from './sourceRetention.ts';
-import { type UploadGrant, type UploadTokens } from './uploadTokens.ts';
+import type { UploadGrant, UploadTokens } from './uploadTokens.ts';
 
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
@@ -38,7 +40,8 @@ export interface Uploads {
   /**
    * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
    * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that what
-   * a revision is made from is what whoever asked for the URL sent first.
+   * a revision is made from is what whoever asked for the URL sent first. It is recorded as a change by the key that
+   * asked for the URL, from where it came, also where it is refused.
    * @param declaredSize `Content-Length`, where it was given.
    * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
    * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
@@ -47,6 +50,7 @@ export interface Uploads {
     token: string,
     body: AsyncIterable<Uint8Array>,
     declaredSize: number | undefined,
+    from: Origin,
   ): Promise<StoredObject>;
   /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
   clean(): Promise<void>;
@@ -56,43 +60,60 @@ export interface Uploads {
 export function createUploads(options: {
   kysely: Kysely<Schema>;
   home: HomeLayout;
+  log: Logger;
   tokens: UploadTokens;
   /** In bytes; default: 200 MB. */
   maxBytes?: number;
 }): Uploads {
-  const { kysely, home, tokens } = options;
+  const { kysely, home, log, tokens } = options;
   const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
   const underWay = new Set<string>();
 
   return {
     offer: async (caller, deploymentId, contentLength) => {
       await findDeployment(kysely, caller, deploymentId);
+      if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
       const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
       await kysely
         .insertInto('uploads')
         .values({ object_path: objectPath, deployment_id: deploymentId, created_at: new Date() })
         .execute();
-      return { objectPath, token: tokens.sign({ objectPath, contentLength: contentLength ?? null }) };
+      return {
+        objectPath,
+        token: tokens.sign({ objectPath, contentLength: contentLength ?? null, askedBy: caller }),
+      };
     },
 
-    receive: async (token, body, declaredSize) => {
-      const { objectPath, contentLength } = grantOf(tokens, token);
-      if (declaredSize !== undefined && declaredSize > maxBytes) throw tooLarge(maxBytes);
-      if (declaredSize !== undefined) checkLength(declaredSize, contentLength);
-      await checkUnused(kysely, objectPath);
-      await mkdir(home.incoming, { recursive: true, mode: 0o700 });
-      const name = randomUUID();
-      const aside = join(home.incoming, name);
-      underWay.add(name);
+    receive: async (token, body, declaredSize, from) => {
+      const grant = grantOf(tokens, token);
+      const { objectPath } = grant;
+      const caller = await uploaderOf(kysely, grant, from);
       try {
-        const written = await writeAside(aside, body, Math.min(maxBytes, contentLength ?? maxBytes));
-        checkLength(written.size, contentLength);
-        return await kysely
-          .transaction()
-          .execute((trx) => place(trx, home, { aside, objectPath, ...written }));
-      } finally {
-        underWay.delete(name);
-        await rm(aside, { force: true });
+        checkDeclared(declaredSize, grant, maxBytes);
+        await checkUnused(kysely, objectPath);
+        await mkdir(home.incoming, { recursive: true, mode: 0o700 });
+        const name = randomUUID();
+        const aside = join(home.incoming, name);
+        underWay.add(name);
+        try {
+          const written = await writeAside(aside, body, Math.min(maxBytes, grant.contentLength ?? maxBytes));
+          checkLength(written.size, grant.contentLength);
+          return await kysely.transaction().execute(async (trx) => {
+            const stored = await place(trx, home, { aside, objectPath, ...written });
+            await recordAudit(trx, caller, {});
+            return stored;
+          });
+        } finally {
+          underWay.delete(name);
+          await rm(aside, { force: true });
+        }
+      } catch (error) {
+        const isRefused = error instanceof HttpProblem;
+        await recordOutcome(kysely, caller, {
+          outcome: isRefused ? 'refused' : 'failed',
+          status: isRefused ? error.status : null,
+        }).catch((failure: unknown) => log.error({ err: failure }, 'an upload could not be recorded'));
+        throw error;
       }
     },
 
@@ -128,6 +149,37 @@ function grantOf(tokens: UploadTokens, token: string): UploadGrant {
       ? 'The upload URL has expired; ask for a new one.'
       : 'The upload URL is not valid.',
   );
+}
+
+/** The key that asked for the URL, as the caller of the upload. @throws HttpProblem 404. */
+async function uploaderOf(
+  kysely: Kysely<Schema>,
+  { objectPath, askedBy }: UploadGrant,
+  from: Origin,
+): Promise<Caller> {
+  const deployment = await kysely
+    .selectFrom('uploads')
+    .innerJoin('deployments', 'deployments.id', 'uploads.deployment_id')
+    .select(['deployments.id', 'deployments.tenant_id'])
+    .where('object_path', '=', objectPath)
+    .executeTakeFirst();
+  if (deployment === undefined) throw unknownPath();
+  const caller: Caller = {
+    tenantId: deployment.tenant_id,
+    keyId: askedBy.keyId,
+    keyName: askedBy.keyName,
+    scope: 'deploy',
+    from,
+  };
+  const resources = { deployment_id: deployment.id, object_path: objectPath };
+  announceChange(caller, { operation: 'putUpload', resources, changed: [] });
+  return caller;
+}
+
+function checkDeclared(size: number | undefined, { contentLength }: UploadGrant, maxBytes: number): void {
+  if (size === undefined) return;
+  if (size > maxBytes) throw tooLarge(maxBytes);
+  checkLength(size, contentLength);
 }
 
 /** The whole of the body need not be read to know that it cannot be stored. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type Remote } from './remote.ts';
+import type { Remote } from './remote.ts';
 
 /** What git is told so that it may use a credential: settings without anything secret, and its environment. */
 export interface CredentialAccess {

@@ -3,8 +3,8 @@ import { runCommand } from '../runtime/command.ts';
 import { createSecretMask } from '../runtime/secretMask.ts';
 import { credentialAccess } from './credentialAccess.ts';
 import { failureOf, GitFailure } from './gitFailure.ts';
-import { type GitLimits } from './gitLimits.ts';
-import { type Remote } from './remote.ts';
+import type { GitLimits } from './gitLimits.ts';
+import type { Remote } from './remote.ts';
 
 /** The oldest git that does all that is asked of it here (protocol 2, `--no-recurse-submodules`, `--template=`). */
 export const OLDEST_GIT = [2, 30] as const;

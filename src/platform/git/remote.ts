@@ -1,4 +1,4 @@
-import { type GitUrl } from './gitUrl.ts';
+import type { GitUrl } from './gitUrl.ts';
 
 /** A repository, and what opens it. */
 export interface Remote {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
+import { readSecretReference, secretInFile } from '../../domain/secretReference.ts';
 import { GitFailure } from './gitFailure.ts';
 
 /**
@@ -9,7 +10,7 @@ import { GitFailure } from './gitFailure.ts';
  * @throws GitFailure that names the reference, never a value, when there is nothing.
  */
 export async function readSecret(reference: string, what: string): Promise<string> {
-  const secret = (await found(reference))?.replace(/[\r\n]+$/, '');
+  const secret = await found(reference);
   if (secret !== undefined && secret !== '') return secret;
   throw new GitFailure(
     `${what} is to be had from ${reference}, and there is nothing on the machine of this platform.`,
@@ -17,9 +18,11 @@ export async function readSecret(reference: string, what: string): Promise<strin
 }
 
 async function found(reference: string): Promise<string | undefined> {
-  if (reference.startsWith('env:')) return process.env[reference.slice('env:'.length)];
+  const place = readSecretReference(reference);
+  if (place === undefined) return undefined;
+  if ('variable' in place) return process.env[place.variable];
   try {
-    return await readFile(reference.slice('file:'.length), 'utf8');
+    return secretInFile(await readFile(place.file, 'utf8'));
   } catch {
     // Not there, or not for us to read: whoever put the reference there learns which one it is.
     return undefined;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-import { type MiddlewareHandler } from 'hono';
+import type { MiddlewareHandler } from 'hono';
 
 import { HttpProblem } from './problem.ts';
 

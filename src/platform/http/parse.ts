@@ -1,5 +1,5 @@
-import { type Context } from 'hono';
-import { type z } from 'zod';
+import type { Context } from 'hono';
+import type { z } from 'zod';
 
 import { toValidationIssues, type ValidationPrefix } from '../../contract/httpErrors.ts';
 import { invalid } from './problem.ts';

@@ -1,12 +1,13 @@
-import { type ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 
-import { type Context, type ErrorHandler } from 'hono';
+import type { Context, ErrorHandler } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { routePath } from 'hono/route';
-import { type ContentfulStatusCode } from 'hono/utils/http-status';
-import { type Logger } from 'pino';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Logger } from 'pino';
 
-import { type ValidationIssue } from '../../contract/httpErrors.ts';
+import type { ValidationIssue } from '../../contract/httpErrors.ts';
+import { isDatabaseAway } from '../store/databaseAway.ts';
 
 /**
  * An answer other than success, thrown by a handler and turned into the wire's shape by
@@ -42,7 +43,7 @@ export function invalid(issues: ValidationIssue[]): HttpProblem {
 
 /**
  * The answer for anything that a handler threw. An {@link HttpProblem} becomes its own status and body, a full
- * disk becomes 507, everything else 500 with a body that tells nothing of the inside and one log line that does.
+ * disk becomes 507, a database that does not answer 503, everything else 500 with a body that tells nothing of the inside and one log line that does.
  */
 export function respondWithProblem(error: unknown, c: Context, log?: Logger): Response {
   if (error instanceof HttpProblem) {
@@ -52,6 +53,11 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   if (isDiskFull(error)) {
     log?.error({ err: error, path: routePath(c) }, 'the disk is full');
     return c.json({ detail: 'The disk of this platform is full.' }, 507);
+  }
+  if (isDatabaseAway(error)) {
+    log?.error({ err: error, path: routePath(c) }, 'the database does not answer');
+    const detail = 'The database of this platform does not answer right now. Try again in 1 s.';
+    return c.json({ detail }, 503, { 'retry-after': '1' });
   }
   // The route's pattern, not the path itself: paths may carry signed tokens.
   log?.error({ err: error, method: c.req.method, path: routePath(c) }, 'a request failed');
@@ -79,9 +85,12 @@ export function respondWithNotFound(c: Context): Response {
   return c.json({ detail: 'Not Found' }, 404);
 }
 
-/** Whether an error of the file system says that nothing more can be written (no space, or over quota). */
+/** Postgres' code of a disk that is full. */
+const PG_DISK_FULL = '53100';
+
+/** Whether an error of the file system or the database says that nothing more can be written (no space, or over quota). */
 export function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as NodeJS.ErrnoException).code;
-  return code === 'ENOSPC' || code === 'EDQUOT' || isDiskFull(error.cause);
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === PG_DISK_FULL || isDiskFull(error.cause);
 }

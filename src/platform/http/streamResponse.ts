@@ -1,4 +1,4 @@
-import { type EventReader } from './serverSentEvents.ts';
+import type { EventReader } from './serverSentEvents.ts';
 
 /** How long a stream may be silent before it carries a sign of life, in milliseconds: proxies cut silent ones. */
 export const KEEP_ALIVE_MS = 15_000;

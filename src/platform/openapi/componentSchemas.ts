@@ -1,12 +1,8 @@
-import { type ZodOpenApiComponentsObject } from 'zod-openapi';
+import type { ZodOpenApiComponentsObject } from 'zod-openapi';
 
 import { BuildLogs, BuildLogsRequest } from '../../contract/controlPlane/buildLogs.ts';
-import {
-  Deployment,
-  DeploymentCreate,
-  DeploymentPatch,
-  DeploymentsList,
-} from '../../contract/controlPlane/deployment.ts';
+import { Deployment, DeploymentCreate, DeploymentPatch } from '../../contract/controlPlane/deployment.ts';
+import { DeploymentsDeleted, DeploymentsList } from '../../contract/controlPlane/deploymentLists.ts';
 import { Listener, ListenersList } from '../../contract/controlPlane/listener.ts';
 import {
   Container,
@@ -32,6 +28,7 @@ export const COMPONENT_SCHEMAS: NonNullable<ZodOpenApiComponentsObject['schemas'
   Deployment,
   DeploymentCreate,
   DeploymentPatch,
+  DeploymentsDeleted,
   DeploymentsList,
   Revision,
   RevisionsList,

@@ -6,7 +6,7 @@ import {
 } from 'zod-openapi';
 
 import { CONTROL_PLANE_ENDPOINTS } from '../../contract/controlPlane/endpoints.ts';
-import { type Endpoint } from '../../contract/endpoint.ts';
+import type { Endpoint } from '../../contract/endpoint.ts';
 import { RUN_API_ENDPOINTS } from '../../contract/runApi/endpoints.ts';
 import { COMPONENT_SCHEMAS } from './componentSchemas.ts';
 import { EXAMPLES } from './examples.ts';
@@ -134,6 +134,9 @@ function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObjec
         description: 'Done',
         ...contentOf(endpoint, examples?.response),
       },
+      ...(endpoint.partial === undefined
+        ? {}
+        : { [String(endpoint.partial)]: { description: 'Done in part', ...contentOf(endpoint, undefined) } }),
       ...errorResponses([
         ...endpoint.errors,
         ...(request === undefined ? [] : [413]),

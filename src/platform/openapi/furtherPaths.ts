@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ZodOpenApiPathsObject } from 'zod-openapi';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
 
 import { StorableObject, Timestamp, Uuid } from '../../contract/scalars.ts';
 import { errorResponses } from './shared.ts';

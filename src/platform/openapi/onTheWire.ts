@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ZodOpenApiOverride } from 'zod-openapi';
+import type { ZodOpenApiOverride } from 'zod-openapi';
 
 /**
  * An answer is described as it goes over the wire: where a client's schema reads a value and then turns it into another

@@ -1,4 +1,4 @@
-import { type oas31, type ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { oas31, ZodOpenApiResponsesObject } from 'zod-openapi';
 
 import { ErrorDetail, HttpValidationError } from '../../contract/httpErrors.ts';
 
@@ -57,8 +57,14 @@ function errorResponse(status: number): ZodOpenApiResponsesObject[`200`] {
   return {
     description: MEANINGS[status] ?? 'It failed',
     ...(status === 429 ? { headers: RETRY_AFTER } : {}),
-    content: { 'application/json': { schema } },
+    content: { 'application/json': { schema, example: exampleOf(status) } },
   };
+}
+
+/** What a reader of the page sees of it: without one a schema is shown as if every field were a text. */
+function exampleOf(status: number): object {
+  if (status !== 422) return { detail: `${MEANINGS[status] ?? 'It failed'}.` };
+  return { detail: [{ loc: ['body', 'name'], msg: 'Field required', type: 'missing' }] };
 }
 
 const RETRY_AFTER = {

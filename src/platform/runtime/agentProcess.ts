@@ -2,11 +2,14 @@ import type { ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+
+import { HAND_OVER_MS } from '../../domain/draining.ts';
 import { followOutput } from './agentOutput.ts';
 import { probeUntilOk } from './agentProbe.ts';
 import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
 import { agentBaseEnvironment } from './childEnvironment.ts';
 import { lastOutput } from './lastOutput.ts';
+import { packEnvironment } from './packedEnvironment.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
 import type { AgentExit, RunningAgent } from './runningAgent.ts';
 
@@ -67,7 +70,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
   const agentDir = resolve(options.agentDir);
   const child = spawnGroup(options.command ?? agentCommand(agentDir, options.graphConfigPath), {
     cwd: agentDir,
-    env: { ...agentBaseEnvironment(), ...options.env },
+    env: packEnvironment({ ...agentBaseEnvironment(), ...options.env }),
     // It closes when this process ends, and the agent's command ends then.
     stdin: 'pipe',
     outliveSeconds: OUTLIVE_SECONDS,
@@ -168,9 +171,12 @@ function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExi
     kill,
     drain: async (timeoutMs) => {
       if (!ended) child.kill('SIGTERM');
-      const timer = setTimeout(kill, timeoutMs);
+      // Without a parent it has no patience, whatever its own setting says: it hands over what it is at.
+      const handOver = setTimeout(() => child.stdin?.end(), Math.max(0, timeoutMs - HAND_OVER_MS));
+      const limit = setTimeout(kill, timeoutMs);
       await gone;
-      clearTimeout(timer);
+      clearTimeout(handOver);
+      clearTimeout(limit);
     },
   };
 }

@@ -11,7 +11,8 @@ export interface RunningAgent {
   /** Resolves when the agent has ended, however that came about; never rejects. */
   readonly exited: Promise<AgentExit>;
   /**
-   * Asks the agent to finish what it is at and end (SIGTERM), and kills all of it after `timeoutMs`. Resolves when
+   * Asks the agent to finish what it is at and end (SIGTERM), and kills all of it after `timeoutMs`; a process has to
+   * hand over what it is at some seconds before that. Resolves when
    * nothing of it is left. Called again, it joins; a shorter time limit then counts.
    */
   drain(timeoutMs: number): Promise<void>;

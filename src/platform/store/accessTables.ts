@@ -1,7 +1,7 @@
-import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-import { type Scope } from '../../contract/controlPlane/apiKey.ts';
-import { type AuditOutcome } from '../../contract/controlPlane/audit.ts';
+import type { Scope } from '../../contract/controlPlane/apiKey.ts';
+import type { AuditOutcome } from '../../contract/controlPlane/audit.ts';
 
 type Time = ColumnType<Date, Date, Date>;
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;

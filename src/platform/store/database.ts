@@ -5,7 +5,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from './embeddedPostgres.ts';
 import { migrate } from './migrate.ts';
 import { CONTROL_PLANE_MIGRATIONS } from './migrations/migrations.ts';
-import { type Schema } from './schema.ts';
+import type { Schema } from './schema.ts';
 
 /** The platform's database, open and up to date. */
 export interface Database {

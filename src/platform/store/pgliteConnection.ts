@@ -1,6 +1,6 @@
-import { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
-import { type TurnOwner, type Turns } from './sessionTurns.ts';
+import type { TurnOwner, Turns } from './sessionTurns.ts';
 import {
   askForPassword,
   closeStatement,

@@ -1,6 +1,6 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
-import { type PGlite } from '@electric-sql/pglite';
+import type { PGlite } from '@electric-sql/pglite';
 
 import { PgliteConnection } from './pgliteConnection.ts';
 import { createTurns } from './sessionTurns.ts';

@@ -1,8 +1,11 @@
 import { createSealing, type Sealing } from './sealing.ts';
 
-/** A sealing whose key changes: it seals with the newest key, and opens what any of its keys has sealed. */
+/**
+ * A sealing whose key changes: it seals with the newest key, and opens what that one or the one before has sealed. Two
+ * are enough: a rotation begins when the one before it has come to its end, and nothing stored is older.
+ */
 export interface RotatingSealing extends Sealing {
-  /** From now on this key seals. */
+  /** From now on this key seals; the newest key again changes nothing. */
   rotateTo(key: Buffer): void;
   /** Whether the newest key has sealed a value. */
   isNewest(sealed: string, context: string): boolean;
@@ -10,8 +13,8 @@ export interface RotatingSealing extends Sealing {
 
 /** Makes a {@link RotatingSealing} with its first key. */
 export function createRotatingSealing(key: Buffer): RotatingSealing {
-  let newest = createSealing(key);
-  let before: Sealing[] = [];
+  let newest = { key, sealing: createSealing(key) };
+  let before: Sealing | undefined;
   const opened = (sealing: Sealing, sealed: string, context: string): string | undefined => {
     try {
       return sealing.open(sealed, context);
@@ -21,18 +24,16 @@ export function createRotatingSealing(key: Buffer): RotatingSealing {
     }
   };
   return {
-    seal: (plaintext, context) => newest.seal(plaintext, context),
+    seal: (plaintext, context) => newest.sealing.seal(plaintext, context),
     open: (sealed, context) => {
-      for (const sealing of before) {
-        const text = opened(sealing, sealed, context);
-        if (text !== undefined) return text;
-      }
-      return newest.open(sealed, context);
+      if (before === undefined) return newest.sealing.open(sealed, context);
+      return opened(newest.sealing, sealed, context) ?? before.open(sealed, context);
     },
     rotateTo: (next) => {
-      before = [newest, ...before];
-      newest = createSealing(next);
+      if (next.equals(newest.key)) return;
+      before = newest.sealing;
+      newest = { key: next, sealing: createSealing(next) };
     },
-    isNewest: (sealed, context) => opened(newest, sealed, context) !== undefined,
+    isNewest: (sealed, context) => opened(newest.sealing, sealed, context) !== undefined,
   };
 }

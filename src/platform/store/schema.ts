@@ -1,8 +1,8 @@
-import { type ColumnType, type Generated, type JSONColumnType } from 'kysely';
+import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-import { type Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
-import { type RevisionStatus } from '../controlPlane/revisionStates.ts';
-import { type AccessTables } from './accessTables.ts';
+import type { Vocabulary } from '../../contract/controlPlane/vocabulary.ts';
+import type { RevisionStatus } from '../controlPlane/revisionStates.ts';
+import type { AccessTables } from './accessTables.ts';
 
 /** A point in time: a `Date` when read; a `Date` when written. */
 type Time = ColumnType<Date, Date, Date>;

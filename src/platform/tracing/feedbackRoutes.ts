@@ -7,7 +7,7 @@ import { Uuid } from '../../contract/scalars.ts';
 import { limitBody } from '../http/bodyLimit.ts';
 import { parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
 import { HttpProblem } from '../http/problem.ts';
-import { type FeedbackOutcome, type FeedbackReader, type TracingStore } from './tracingStore.ts';
+import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingStore.ts';
 
 const RunOfPath = z.object({ run_id: Uuid });
 

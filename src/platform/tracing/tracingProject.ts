@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import { type TracingProjectsTable } from '../store/schema.ts';
+import type { TracingProjectsTable } from '../store/schema.ts';
 
 /** A tracing project of that name exists: the deployment cannot have its own (contract 000; answered with 409). */
 export class TracingProjectExists extends SlipwayError {

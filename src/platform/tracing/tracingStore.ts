@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 
 import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
 
-import { type FeedbackLinks, type FeedbackSubmission } from '../../contract/runApi/feedback.ts';
+import type { FeedbackLinks, FeedbackSubmission } from '../../contract/runApi/feedback.ts';
 import { migrate, type Migration } from '../store/migrate.ts';
 
 /** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { type ApiKeyCreate } from '../../../src/contract/controlPlane/apiKey.ts';
+import type { ApiKeyCreate } from '../../../src/contract/controlPlane/apiKey.ts';
 import { type Access, createAccess, type Credentials } from '../../../src/platform/access/access.ts';
 import { type Caller, DEFAULT_TENANT_ID } from '../../../src/platform/access/caller.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
-import { type Database } from '../../../src/platform/store/database.ts';
+import type { Database } from '../../../src/platform/store/database.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 
 const compared = vi.hoisted(() => ({ lengths: [] as number[][] }));

@@ -82,6 +82,31 @@ describe('the record of changes', () => {
     expect(refused.resources).toMatchObject([{ status: 422 }]);
   });
 
+  it('has uploads, as of the key that asked for their URL, and those that were refused', async () => {
+    const made = await platform.call('POST', '/v1/api-keys', { name: 'uploader', scope: 'deploy' });
+    const as = { 'x-api-key': made.json.key };
+    const id = await platform.create('uploaded to');
+    const offered = await platform.call('POST', `/deployments/${id}/upload-url`, { content_length: 7 }, as);
+    const { pathname } = new URL(offered.json.upload_url);
+    const put = async (body: string): Promise<number> =>
+      (await platform.app.request(pathname, { method: 'PUT', body, headers: { 'user-agent': 'curl/8' } }))
+        .status;
+    expect([await put('short'), await put('tarball'), await put('tarball')]).toEqual([400, 200, 409]);
+
+    const { resources } = await audit(`operation=putUpload&resource_id=${id}`);
+    const by = {
+      key_id: made.json.id,
+      key_name: 'uploader',
+      user_agent: 'curl/8',
+      resources: { deployment_id: id, object_path: offered.json.object_path },
+    };
+    expect(resources).toMatchObject([
+      { ...by, outcome: 'refused', status: 409 },
+      { ...by, outcome: 'done', status: null },
+      { ...by, outcome: 'refused', status: 400 },
+    ]);
+  });
+
   it('is written with the change or not at all', async () => {
     const id = await platform.create('one transaction');
     await sql`alter table audit_entries add constraint broken check (operation <> 'patchDeployment') not valid`.execute(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { type Scope } from '../../../src/contract/controlPlane/apiKey.ts';
+import type { Scope } from '../../../src/contract/controlPlane/apiKey.ts';
 import { CONTROL_PLANE_ENDPOINTS } from '../../../src/contract/controlPlane/endpoints.ts';
 import { createAccess } from '../../../src/platform/access/access.ts';
 import { ENDPOINT_SCOPES, operationAt } from '../../../src/platform/access/endpointScopes.ts';

@@ -1,56 +1,15 @@
-/* eslint-disable @typescript-eslint/no-unsafe-call -- answers are judged by what the tests expect of them */
-import { cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { type Database } from '../../../src/platform/store/database.ts';
 import { openTestDatabase } from '../testDatabase.ts';
-import {
-  type AgentUnderTest,
-  apiOf,
-  FIXTURE_AGENT,
-  gate,
-  launchAgent,
-  startAgentUnderTest,
-  until,
-} from './agentUnderTest.ts';
+import { FIXTURE_AGENT, gate, readEvents, until } from './agentUnderTest.ts';
+import { useAgentProcesses } from './durableAgents.ts';
 
-let home: string;
-let database: Database;
-const started: AgentUnderTest[] = [];
-
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
-  database = await openTestDatabase(home);
-});
-
-afterAll(async () => {
-  for (const { child } of started) child.kill('SIGKILL');
-  await Promise.all(started.map(({ exited }) => exited));
-  await database.close();
-  await rm(home, { recursive: true, force: true });
-});
-
-async function start(deployment: string, env: Record<string, string> = {}, dir = FIXTURE_AGENT) {
-  const agent = await startAgentUnderTest({
-    dir,
-    env: {
-      SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
-      SLIPWAY_AGENT_DEPLOYMENT_ID: deployment,
-      ...env,
-    },
-  });
-  started.push(agent);
-  return { ...agent, api: apiOf(agent.url) };
-}
+const agents = useAgentProcesses(FIXTURE_AGENT, openTestDatabase);
 
 /** Waits until the deployment's process has said so often that it lives. */
 async function heartbeats(deployment: string, count: number) {
-  const client = new pg.Client({ connectionString: database.connectionString });
+  const client = new pg.Client({ connectionString: agents.databaseUrl() });
   await client.connect();
   const latest = async () => {
     const query =
@@ -68,8 +27,12 @@ const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text
 const echo = { assistant_id: 'echo', input: { text: 'x' } };
 
 describe.concurrent('agent processes of one database', { timeout: 180_000 }, () => {
-  it('share the threads of their deployment and cancel and join each other’s runs', async () => {
-    const [one, two, stranger] = await Promise.all([start('shared'), start('shared'), start('other')]);
+  it('share the threads of their deployment and cancel, join and follow each other’s runs', async () => {
+    const [one, two, stranger] = await Promise.all([
+      agents.start('shared'),
+      agents.start('shared'),
+      agents.start('other'),
+    ]);
     const thread = await one.api.thread();
     const run = await one.api.json('POST', `/threads/${thread}/runs`, steps(60_000));
     await one.api.untilLogged(thread, 1);
@@ -86,6 +49,34 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     expect((await joined).log).toEqual(['first']);
     expect((await one.api.json('GET', `/threads/${thread}/runs/${queued.run_id}/join`)).text).toBe('echo: x');
 
+    // What is not resumable is followed in the other process, too, as soon as its own has heard of it.
+    const hold = gate();
+    const thereafter = await two.api.send('GET', `/threads/${thread}/stream`);
+    const followed = await one.api.json('POST', `/threads/${thread}/runs`, {
+      ...steps(hold.path),
+      stream_mode: ['custom', 'updates'],
+    });
+    const ofRun: string[] = [];
+    const stream = `/threads/${thread}/runs/${followed.run_id}/stream`;
+    for await (const { event } of readEvents(await two.api.send('GET', stream))) {
+      if (event === 'custom') await hold.open();
+      if (event !== ofRun.at(-1)) ofRun.push(event);
+    }
+    // What the first node wrote may have come before anybody followed it here.
+    expect(ofRun[0]).toBe('metadata');
+    expect(ofRun.slice(-2)).toEqual(['custom', 'updates']);
+    const ofThread: unknown[] = [];
+    for await (const { event, data } of readEvents(thereafter)) {
+      ofThread.push(event);
+      if (data.status === 'run_done') break;
+    }
+    expect(new Set(ofThread)).toEqual(new Set(['metadata', 'custom', 'updates']));
+
+    await one.api.json('PUT', '/store/items', { namespace: ['of'], key: 'one', value: { seen: true } });
+    const item = '/store/items?namespace=of&key=one';
+    expect(await two.api.json('GET', item)).toMatchObject({ value: { seen: true } });
+    expect(await stranger.api.json('GET', item)).toBeNull();
+
     expect((await stranger.api.send('GET', `/threads/${thread}`)).status).toBe(404);
     const twin = { thread_id: thread, if_exists: 'raise' };
     expect((await stranger.api.send('POST', '/threads', twin)).status).toBe(200);
@@ -96,7 +87,11 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
 
   it('let running runs end at SIGTERM, leave waiting ones to the next, and exit 0', async () => {
     const hold = gate();
-    const first = await start('drained', { SLIPWAY_AGENT_DRAIN_MS: '120000' });
+    // A short lease has frequent signs of life.
+    const first = await agents.start('drained', {
+      SLIPWAY_AGENT_DRAIN_MS: '120000',
+      SLIPWAY_AGENT_LEASE_MS: '4000',
+    });
     const thread = await first.api.thread();
     const running = await first.api.json('POST', `/threads/${thread}/runs`, steps(hold.path));
     const pending = await first.api.json('POST', `/threads/${thread}/runs`, {
@@ -114,108 +109,8 @@ describe.concurrent('agent processes of one database', { timeout: 180_000 }, () 
     await hold.open();
     expect(await joined).toMatchObject({ log: ['first', 'second'] });
     expect(await first.exited).toEqual({ code: 0, signal: null });
-    const second = await start('drained');
+    const second = await agents.start('drained');
     const taken = await second.api.json('GET', `/threads/${thread}/runs/${pending.run_id}/join`);
     expect(taken).toMatchObject({ text: 'echo: x' });
-  });
-
-  it('die with their parent', async () => {
-    const agent = await start('orphan');
-    agent.child.stdin!.end();
-    expect(await agent.exited).toEqual({ code: 0, signal: null });
-  });
-
-  it('ask for the API key everywhere but at /ok and at feedback links', async () => {
-    const agent = await start('keyed', { SLIPWAY_AGENT_API_KEY: 'open sesame' });
-    const withKey = apiOf(agent.url, { 'x-api-key': 'open sesame' });
-    expect((await agent.api.send('GET', '/ok')).status).toBe(200);
-    for (const path of [
-      '/info',
-      '/assistants/echo',
-      '/threads/x',
-      '/nothing',
-      `/api/v1/runs/${crypto.randomUUID()}/feedback`,
-    ]) {
-      expect((await agent.api.send('GET', path)).status, path).toBe(401);
-    }
-    const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
-    expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
-    expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
-    expect(
-      (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
-    ).toBe(404);
-    expect(agent.stdout() + agent.stderr()).not.toContain('open sesame');
-  });
-});
-
-describe('an agent that cannot be served', { timeout: 180_000 }, () => {
-  const agentWith = async (files: Record<string, string>) => {
-    const dir = await mkdtemp(join(home, 'broken-'));
-    await mkdir(dir, { recursive: true });
-    for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
-    return dir;
-  };
-  const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
-
-  it('exits 1, and says why in its last line', async () => {
-    const dir = await agentWith({
-      'graph.json': graphs('./bot.mjs:graph'),
-      'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
-    });
-    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: database.connectionString } });
-    expect((await agent.exited).code).toBe(1);
-    const last = agent.stderr().trimEnd().split('\n').at(-1);
-    expect(last).toMatch(
-      /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
-    );
-    expect(agent.stdout()).toBe('');
-  });
-});
-
-describe('an agent with its own copy of LangGraph', { timeout: 180_000 }, () => {
-  it('is served like any other, from TypeScript in a folder that does not say what its modules are', async () => {
-    const dir = await mkdtemp(join(home, 'copy-'));
-    const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));
-    await mkdir(join(dir, 'node_modules', '@langchain'), { recursive: true });
-    for (const name of await readdir(modules)) {
-      if (name !== '@langchain') await symlink(join(modules, name), join(dir, 'node_modules', name));
-    }
-    for (const name of ['core', 'langgraph', 'langgraph-checkpoint', 'langgraph-sdk']) {
-      const parts = ['@langchain', name] as const;
-      await cp(join(modules, ...parts), join(dir, 'node_modules', ...parts), { recursive: true });
-    }
-    await cp(join(FIXTURE_AGENT, 'graphs.ts'), join(dir, 'graphs.ts'));
-    await writeFile(join(dir, '.env'), 'GREETING="from a file"\nSLIPWAY_TEST_OVERRIDDEN=source\n');
-    const names = ['echo', 'chat', 'ask', 'steps', 'parent'];
-    const entries = Object.fromEntries(names.map((name) => [name, `./graphs.ts:${name}`]));
-    await writeFile(join(dir, 'graph.json'), JSON.stringify({ graphs: entries, env: '.env' }));
-
-    const { api } = await start('copy', {}, dir);
-    const thread = await api.thread();
-    const echoed = await api.json('POST', `/threads/${thread}/runs/wait`, echo);
-    expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
-    const other = await api.thread();
-    const asked = await api.json('POST', `/threads/${other}/runs/wait`, {
-      assistant_id: 'ask',
-      input: { text: 'x' },
-    });
-    expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
-    const command = { resume: 'yes', update: { text: 'changed' } };
-    const resumed = await api.json('POST', `/threads/${other}/runs/wait`, { assistant_id: 'ask', command });
-    expect(resumed).toEqual({ text: 'changed', log: ['before', 'answer: yes'] });
-    const chat = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'x' }] } };
-    const third = await api.thread();
-    await api.json('POST', `/threads/${third}/runs/wait`, chat);
-    const twice = await api.json('POST', `/threads/${third}/runs/wait`, chat);
-    expect(twice.messages.map((message: { type: string }) => message.type)).toEqual([
-      'human',
-      'ai',
-      'human',
-      'ai',
-    ]);
-    const run = await api.json('POST', `/threads/${thread}/runs`, steps(60_000));
-    await api.untilLogged(thread, 2);
-    await api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
-    expect((await api.json('GET', `/threads/${thread}/state`)).values).toEqual(echoed);
   });
 });

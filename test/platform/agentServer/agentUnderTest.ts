@@ -5,14 +5,19 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, expect } from 'vitest';
 
+import { BUILT_COMMAND } from '../builtCommand.ts';
+import { preparedHome } from '../../support/preparedHome.ts';
 import { apiOf } from './runApiUnderTest.ts';
-import { preparedHome } from '../preparedHome.ts';
 
 export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
 
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
-const RUNNER = fileURLToPath(new URL('runAgent.ts', import.meta.url));
-const TSX = import.meta.resolve('tsx');
+
+/** `slipway agent`. */
+const AGENT_COMMAND: readonly string[] =
+  BUILT_COMMAND === undefined
+    ? ['--import', import.meta.resolve('tsx'), fileURLToPath(new URL('runAgent.ts', import.meta.url))]
+    : [BUILT_COMMAND, 'agent', '--port', '0', '--json'];
 
 /** Compiling and opening a database on a busy machine. */
 const START_TIMEOUT_MS = 180_000;
@@ -33,7 +38,7 @@ export interface Launched extends Omit<AgentUnderTest, 'url'> {
 
 /** Starts an agent's process without waiting for it. */
 export function launchAgent(options: { dir: string; env?: Record<string, string> }): Launched {
-  const child = spawn(process.execPath, ['--import', TSX, RUNNER, options.dir], {
+  const child = spawn(process.execPath, [...AGENT_COMMAND, options.dir], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

@@ -54,7 +54,7 @@ const PAIRS = [
   [ROLLBACK, `${ROLLBACK}&wait=1`],
 ] as const;
 
-describe.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
+describe.concurrent.each(Object.keys(MOMENTS))('a run that is %s', (moment) => {
   it('and is cancelled by two clients at once, twice, comes to one end', { timeout: 60_000 }, async () => {
     await Promise.all(
       PAIRS.map(async ([one, other]) => {

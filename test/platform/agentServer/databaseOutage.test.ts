@@ -3,9 +3,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { until } from './agentUnderTest.ts';
-import { PATIENCE_MS, useAgentProcesses } from './durableAgents.ts';
+import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
 
-const agents = useAgentProcesses();
+const agents = useAgentProcesses(DURABLE_AGENT);
 
 /** A way to the database that can be cut. */
 function startCuttable(databaseUrl: () => string) {

@@ -1,15 +1,17 @@
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the tests expect of them */
 import { existsSync, readFileSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 
-import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
+import type { Database } from '../../../src/platform/store/database.ts';
+import { openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
 import { type AgentUnderTest, apiOf, startAgentUnderTest, until } from './agentUnderTest.ts';
-import { preparedHome } from '../preparedHome.ts';
+import { prepareHome } from '../../support/preparedHome.ts';
 
 export const DURABLE_AGENT = fileURLToPath(new URL('fixtures/durable', import.meta.url));
 
@@ -23,16 +25,28 @@ export interface DiaryLine {
   readonly pid: number;
 }
 
-/** Agent processes that share a database, as the revisions of a deployment do; each file has its own database. */
-export function useAgentProcesses() {
+type OpenDatabase = (home: string) => Promise<Pick<Database, 'connectionString' | 'close'>>;
+
+const openEmbedded: OpenDatabase = async (home) => {
+  await prepareHome(home);
+  return openEmbeddedPostgres(home, () => undefined);
+};
+
+/**
+ * Agent processes that share a database, as the revisions of a deployment do; each file has its own database.
+ *
+ * @param agentDir - the agent of those that are started without one.
+ * @param open - opens the database in an empty folder. Default: the embedded one.
+ */
+export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmbedded) {
   let home = '';
-  let database: EmbeddedPostgres;
+  let database: Awaited<ReturnType<OpenDatabase>>;
   let pool: pg.Pool;
   const started: AgentUnderTest[] = [];
 
   beforeAll(async () => {
-    home = await preparedHome('slipway-durable-');
-    database = await openEmbeddedPostgres(home, () => undefined);
+    home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
+    database = await open(home);
     pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
     // The database says good-bye to connections that are on their way out already.
     pool.on('error', () => undefined);
@@ -50,7 +64,7 @@ export function useAgentProcesses() {
   });
 
   /** Starts a process of a deployment. */
-  const start = async (deployment: string, env: Record<string, string> = {}, dir = DURABLE_AGENT) => {
+  const start = async (deployment: string, env: Record<string, string> = {}, dir = agentDir) => {
     const agent = await startAgentUnderTest({
       dir,
       env: {
@@ -69,32 +83,34 @@ export function useAgentProcesses() {
     folder: () => home,
     query: async (sql: string, values: unknown[] = []): Promise<any[]> =>
       (await pool.query<Record<string, unknown>>(sql, values)).rows,
-    /** Where the nodes of a test write, and the gate that they wait at. */
-    scene: () => {
-      const place = join(home, crypto.randomUUID());
-      const diary = `${place}.diary`;
-      const gate = `${place}.gate`;
-      const lines = (): DiaryLine[] =>
-        (existsSync(diary) ? readFileSync(diary, 'utf8') : '')
-          .split('\n')
-          .filter((line) => line !== '')
-          .map((line) => {
-            const [name = '', what = '', pid] = line.split(' ');
-            return { name, what, pid: Number(pid) };
-          });
-      return {
-        input: (name: string) => ({ name, diary, gate }),
-        lines,
-        count: (what: string) => lines().filter((line) => line.what === what).length,
-        open: () => writeFile(gate, ''),
-        untilNoted: (what: string, times: number) =>
-          until(
-            () => Promise.resolve(lines().filter((line) => line.what === what).length >= times),
-            `"${what}" is noted ${times} times`,
-            PATIENCE_MS,
-          ),
-      };
-    },
+    scene: () => sceneIn(home),
+  };
+}
+
+/** Where the nodes of a test write, and the gate that they wait at. */
+export function sceneIn(folder: string) {
+  const place = join(folder, crypto.randomUUID());
+  const diary = `${place}.diary`;
+  const gate = `${place}.gate`;
+  const lines = (): DiaryLine[] =>
+    (existsSync(diary) ? readFileSync(diary, 'utf8') : '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [name = '', what = '', pid] = line.split(' ');
+        return { name, what, pid: Number(pid) };
+      });
+  return {
+    input: (name: string) => ({ name, diary, gate }),
+    lines,
+    count: (what: string) => lines().filter((line) => line.what === what).length,
+    open: () => writeFile(gate, ''),
+    untilNoted: (what: string, times: number) =>
+      until(
+        () => Promise.resolve(lines().filter((line) => line.what === what).length >= times),
+        `"${what}" is noted ${times} times`,
+        PATIENCE_MS,
+      ),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EventLog } from '../../../src/platform/agentServer/runs/eventLog.ts';
-import { type EventStore, type StreamEvent } from '../../../src/platform/agentServer/store/eventStore.ts';
+import type { EventStore, StreamEvent } from '../../../src/platform/agentServer/store/eventStore.ts';
 
 /** A store in memory, which answers when it is told to. */
 function storeInMemory(kept: StreamEvent[] = []) {
@@ -51,6 +51,28 @@ describe('the log of a resumable run', () => {
     memory.calls[1]?.answer();
     await log.settled();
     expect(delivered.map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it('of an attempt that had begun without it goes on behind what readers were sent', async () => {
+    const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
+    const delivered: number[] = [];
+    let sent = 11;
+    const log = await EventLog.open({
+      store: memory.store,
+      fence: { runId: 'r', attempt: 2, owner: 'o' },
+      holds: () => true,
+      onLost: () => undefined,
+      deliver: ({ id }) => delivered.push(id),
+      sentBefore: () => sent,
+    });
+    sent = 12;
+    log.publish('values', '13');
+    log.publish('values', '14');
+    memory.calls[0]?.answer();
+    await expect.poll(() => memory.calls.length).toBe(2);
+    memory.calls[1]?.answer();
+    await log.settled();
+    expect(delivered).toEqual([13, 14]);
   });
 
   it('goes on where an earlier attempt ended, and says that it is another one', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { RUN_API_ENDPOINTS } from '../../../src/contract/runApi/endpoints.ts';
 import { useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
@@ -16,25 +17,16 @@ const SEED = Number(
 /** A request that is not answered by then hangs: none is for a run that takes long. */
 const ANSWER_MS = 30_000;
 
+/** What stands for a path's parameters: the ids of threads, runs, assistants, and of what else there is. */
+const ID_OF: Record<string, keyof typeof known> = { thread_id: 'T', run_id: 'R', assistant_id: 'A' };
+
 /** Every endpoint; `T`, `R`, `A` and `C` are the ids of threads, runs, assistants and checkpoints. */
-const ENDPOINTS = `
-  POST /threads | POST /threads/search | POST /threads/count | POST /threads/prune
-  GET /threads/T | PATCH /threads/T | DELETE /threads/T | POST /threads/T/copy
-  GET /threads/T/state | POST /threads/T/state | PATCH /threads/T/state | POST /threads/T/state/checkpoint
-  GET /threads/T/state/C | GET /threads/T/history | POST /threads/T/history
-  GET /threads/T/runs | POST /threads/T/runs | POST /threads/T/runs/wait | POST /threads/T/runs/stream
-  GET /threads/T/runs/R | DELETE /threads/T/runs/R | POST /threads/T/runs/R/cancel
-  GET /threads/T/runs/R/join | GET /threads/T/runs/R/stream | GET /threads/T/stream
-  POST /runs | POST /runs/wait | POST /runs/stream | POST /runs/batch | POST /runs/cancel | GET /runs/R/stream
-  POST /assistants | POST /assistants/search | POST /assistants/count | GET /assistants/A | PATCH /assistants/A
-  DELETE /assistants/A | POST /assistants/A/versions | POST /assistants/A/latest | GET /assistants/A/graph
-  GET /assistants/A/schemas | GET /assistants/A/subgraphs | GET /assistants/A/subgraphs/C
-  PUT /store/items | GET /store/items | DELETE /store/items | POST /store/items/search | POST /store/namespaces
-  GET /ok | GET /info | POST /api/v1/feedback/tokens/C | GET /api/v1/feedback/tokens/C | GET /api/v1/runs/R/feedback
-`
-  .split(/[|\n]/)
-  .map((each) => each.trim())
-  .filter((each) => each !== '');
+const ENDPOINTS = [
+  ...Object.values(RUN_API_ENDPOINTS).map(
+    ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, (_, name: string) => ID_OF[name] ?? 'C')}`,
+  ),
+  'GET /api/v1/runs/R/feedback',
+];
 
 const known = { T: [] as string[], R: [] as string[], A: ['echo', 'ask', 'parent'], C: [] as string[] };
 
@@ -259,14 +251,15 @@ async function send(made: {
   const search = new URLSearchParams(
     made.query.map(([name, value]): [string, string] => [name, wellFormed(value)]),
   );
-  const url = `${agent().url}${path}?${search.toString()}`;
+  // Dots in a path are resolved on the way: the address that is asked may be another one.
+  const url = new URL(`${agent().url}${path}?${search.toString()}`);
   const response = await fetch(url, {
     method: made.method,
     headers: { 'content-type': 'application/json', ...made.headers },
     ...(made.method !== 'GET' && { body: made.body }),
     signal: AbortSignal.timeout(ANSWER_MS),
   });
-  const text = /\/threads\/[^/]+\/stream$/.test(path) ? await leave(response) : await response.text();
+  const text = /\/threads\/[^/]+\/stream$/.test(url.pathname) ? await leave(response) : await response.text();
   if (response.status >= 500) throw new Error(`${made.method} ${path}: ${response.status} ${text}`);
   return response.status;
 }

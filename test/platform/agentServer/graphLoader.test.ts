@@ -49,8 +49,11 @@ describe('loading graphs', () => {
           promised: './src/bot.mjs:promised',
           made: './src/bot.mjs:made',
           common: './bot.cjs:graph',
+          plain: './plain.js:graph',
         },
       }),
+      'package.json': '{ "type": "module" }',
+      'plain.js': `export const graph = ${COMPILED};`,
       'src/bot.mjs': `
         export const compiled = ${COMPILED};
         export const builder = { compile: () => compiled };
@@ -59,7 +62,7 @@ describe('loading graphs', () => {
       'bot.cjs': `exports.graph = ${COMPILED};`,
     });
     const graphs = await loadGraphs(dir, undefined, log);
-    expect([...graphs.keys()]).toEqual(['compiled', 'builder', 'promised', 'made', 'common']);
+    expect([...graphs.keys()]).toEqual(['compiled', 'builder', 'promised', 'made', 'common', 'plain']);
     expect(graphs.get('builder')?.description).toBe('told');
     const compiled = await graphs.get('compiled')!.resolve({});
     expect(await graphs.get('builder')!.resolve({})).toBe(compiled);

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { collectEvents, type ReadEvent, readEvents, until } from './agentUnderTest.ts';
-import { PATIENCE_MS, useAgentProcesses } from './durableAgents.ts';
+import { createGateway } from '../../../src/platform/gateway/gateway.ts';
+import { serveGateway } from '../gateway/standIns.ts';
+import { apiOf, collectEvents, type ReadEvent, readEvents, until } from './agentUnderTest.ts';
+import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
 
-const agents = useAgentProcesses();
+const agents = useAgentProcesses(DURABLE_AGENT);
 
 /** Short enough to wait for, long enough for a busy machine to renew it. */
 const LEASE = { SLIPWAY_AGENT_LEASE_MS: '4000' };
@@ -123,21 +125,28 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     for (const { scene } of [kept, taken]) expect(scene.count('slow-begun')).toBe(1);
   });
 
-  it('that is resumable is followed on in another process, behind the last event that was seen', async () => {
+  it('that is resumable is followed on in another process, behind the last event that was seen, at one address', async ({
+    onTestFinished,
+  }) => {
     const [one, two] = await Promise.all([agents.start('followed'), agents.start('followed')]);
+    const gateway = createGateway();
+    const front = await serveGateway(gateway);
+    onTestFinished(() => front.kill());
+    const through = apiOf(`${front.url}/agents/d1`);
+    const serve = ({ url, exited }: Agent, revisionId: string) =>
+      gateway.switchTo('d1', { url, revisionId, exited });
+    void serve(one, 'one');
     const scene = agents.scene();
-    const thread = await one.api.thread();
-    const response = await one.api.send('POST', `/threads/${thread}/runs/stream`, {
+    const thread = await through.thread();
+    const response = await through.send('POST', `/threads/${thread}/runs/stream`, {
       assistant_id: 'work',
       input: scene.input('x'),
       stream_mode: ['updates'],
       stream_resumable: true,
     });
     const path = `${response.headers.get('content-location')}/stream`;
-    const follow = (agent: Agent, lastEventId: string) =>
-      agent.api
-        .send('GET', path, undefined, { headers: { 'last-event-id': lastEventId } })
-        .then(collectEvents);
+    const follow = (lastEventId: string) =>
+      through.send('GET', path, undefined, { headers: { 'last-event-id': lastEventId } }).then(collectEvents);
     const seen: ReadEvent[] = [];
     const reading = (async () => {
       for await (const event of readEvents(response)) seen.push(event);
@@ -146,11 +155,13 @@ describe.concurrent('a run', { timeout: 240_000 }, () => {
     // Before anything has happened to it, the other process tells the same.
     const beside = two.api.send('GET', path, undefined, { headers: { 'last-event-id': '0' } });
     one.child.kill('SIGKILL');
+    // No end that is none: it breaks off, and whoever comes back behind what it saw misses nothing.
     await expect(reading).rejects.toThrow();
+    void serve(two, 'two');
     await scene.untilNoted('slow-begun', 2);
     await scene.open();
-    const rest = await follow(two, seen.at(-1)?.id ?? '');
-    const whole = await follow(two, '0');
+    const rest = await follow(seen.at(-1)?.id ?? '');
+    const whole = await follow('0');
     const told = (events: ReadEvent[]) =>
       events.map(({ event, data, id }) => [id, event, ...Object.keys(data as object)]);
     expect(told(whole)).toEqual([

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { type apiOf, until } from './agentUnderTest.ts';
-import { PATIENCE_MS, timesByRun, useAgentProcesses } from './durableAgents.ts';
+import { PATIENCE_MS, timesByRun, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
 
-const agents = useAgentProcesses();
+const agents = useAgentProcesses(DURABLE_AGENT);
 
 /** Runs that stand still when their process is killed, and runs that are in the middle of their steps. */
 const STANDING = 100;

@@ -43,7 +43,7 @@ async function ending() {
   await holder.query('BEGIN');
   await holder.query(`SELECT 1 FROM slipway_agent.threads WHERE thread_id = $1 FOR UPDATE`, [thread]);
   await hold.open();
-  await untilWaiting('select%threads%', 1);
+  await untilWaiting('%threads%for update%', 1);
   return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
 }
 
@@ -90,9 +90,9 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
       await runHolder.query('BEGIN');
       await runHolder.query(`SELECT 1 FROM slipway_agent.runs WHERE run_id = $1 FOR UPDATE`, [run.run_id]);
       await holder.query('COMMIT');
-      await untilWaiting('update%runs%', 1);
+      await untilWaiting('%update%runs%', 1);
       const cancelled = api.send('POST', `${path}/cancel${action}`);
-      await untilWaiting('update%runs%', 2);
+      await untilWaiting('%update%runs%', 2);
       // The end came first, and is the first to have the row.
       await runHolder.query('COMMIT');
       const response = await cancelled;

@@ -5,7 +5,7 @@ import { gate, until, useAgent } from './agentUnderTest.ts';
 
 const { agent, api } = useAgent();
 
-const ROOMS = ['threads', 'runs', 'assistants', 'crons'] as const;
+const ROOMS = ['threads', 'runs', 'assistants', 'store', 'crons'] as const;
 type Room = (typeof ROOMS)[number];
 
 /** What has been called of the public client, as `room.method`. */
@@ -281,6 +281,93 @@ describe('the public client', () => {
     await expect(runs.cancelMany({ status: 'running' })).rejects.toThrow('404');
   });
 
+  it('follows a thread: the run that is on, and those that come', async () => {
+    const { threads, runs } = publicClient();
+    const { thread_id: thread } = await threads.create({ graphId: 'steps' });
+    const hold = gate();
+    const long = await runs.create(thread, 'steps', { input: { text: hold.path }, streamMode: 'updates' });
+    await api.untilLogged(thread, 1);
+    const told: string[] = [];
+    let lastId = '';
+    const say = (event: string, data: unknown) => {
+      const { run_id: runId, status } = data as { run_id?: string; status?: string };
+      const which =
+        runId === undefined ? Object.keys(data as object).join() : runId === long.run_id ? 'long' : 'short';
+      told.push([event, which, status].filter((word) => word !== undefined).join(' '));
+    };
+    const short = () =>
+      runs.create(thread, 'echo', {
+        input: { text: 'x' },
+        streamMode: 'updates',
+        streamResumable: true,
+        multitaskStrategy: 'enqueue',
+      });
+    for await (const { event, data, id } of threads.joinStream(thread)) {
+      say(event, data);
+      lastId = id ?? lastId;
+      if (told.length === 1) {
+        await short();
+        await hold.open();
+      }
+      if (told.at(-1) === 'updates say') break;
+    }
+    expect(told).toEqual([
+      'metadata long',
+      'updates second',
+      'metadata long run_done',
+      'metadata short',
+      'updates say',
+    ]);
+    // Who comes back goes on behind what was seen, also with runs that came and went meanwhile.
+    await runs.wait(thread, 'echo', { input: { text: 'y' }, multitaskStrategy: 'enqueue' });
+    await runs.join(thread, (await short()).run_id);
+    told.length = 0;
+    for await (const { event, data } of threads.joinStream(thread, { lastEventId: lastId })) {
+      say(event, data);
+      if (told.length === 7) break;
+    }
+    expect(told).toEqual([
+      'metadata short',
+      'metadata short run_done',
+      'metadata short',
+      'metadata short run_done',
+      'metadata short',
+      'updates say',
+      'metadata short run_done',
+    ]);
+  });
+
+  it('follows a thread’s states, and where its runs begin and end', async () => {
+    const { threads, runs } = publicClient();
+    const { thread_id: thread } = await threads.create({ graphId: 'steps' });
+    const hold = gate();
+    const run = await runs.create(thread, 'steps', { input: { text: hold.path } });
+    // Every field of what is told, as the public Python server has them; of a state its values.
+    const wholeOf = (data: Record<string, unknown>) =>
+      'state' in data ? { ...data, state: (data['state'] as { values: unknown }).values } : data;
+    const told: unknown[] = [];
+    for await (const { event, data } of threads.joinStream(thread, {
+      streamMode: ['lifecycle', 'state_update'],
+    })) {
+      told.push([event, wholeOf(data as Record<string, unknown>)]);
+      if (told.length === 1) await hold.open();
+      if (told.length === 3)
+        await threads.updateState(thread, { values: { log: ['by hand'] }, asNode: 'first' });
+      if (told.length === 4) break;
+    }
+    expect(told).toEqual([
+      ['metadata', { run_id: run.run_id, attempt: 1 }],
+      ['metadata', { status: 'run_done', run_id: run.run_id }],
+      ['state_update', { thread_id: thread, state: { text: hold.path, log: ['first', 'second'] } }],
+      [
+        'state_update',
+        { thread_id: thread, state: { text: hold.path, log: ['first', 'second', 'by hand'] } },
+      ],
+    ]);
+    await threads.delete(thread);
+    await expect(threads.joinStream(thread).next()).rejects.toThrow('404');
+  });
+
   it('runs without threads: waited for, streamed, in batches, and kept where that is asked for', async () => {
     const { threads, runs } = publicClient();
     const seen: string[] = [];
@@ -316,6 +403,80 @@ describe('the public client', () => {
     expect((await threads.getState(kept.thread_id)).values).toMatchObject({ text: 'echo: kept' });
   });
 
+  it('keeps items, which graphs see and add to', async () => {
+    const { store, runs } = publicClient();
+    await store.putItem(['notes', 'client'], 'told', { text: 'from a client', rank: 1, tags: ['a'] });
+    const item = await store.getItem(['notes', 'client'], 'told');
+    expect(item).toMatchObject({ namespace: ['notes', 'client'], key: 'told', value: { rank: 1 } });
+    await store.putItem(['notes', 'client'], 'told', { text: 'from a client', rank: 2 });
+    const again = await store.getItem(['notes', 'client'], 'told');
+    expect(again?.value).toEqual({ text: 'from a client', rank: 2 });
+    expect(again?.createdAt).toBe(item?.createdAt);
+    expect(Date.parse(again?.updatedAt ?? '')).toBeGreaterThan(Date.parse(item?.updatedAt ?? ''));
+
+    const kept = await runs.wait(null, 'remember', { input: { text: 'from a graph' } });
+    expect(kept).toMatchObject({ log: ['from a graph', 'told', 'dated'] });
+    const keys = async (prefix: string[], options = {}) =>
+      (await store.searchItems(prefix, options)).items.map(({ key }) => key);
+    expect(await keys(['notes'])).toEqual(['from a graph', 'told']);
+    expect(await keys(['notes', 'graph'])).toEqual(['from a graph']);
+    expect(await keys(['note'])).toEqual([]);
+    expect(await keys([], { filter: { rank: { $gte: 2, $lt: 3 } } })).toEqual(['told']);
+    expect(await keys([], { filter: { rank: { $gt: '1' } } })).toEqual([]);
+    expect(await keys([], { filter: { rank: { $ne: 2 }, text: 'from a graph' } })).toEqual(['from a graph']);
+    expect(await keys([], { filter: { rank: { $nin: [1, 2] } }, limit: 1, query: 'anything' })).toEqual([
+      'from a graph',
+    ]);
+    expect(await keys([], { limit: 1, offset: 1 })).toEqual(['told']);
+    await expect(keys([], { filter: { rank: { $near: 2 } } })).rejects.toThrow('422');
+
+    const found = async (options: Parameters<typeof store.listNamespaces>[0]) =>
+      (await store.listNamespaces(options)).namespaces;
+    await store.putItem(['other', 'client', 'deep'], 'x', {});
+    expect(await found({})).toEqual([
+      ['notes', 'client'],
+      ['notes', 'graph'],
+      ['other', 'client', 'deep'],
+    ]);
+    expect(await found({ prefix: ['*', 'client'], maxDepth: 2 })).toEqual([
+      ['notes', 'client'],
+      ['other', 'client'],
+    ]);
+    expect(await found({ prefix: ['notes'], suffix: ['graph'] })).toEqual([['notes', 'graph']]);
+    expect(await found({ maxDepth: 1, offset: 1, limit: 5 })).toEqual([['other']]);
+
+    await store.deleteItem(['notes', 'client'], 'told');
+    await store.deleteItem(['notes', 'client'], 'told');
+    expect(await store.getItem(['notes', 'client'], 'told')).toBeNull();
+  });
+
+  it('gives items a time, which reading them begins anew', async () => {
+    const { store } = publicClient();
+    const millisecond = 1 / 60_000;
+    await store.putItem(['brief'], 'gone', {}, { ttl: millisecond });
+    await store.putItem(['brief'], 'here', {}, { ttl: 10 });
+    await until(async () => (await store.getItem(['brief'], 'gone')) === null, 'the item has had its time');
+    expect(await store.getItem(['brief'], 'here', { refreshTtl: true })).not.toBeNull();
+    expect((await store.searchItems(['brief'], { refreshTtl: false })).items).toMatchObject([
+      { key: 'here' },
+    ]);
+    expect((await store.listNamespaces({ prefix: ['brief'] })).namespaces).toEqual([['brief']]);
+  });
+
+  it('is refused items that cannot be kept', async () => {
+    const { store } = publicClient();
+    await expect(store.putItem([], 'x', {})).rejects.toThrow('422');
+    await expect(store.putItem([''], 'x', {})).rejects.toThrow('422');
+    await expect(store.putItem(['a'], '', {})).rejects.toThrow('422');
+    await expect(store.putItem(['a'], 'x'.repeat(1_001), {})).rejects.toThrow('1000 bytes');
+    await expect(store.putItem(['a'], 'x', { text: '\0' })).rejects.toThrow('U+0000');
+    await expect(store.putItem(['a'], 'x', 'text' as never)).rejects.toThrow('422');
+    const widest = Array.from({ length: 111 }, () => 'x');
+    await store.putItem(widest, 'x'.repeat(992), { widest: true });
+    expect((await store.searchItems(widest)).items).toMatchObject([{ value: { widest: true } }]);
+    await store.deleteItem(widest, 'x'.repeat(992));
+  });
+
   it('is told what is not served, and what to do instead', async () => {
     const { crons, threads } = publicClient();
     const told = /404.*Cron jobs are not served/;
@@ -333,7 +494,6 @@ describe('the public client', () => {
   it('has been used for everything that it offers', () => {
     const client = publicClient();
     const offered = ROOMS.flatMap((room) => methodsOf(client, room).map((method) => `${room}.${method}`));
-    called.add('threads.joinStream');
     expect([...called].sort()).toEqual(offered.sort());
   });
 });

@@ -7,7 +7,7 @@ const { agent, api } = useAgent();
 
 const input = (text: string) => ({ input: { text } });
 
-describe('streams', () => {
+describe.concurrent('streams', () => {
   const stream = async (body: unknown, path = '/runs/stream') =>
     collectEvents(await api.send('POST', path, body));
   const names = (events: { event: string }[]) =>
@@ -168,7 +168,7 @@ describe('streams', () => {
   });
 });
 
-describe('a client that goes away', () => {
+describe.concurrent('a client that goes away', () => {
   const leave = async (path: string, body?: unknown) => {
     const gone = new AbortController();
     const thread = await api.thread();

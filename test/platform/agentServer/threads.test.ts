@@ -98,6 +98,9 @@ describe('threads', () => {
       ['body', 'timeout'],
     ]);
     expect(await bad('/threads', { metadata: { a: '\0' } })).toEqual([['body', 'metadata']]);
+    expect(await bad(`/threads/${thread}/history`, { metadata: { '\0': 'a' } })).toEqual([
+      ['body', 'metadata'],
+    ]);
     expect((await api.send('POST', '/threads', undefined, { body: '{' })).status).toBe(422);
   });
 });
@@ -134,6 +137,41 @@ describe('state written by hand', () => {
     });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toEqual({ detail: 'Subgraph "nowhere" not found.' });
+  });
+});
+
+describe('a run from an earlier checkpoint', () => {
+  it.each([
+    [
+      'checkpoint_id',
+      (checkpoint: unknown) => ({ checkpoint_id: (checkpoint as { checkpoint_id: string }).checkpoint_id }),
+    ],
+    ['checkpoint', (checkpoint: unknown) => ({ checkpoint })],
+  ])('goes on from there, by its %s, and leaves what came after it', async (_, from) => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'steps', ...input('0') });
+    const history = await api.json('GET', `${path}/history`);
+    const [last, afterFirst] = history;
+    expect(afterFirst.next).toEqual(['second']);
+    await api.json('POST', `${path}/state`, { values: { log: ['by hand'] }, as_node: 'second' });
+    const run = { assistant_id: 'steps', ...from(afterFirst.checkpoint) };
+    expect((await api.json('POST', `${path}/runs/wait`, run)).log).toEqual(['first', 'second']);
+    const states: { checkpoint_id: string; parent_checkpoint_id: string | null }[] = await api.json(
+      'GET',
+      `${path}/history`,
+    );
+    const ancestors: string[] = [];
+    for (let at = states[0]; at !== undefined;) {
+      const { parent_checkpoint_id: parent } = at;
+      at = states.find(({ checkpoint_id: id }) => id === parent);
+      if (at !== undefined) ancestors.push(at.checkpoint_id);
+    }
+    expect(ancestors).toContain(afterFirst.checkpoint_id);
+    expect(ancestors).not.toContain(last.checkpoint_id);
+    expect((await api.json('GET', `${path}/state/${last.checkpoint_id}`)).values).toEqual(last.values);
+    const nowhere = { assistant_id: 'steps', checkpoint_id: UNKNOWN };
+    expect(await api.json('POST', `${path}/runs/wait`, nowhere)).toMatchObject({ __error__: {} });
   });
 });
 
@@ -214,11 +252,51 @@ describe('interrupts', () => {
   });
 });
 
+describe('pruning a thread that something runs on', () => {
+  const counting = { assistant_id: 'steps', ...input('0') };
+  const prune = (thread: string, strategy: string) =>
+    api.json('POST', '/threads/prune', { thread_ids: [thread], strategy });
+
+  it('leaves its history, so that a rollback still has what to go back to, and is done once nothing runs', async () => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, counting);
+    const before = await api.json('GET', `${path}/state`);
+    const run = await api.json('POST', `${path}/runs`, { assistant_id: 'steps', ...input('60000') });
+    await api.untilLogged(thread, 3);
+    expect(await prune(thread, 'keep_latest')).toEqual({ pruned_count: 0 });
+    const answer = await api.send('POST', `${path}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect(answer.status).toBe(204);
+    expect(await api.json('GET', `${path}/state`)).toEqual(before);
+    expect(await prune(thread, 'keep_latest')).toEqual({ pruned_count: 1 });
+    expect(await api.json('GET', `${path}/history`)).toHaveLength(1);
+    expect((await api.json('GET', `${path}/state`)).values).toEqual(before.values);
+  });
+
+  it('removes it with its runs where it is to be deleted', async () => {
+    const thread = await api.thread();
+    const run = await api.json('POST', `/threads/${thread}/runs`, {
+      assistant_id: 'steps',
+      ...input('60000'),
+    });
+    const joined = api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    await api.untilLogged(thread, 1);
+    expect(await prune(thread, 'delete')).toEqual({ pruned_count: 1 });
+    expect((await joined).log).toEqual(['first']);
+    expect((await api.send('GET', `/threads/${thread}`)).status).toBe(404);
+  });
+});
+
 describe('the server', () => {
   it('tells what it serves', async () => {
     expect(await api.json('GET', '/info')).toMatchObject({ revision_id: 'revision-1', serving: true });
     const response = await api.send('GET', '/nothing/here');
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ detail: 'Not Found' });
+  });
+
+  it('refuses a body of more than 16 MiB, and whoever sends it hears so', async () => {
+    const large = { metadata: { large: 'x'.repeat(16 * 1_048_576) } };
+    expect((await api.send('POST', '/threads', large)).status).toBe(413);
   });
 });

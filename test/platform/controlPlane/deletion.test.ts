@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 
 import { sql } from 'kysely';
@@ -23,6 +24,33 @@ async function remove(id: string): Promise<void> {
     expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
   );
 }
+
+describe('several deployments that are deleted', () => {
+  const removeAll = async (...ids: string[]) =>
+    platform.call('DELETE', `/v2/deployments?deployment_ids=${ids.join('&deployment_ids=')}`);
+  const gone = async (id: string): Promise<void> =>
+    vi.waitFor(async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404));
+
+  it('are all gone, and it is told which', async () => {
+    const [one, two] = [await platform.create('several 1'), await platform.create('several 2')];
+    const { status, json } = await removeAll(one, two, one);
+    expect({ status, json }).toEqual({ status: 200, json: { deleted: [one, two], failed: [] } });
+    await gone(one);
+    await gone(two);
+  });
+
+  it('are gone but for those that are not there: 207, or 404 where none is', async () => {
+    const there = await platform.create('several 3');
+    const missing = randomUUID();
+    const detail = `Deployment ID ${missing} not found.`;
+    const { status, json } = await removeAll(missing, there);
+    const failed = [{ deployment_id: missing, detail }];
+    expect({ status, json }).toEqual({ status: 207, json: { deleted: [there], failed } });
+    await gone(there);
+    expect(await removeAll(missing)).toMatchObject({ status: 404, json: { detail } });
+    expect((await platform.call('DELETE', '/v2/deployments')).status).toBe(422);
+  });
+});
 
 describe('a deployment that is deleted', () => {
   it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
+import { HAND_OVER_MS } from '../../../src/domain/draining.ts';
 import { type AgentSpec, createFleet, type Fleet } from '../../../src/platform/controlPlane/fleet.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
-import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
+import type { RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
 
 interface Agent extends RunningAgent {
   readonly state: { drained: number; killed: boolean };
@@ -94,10 +95,10 @@ describe('the fleet', () => {
     await serve('b');
     expect(agentAt(0).state.drained).toBe(0);
     over();
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100));
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
     requestsOver = new Promise(() => undefined);
     await serve('c');
-    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100));
+    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS));
     expect(started).toHaveLength(3);
   });
 
@@ -144,9 +145,9 @@ describe('the fleet', () => {
   it('restarts nothing that was switched away from, removed or closed', async () => {
     await serve('a');
     await serve('b');
-    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100));
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
     await fleet.remove('d');
-    expect(agentAt(1).state.drained).toBe(100);
+    expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS);
     await serve('c');
     await fleet.close();
     expect(agentAt(2).state.drained).toBe(10);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { planWork, type PlannedRevision, type RunningJob } from '../../../src/platform/controlPlane/plan.ts';
-import { type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
+import type { RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
 
 const NO_JOBS = new Map<string, RunningJob>();
 

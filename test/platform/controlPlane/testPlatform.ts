@@ -2,8 +2,8 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { type Hono } from 'hono';
-import { type Kysely } from 'kysely';
+import type { Hono } from 'hono';
+import type { Kysely } from 'kysely';
 import { expect, vi } from 'vitest';
 
 import { createAccess } from '../../../src/platform/access/access.ts';
@@ -13,17 +13,13 @@ import {
   createControlPlane,
 } from '../../../src/platform/controlPlane/controlPlane.ts';
 import { isSettled, type RevisionStatus } from '../../../src/platform/controlPlane/revisionStates.ts';
-import {
-  type BuildResult,
-  type BuildRevision,
-  type StartAgent,
-} from '../../../src/platform/controlPlane/seams.ts';
+import type { BuildResult, BuildRevision, StartAgent } from '../../../src/platform/controlPlane/seams.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { problemHandler, respondWithNotFound } from '../../../src/platform/http/problem.ts';
 import { createContainers } from '../../../src/platform/runtime/docker/containers.ts';
-import { type RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
-import { type Database } from '../../../src/platform/store/database.ts';
-import { type Schema } from '../../../src/platform/store/schema.ts';
+import type { RunningAgent } from '../../../src/platform/runtime/runningAgent.ts';
+import type { Database } from '../../../src/platform/store/database.ts';
+import type { Schema } from '../../../src/platform/store/schema.ts';
 import { openTestDatabase } from '../testDatabase.ts';
 import { CONTROL_PLANE } from '../openapi/documented.ts';
 
@@ -264,15 +260,15 @@ export class TestPlatform {
   /** Waits until a revision has a status. */
   async reaches(deploymentId: string, revisionId: string, status: RevisionStatus): Promise<void> {
     await vi.waitFor(async () => expect(await this.status(deploymentId, revisionId)).toBe(status), {
-      timeout: 10_000,
-      interval: 10,
+      timeout: 30_000,
+      interval: 25,
     });
   }
 
   /** Waits until a revision has ended, whatever with. */
   async settles(deploymentId: string, revisionId: string): Promise<void> {
     const settled = async () => isSettled(await this.status(deploymentId, revisionId));
-    await vi.waitFor(async () => expect(await settled()).toBe(true), { timeout: 10_000, interval: 10 });
+    await vi.waitFor(async () => expect(await settled()).toBe(true), { timeout: 30_000, interval: 25 });
   }
 
   async deployment(id: string): Promise<AnswerBody> {

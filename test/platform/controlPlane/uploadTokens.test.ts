@@ -2,7 +2,11 @@ import { describe, expect, it } from 'vitest';
 
 import { createUploadTokens, UPLOAD_URL_MS } from '../../../src/platform/controlPlane/uploadTokens.ts';
 
-const GRANT = { objectPath: 'tarballs/a', contentLength: null };
+const GRANT = {
+  objectPath: 'tarballs/a',
+  contentLength: null,
+  askedBy: { keyId: 'a key', keyName: 'its name' },
+};
 const tokens = createUploadTokens(Buffer.alloc(32, 1));
 
 describe('an upload token', () => {
@@ -31,6 +35,10 @@ describe('an upload token', () => {
       '',
       '..',
       foreign,
+      // A lenient decoder takes these for the signature.
+      `${payload}.${signature}=`,
+      `${payload}.${signature}.${signature}`,
+      `${payload}.${signature.slice(0, 5)}!${signature.slice(5)}`,
     ]) {
       expect(tokens.read(token)).toEqual({ ok: false, why: 'invalid' });
     }

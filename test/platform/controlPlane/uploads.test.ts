@@ -9,6 +9,7 @@ import { getRequestListener } from '@hono/node-server';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
+import { UPLOAD_URL_MS } from '../../../src/platform/controlPlane/uploadTokens.ts';
 import { TestPlatform } from './testPlatform.ts';
 
 const MAX = 128 * 1_048_576;
@@ -136,7 +137,7 @@ describe('an upload', () => {
       const { status, body } = await put(path, bytes(MAX + 1), length);
       expect(status).toBe(413);
       expect(body).toEqual({ detail: `The upload is larger than ${MAX} bytes.` });
-      await vi.waitFor(async () => expect(await incoming()).toEqual([]));
+      await vi.waitFor(async () => expect(await incoming()).toEqual([]), { timeout: 20_000 });
     }
   });
 
@@ -145,9 +146,9 @@ describe('an upload', () => {
     const sent = request(listening.url + path, { method: 'PUT', headers: { 'content-length': 1_000_000 } });
     sent.on('error', () => undefined);
     sent.write(randomBytes(100_000));
-    await vi.waitFor(async () => expect(await incoming()).toHaveLength(1));
+    await vi.waitFor(async () => expect(await incoming()).toHaveLength(1), { timeout: 20_000 });
     sent.destroy();
-    await vi.waitFor(async () => expect(await incoming()).toEqual([]));
+    await vi.waitFor(async () => expect(await incoming()).toEqual([]), { timeout: 20_000 });
     await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
     expect((await put(path, bytes(1_000_000), 1_000_000)).status).toBe(200);
   });
@@ -155,6 +156,17 @@ describe('an upload', () => {
   it('of nothing is refused', async () => {
     const { path } = await offer();
     expect((await put(path, bytes(0), 0)).status).toBe(400);
+  });
+
+  it('comes within an hour of when its URL was asked for', async () => {
+    const { path, objectPath } = await offer();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + UPLOAD_URL_MS });
+    const late = await put(path, bytes(3)).finally(() => vi.useRealTimers());
+    expect(late).toEqual({
+      status: 403,
+      body: { detail: 'The upload URL has expired; ask for a new one.' },
+    });
+    await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
   });
 
   it('needs a token that was given out, and a deployment that is still there', async () => {

@@ -11,7 +11,7 @@ import { type GitSurroundings, requireGit } from '../../../src/platform/git/gitC
 import { GitFailure } from '../../../src/platform/git/gitFailure.ts';
 import { DEFAULT_GIT_LIMITS } from '../../../src/platform/git/gitLimits.ts';
 import { readGitUrl } from '../../../src/platform/git/gitUrl.ts';
-import { type Credential, type Remote } from '../../../src/platform/git/remote.ts';
+import type { Credential, Remote } from '../../../src/platform/git/remote.ts';
 import { readRemoteRef } from '../../../src/platform/git/remoteRefs.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';

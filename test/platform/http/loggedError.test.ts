@@ -1,12 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { openAgentDatabase } from '../../../src/platform/agentServer/store/agentDatabase.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { openEmbeddedPostgres } from '../../../src/platform/store/embeddedPostgres.ts';
+import { preparedHome } from '../../support/preparedHome.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 
@@ -43,7 +42,7 @@ it('what hangs on an error, and the user of an address in its text, stay out of 
 });
 
 it('a database connection that breaks is logged without the password and without the client', async () => {
-  const home = await mkdtemp(join(tmpdir(), 'slipway-logged-'));
+  const home = await preparedHome('slipway-logged-');
   onTestFinished(() => rm(home, { recursive: true, force: true }));
   const embedded = await openEmbeddedPostgres(home, () => undefined);
   const password = new URL(embedded.connectionString).password;

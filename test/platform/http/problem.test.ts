@@ -31,6 +31,9 @@ function app(): { app: Hono; logged: string[] } {
   hono.get('/full', () => {
     throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
   });
+  hono.get('/away', () => {
+    throw new Error('timeout exceeded when trying to connect');
+  });
   return { app: hono, logged };
 }
 
@@ -53,6 +56,12 @@ describe('an answer other than success', () => {
     expect(logged[0]).toContain('inside');
     expect(logged[0]).not.toContain('signed-token');
     expect(logged[0]).not.toContain('sk-1');
+  });
+
+  it('is a 503 that says when to come back where the database does not answer', async () => {
+    const response = await app().app.request('/away');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
   });
 
   it('is a 507 when the disk is full', async () => {
@@ -103,9 +112,10 @@ describe('a request that does not fit its schema', () => {
     expect(path.detail[0]?.loc).toEqual(['path', 'id']);
   });
 
-  it('is answered with 413 when it is too large', async () => {
+  it('is answered with 413 when it is too large, and its connection ends, as the rest is not read', async () => {
     const response = await app().app.request('/body', post(JSON.stringify({ name: 'x'.repeat(200) })));
     expect(response.status).toBe(413);
+    expect(response.headers.get('connection')).toBe('close');
     expect(await response.json()).toEqual({ detail: expect.stringContaining('100') });
   });
 });

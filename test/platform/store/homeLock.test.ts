@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { lockHome } from '../../../src/platform/store/homeLock.ts';
 
@@ -54,6 +54,25 @@ describe('the lock of a home', () => {
     await once(child, 'exit');
     await (await lockHome(home, 'platform')).release();
   });
+
+  it.runIf(process.platform === 'linux')(
+    'of a process that has ended is taken over, although whoever started it has not asked how',
+    async () => {
+      // What takes the shell's place knows nothing of its child.
+      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(line.toString());
+      const stat = () => readFile(`/proc/${pid}/stat`, 'utf8');
+      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 20_000 });
+      const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+      const ticks = (await stat()).split(') ')[1]?.split(' ')[19] ?? '';
+      await leave({ pid, started: `${boot.trim()}:${ticks}`, host: hostname() });
+      await (await lockHome(home, 'platform')).release();
+      parent.kill('SIGKILL');
+    },
+  );
 
   it('of a process id that another process has now is taken over', async () => {
     await leave({ pid: process.ppid, started: 'an earlier boot:1', host: hostname() });

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { requireApiKey } from '../../../src/platform/http/apiKey.ts';
 import { respondWithProblem } from '../../../src/platform/http/problem.ts';
-import { type Database } from '../../../src/platform/store/database.ts';
-import { type Schema } from '../../../src/platform/store/schema.ts';
+import type { Database } from '../../../src/platform/store/database.ts';
+import type { Schema } from '../../../src/platform/store/schema.ts';
 import { feedbackRoutes } from '../../../src/platform/tracing/feedbackRoutes.ts';
 import { createTracingProject, TracingProjectExists } from '../../../src/platform/tracing/tracingProject.ts';
 import { openTracing, type TracingStore } from '../../../src/platform/tracing/tracingStore.ts';

@@ -8,7 +8,7 @@ import {
   type AssistantRecord,
   type AssistantStore,
 } from '../store/assistantStore.ts';
-import { type LoadedGraph, type LoadedGraphs } from './graphLoader.ts';
+import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 
 /** The namespace that the public relatives of the Run API derive assistant ids in. */
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');

@@ -1,6 +1,6 @@
 import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
 import { toWireJson } from '../runs/wireJson.ts';
-import { type CompiledGraph, type GraphCallOptions, type GraphEvent } from './compiledGraph.ts';
+import type { CompiledGraph, GraphCallOptions, GraphEvent } from './compiledGraph.ts';
 
 /** One event of an execution: the kind of the stream (contract 001, "Events") and its data as JSON. */
 export interface ExecutionEvent {

@@ -3,7 +3,7 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
 import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../../contract/graphConfig.ts';

@@ -1,6 +1,6 @@
 import { HttpProblem } from '../../http/problem.ts';
-import { type CompiledGraph } from './compiledGraph.ts';
-import { type LoadedGraph } from './graphLoader.ts';
+import type { CompiledGraph } from './compiledGraph.ts';
+import type { LoadedGraph } from './graphLoader.ts';
 
 /**
  * A graph for a look at it, or at its states, outside of a run. A function of the configuration may refuse one that a

@@ -1,4 +1,4 @@
-import { type CompiledGraph } from './compiledGraph.ts';
+import type { CompiledGraph } from './compiledGraph.ts';
 
 /** What a graph takes, keeps and gives, as JSON Schemas (public client: `assistants.getSchemas`). */
 export interface GraphSchemas {

@@ -1,16 +1,11 @@
 import { HttpProblem, invalid } from '../../http/problem.ts';
-import { interruptsByTask, withCheckpointer } from '../runs/runExecution.ts';
 import { toWireJson } from '../runs/wireJson.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type ThreadRecord, type ThreadStore } from '../store/threadStore.ts';
-import { type Assistants } from './assistants.ts';
-import {
-  type CompiledGraph,
-  type GraphConfigLike,
-  type SnapshotTask,
-  type StateSnapshot,
-} from './compiledGraph.ts';
+import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
+import type { Assistants } from './assistants.ts';
+import type { CompiledGraph, GraphConfigLike, SnapshotTask, StateSnapshot } from './compiledGraph.ts';
 import { graphForReading } from './graphReading.ts';
+import { interruptsByTask } from './interrupts.ts';
+import { type GraphStores, served } from './servedGraph.ts';
 
 /** Where in a thread: `checkpoint_id` absent means the newest. */
 export interface StateAddress {
@@ -22,12 +17,12 @@ export interface StateAddress {
 export class ThreadStates {
   readonly #threads: ThreadStore;
   readonly #assistants: Assistants;
-  readonly #checkpoints: CheckpointStore;
+  readonly #stores: GraphStores;
 
-  constructor(options: { threads: ThreadStore; assistants: Assistants; checkpoints: CheckpointStore }) {
+  constructor(options: { threads: ThreadStore; assistants: Assistants; stores: GraphStores }) {
     this.#threads = options.threads;
     this.#assistants = options.assistants;
-    this.#checkpoints = options.checkpoints;
+    this.#stores = options.stores;
   }
 
   /**
@@ -143,7 +138,7 @@ export class ThreadStates {
       ...thread.config,
       configurable: { ...configurable, thread_id: thread.thread_id, graph_id: loaded.name },
     });
-    return graph.checkpointer === false ? undefined : withCheckpointer(graph, this.#checkpoints);
+    return graph.checkpointer === false ? undefined : served(graph, this.#stores);
   }
 }
 

@@ -1,5 +1,4 @@
-import { Hono } from 'hono';
-import { z } from 'zod';
+import { type Context, Hono } from 'hono';
 
 import {
   AssistantCount,
@@ -11,20 +10,18 @@ import {
   AssistantPath,
   AssistantSearch,
   AssistantVersions,
+  SubgraphPath,
+  SubgraphQuery,
 } from '../../../contract/runApi/assistant.ts';
-import { nonEmptyText, QueryBoolean } from '../../../contract/scalars.ts';
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
-import { type Assistants } from '../graphs/assistants.ts';
-import { type CompiledGraph } from '../graphs/compiledGraph.ts';
+import type { Assistants } from '../graphs/assistants.ts';
+import type { CompiledGraph } from '../graphs/compiledGraph.ts';
 import { graphForReading } from '../graphs/graphReading.ts';
 import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
-import { type ThreadRemoval } from '../runs/threadRemoval.ts';
-import { type AssistantRecord } from '../store/assistantStore.ts';
+import type { ThreadRemoval } from '../runs/threadRemoval.ts';
+import type { AssistantRecord } from '../store/assistantStore.ts';
 import { storable, storableIfGiven } from './storable.ts';
 import { selected } from './wire.ts';
-
-const SubgraphPath = AssistantPath.extend({ namespace: nonEmptyText().optional() });
-const SubgraphQuery = z.object({ recurse: QueryBoolean.default(false) });
 
 /** Assistants (contract 001: "not shown"): what the public client offers for them. */
 export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
@@ -116,16 +113,22 @@ export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval):
     return c.json({ graph_id: assistant.graph_id, ...wireSchemas(schemasOf(await graphOf(assistant))) });
   });
 
-  app.get('/assistants/:assistant_id/subgraphs/:namespace?', async (c) => {
+  app.get('/assistants/:assistant_id/subgraphs', async (c) =>
+    c.json(await subgraphs(c, parsePath(AssistantPath, c).assistant_id, undefined)),
+  );
+
+  app.get('/assistants/:assistant_id/subgraphs/:namespace', async (c) => {
     const { assistant_id: id, namespace } = parsePath(SubgraphPath, c);
-    const { recurse } = parseQuery(SubgraphQuery, c);
-    const found = await subgraphsOf(await graphOf(await assistants.get(id)), { namespace, recurse });
-    return c.json(
-      Object.fromEntries(Object.entries(found).map(([name, schemas]) => [name, wireSchemas(schemas)])),
-    );
+    return c.json(await subgraphs(c, id, namespace));
   });
 
   return app;
+
+  async function subgraphs(c: Context, id: string, namespace: string | undefined) {
+    const { recurse } = parseQuery(SubgraphQuery, c);
+    const found = await subgraphsOf(await graphOf(await assistants.get(id)), { namespace, recurse });
+    return Object.fromEntries(Object.entries(found).map(([name, schemas]) => [name, wireSchemas(schemas)]));
+  }
 
   async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
     return graphForReading(assistants.graphNamed(assistant.graph_id), assistant.config);

@@ -1,26 +1,27 @@
 import { randomUUID } from 'node:crypto';
 
 import { type Context, Hono } from 'hono';
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../../../contract/runApi/cancel.ts';
 import { FollowQuery, JoinQuery, JoinStreamQuery } from '../../../contract/runApi/joinQuery.ts';
-import { RunBatch, RunCreate, RunPath, RunsQuery } from '../../../contract/runApi/run.ts';
+import { RunBatch, RunCreate, RunPath, RunsQuery, StatelessRunPath } from '../../../contract/runApi/run.ts';
 import { ThreadPath } from '../../../contract/runApi/thread.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
-import { type Assistants } from '../graphs/assistants.ts';
+import type { Assistants } from '../graphs/assistants.ts';
 import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
 import { planRun, type RunPlan } from '../runs/newRun.ts';
 import { isActive } from '../runs/runLife.ts';
-import { type RunService } from '../runs/runService.ts';
-import { type EventStore } from '../store/eventStore.ts';
-import { type RunRecord, type RunStore } from '../store/runStore.ts';
-import { type ThreadStore } from '../store/threadStore.ts';
+import type { RunService } from '../runs/runService.ts';
+import type { EventStore } from '../store/eventStore.ts';
+import type { RunRecord, RunRecords } from '../store/runRecords.ts';
+import type { RunStore } from '../store/runStore.ts';
+import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
 import { storable } from './storable.ts';
 import { eventStreamResponse, longJsonResponse } from '../../http/streamResponse.ts';
-import { type Webhooks } from '../webhooks/webhooks.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { selected, wireRun } from './wire.ts';
 
 /** What the run routes work with. */
@@ -29,6 +30,7 @@ export interface RunRouteParts {
   readonly assistants: Assistants;
   readonly threads: ThreadStore;
   readonly runs: RunStore;
+  readonly records: RunRecords;
   readonly events: EventStore;
   readonly service: RunService;
   readonly log: Logger;
@@ -37,7 +39,7 @@ export interface RunRouteParts {
 
 /** Runs: creating, following, looking, cancelling (contract 001, "Endpoints"). */
 export function runRoutes(parts: RunRouteParts): Hono {
-  const { threads, runs, service } = parts;
+  const { threads, records, runs, service } = parts;
   const app = new Hono();
 
   app.post('/runs/cancel', async (c) => {
@@ -45,8 +47,8 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const body = await parseBody(BulkCancelBody, c);
     const found =
       body.thread_id != null
-        ? await runs.active({ threadId: body.thread_id, runIds: body.run_ids ?? [] })
-        : await runs.active({ statuses: statusesOf(body.status) });
+        ? await records.active({ threadId: body.thread_id, runIds: body.run_ids ?? [] })
+        : await records.active({ statuses: statusesOf(body.status) });
     if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
     return c.body(null, 204);
   });
@@ -92,7 +94,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     const { thread_id: threadId } = parsePath(ThreadPath, c);
     const { limit, offset, status, select } = parseQuery(RunsQuery, c);
     await threads.get(threadId);
-    const found = await runs.list(threadId, { limit, offset, status });
+    const found = await records.list(threadId, { limit, offset, status });
     return c.json(found.map((run) => selected(wireRun(run), select)));
   });
 
@@ -133,8 +135,8 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   // A stateless run's id is enough for the public client.
   app.get('/runs/:run_id/stream', async (c) => {
-    const { run_id: runId } = parsePath(RunPath.pick({ run_id: true }), c);
-    const run = await runs.byId(runId);
+    const { run_id: runId } = parsePath(StatelessRunPath, c);
+    const run = await records.byId(runId);
     if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
     return streamOf(c, run);
   });
@@ -143,16 +145,13 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   async function streamOf(c: Context, run: RunRecord): Promise<Response> {
     const query = parseQuery(JoinStreamQuery, c);
-    const gone = new AbortController();
     const reader = await joinStream({ service, events: parts.events }, run, {
       lastEventId: c.req.header('last-event-id'),
       modes: query.stream_mode,
-      signal: gone.signal,
     });
     return eventStreamResponse(reader, {
       keepAliveMs: parts.keepAliveMs,
       onDisconnect: () => {
-        gone.abort();
         if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
       },
     });
@@ -189,7 +188,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
 
   async function runOf(c: Context): Promise<RunRecord> {
     const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
-    return runs.get(threadId, runId);
+    return records.get(threadId, runId);
   }
 
   /** Nobody is left to be told of a failure to cancel: the service logs it. */

@@ -1,20 +1,19 @@
 import { Hono } from 'hono';
-import { z } from 'zod';
 
-import { HistoryQuery, StateUpdate, ThreadPatch, ThreadPath } from '../../../contract/runApi/thread.ts';
-import { nonEmptyText, QueryBoolean, queryInteger, Uuid } from '../../../contract/scalars.ts';
+import {
+  HistoryQuery,
+  HistoryUrl,
+  StatePath,
+  StateQuery,
+  StateSearch,
+  StateUpdate,
+  ThreadPatch,
+  ThreadPath,
+} from '../../../contract/runApi/thread.ts';
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
-import { type ThreadStates } from '../graphs/threadStates.ts';
-import { type ThreadStore } from '../store/threadStore.ts';
+import type { ThreadStates } from '../graphs/threadStates.ts';
+import type { ThreadStore } from '../store/threadStore.ts';
 import { storable } from './storable.ts';
-
-const StateQuery = z.object({ subgraphs: QueryBoolean.default(false) });
-const StatePath = z.object({ thread_id: Uuid, checkpoint_id: nonEmptyText() });
-const CheckpointBody = z.object({
-  checkpoint: HistoryQuery.shape.checkpoint,
-  subgraphs: z.boolean().nullish(),
-});
-const HistoryUrl = z.object({ limit: queryInteger(1, 1000).default(10), before: nonEmptyText().optional() });
 
 /** The states of threads (contract 001, "Endpoints", and what the public client uses beside). */
 export function stateRoutes(options: { threads: ThreadStore; states: ThreadStates }): Hono {
@@ -35,7 +34,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
 
   app.post('/threads/:thread_id/state/checkpoint', async (c) => {
     const { thread_id: threadId } = parsePath(ThreadPath, c);
-    const { checkpoint, subgraphs } = await parseBody(CheckpointBody, c);
+    const { checkpoint, subgraphs } = await parseBody(StateSearch, c);
     return c.body(await states.get(threadId, checkpoint ?? {}, subgraphs ?? false), 200, JSON_TYPE);
   });
 
@@ -71,7 +70,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
       limit: body.limit,
       before: checkpointIdIn(body.before),
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
-      ...(body.metadata != null && { metadata: body.metadata }),
+      ...(body.metadata != null && { metadata: storable(body.metadata, 'metadata') }),
     });
     return c.body(json, 200, JSON_TYPE);
   });

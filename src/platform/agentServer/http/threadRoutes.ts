@@ -8,10 +8,10 @@ import {
   ThreadSearch,
 } from '../../../contract/runApi/thread.ts';
 import { parseBody, parseOptionalBody, parsePath } from '../../http/parse.ts';
-import { type ThreadStates } from '../graphs/threadStates.ts';
-import { type ThreadRemoval } from '../runs/threadRemoval.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type ThreadRecord, type ThreadStore } from '../store/threadStore.ts';
+import type { ThreadStates } from '../graphs/threadStates.ts';
+import type { ThreadRemoval } from '../runs/threadRemoval.ts';
+import type { CheckpointHistory } from '../store/checkpointHistory.ts';
+import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import { storable, storableIfGiven } from './storable.ts';
 import { foundThread } from './threadView.ts';
 import { wireThread } from './wire.ts';
@@ -21,9 +21,9 @@ export function threadRoutes(options: {
   threads: ThreadStore;
   states: ThreadStates;
   removal: ThreadRemoval;
-  checkpoints: CheckpointStore;
+  history: CheckpointHistory;
 }): Hono {
-  const { threads, states, removal, checkpoints } = options;
+  const { threads, states, removal, history } = options;
   const app = new Hono();
 
   app.post('/threads', async (c) => {
@@ -85,7 +85,7 @@ export function threadRoutes(options: {
 
   async function copyOf(source: ThreadRecord): Promise<ThreadRecord> {
     const copy = await threads.create({ metadata: source.metadata, ifExists: 'raise' });
-    await checkpoints.copyThread(source.thread_id, copy.thread_id);
+    await history.copy(source.thread_id, copy.thread_id);
     const waiting = source.status === 'interrupted' ? 'interrupted' : 'idle';
     await threads.setState(copy.thread_id, {
       values: JSON.stringify(source.values),

@@ -1,5 +1,5 @@
-import { type ThreadSearch } from '../../../contract/runApi/thread.ts';
-import { type ThreadRecord } from '../store/threadStore.ts';
+import type { ThreadSearch } from '../../../contract/runApi/thread.ts';
+import type { ThreadRecord } from '../store/threadStore.ts';
 import { selected, wireThread } from './wire.ts';
 
 /** A thread as a search shows it: the fields that were asked for, and what was to be extracted of it. */

@@ -1,5 +1,5 @@
-import { type RunRecord } from '../store/runStore.ts';
-import { type ThreadRecord } from '../store/threadStore.ts';
+import type { RunRecord } from '../store/runRecords.ts';
+import type { ThreadRecord } from '../store/threadStore.ts';
 
 /** A run as the contract shows it (contract 001, "Run"), with `error` where it failed and its `attempt`. */
 export function wireRun(run: RunRecord): Record<string, unknown> {

@@ -9,7 +9,7 @@ interface EncodedEvent {
 }
 
 /** What may wait for one reader before it is cut off, in bytes of encoded events. */
-const READER_BYTES = 8 * 1_048_576;
+export const READER_BYTES = 8 * 1_048_576;
 
 /**
  * Hands a run's events to whoever reads them here. A reader gets what is published after it came (contract 001: "output
@@ -31,6 +31,11 @@ export class EventChannel {
 
   get closed(): boolean {
     return this.#closed;
+  }
+
+  /** The id of the newest event; 0 where there was none. */
+  get lastId(): number {
+    return this.#lastId;
   }
 
   /** Sends an event to every reader; `data` is JSON already. Without an `id` it gets the one after the last. */
@@ -71,6 +76,12 @@ export class EventChannel {
   }
 }
 
+/** What a reader is told that is cut off. */
+export function slowReader(limit: number): Uint8Array {
+  const message = `This reader fell more than ${limit} bytes behind and was cut off; the run goes on.`;
+  return encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));
+}
+
 /** One reader of an {@link EventChannel}: a bounded queue of encoded events. */
 export class Subscriber implements EventReader {
   readonly #queue: { readonly id: number; readonly frame: Uint8Array }[] = [];
@@ -104,9 +115,7 @@ export class Subscriber implements EventReader {
       this.#enqueue(entry);
       return;
     }
-    const message = `This reader fell more than ${this.#limit} bytes behind and was cut off; the run goes on.`;
-    const frame = encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));
-    this.#enqueue({ id: entry.id, frame });
+    this.#enqueue({ id: entry.id, frame: slowReader(this.#limit) });
     this.finish();
     this.#onLeave(this);
   }

@@ -1,6 +1,6 @@
 import { throughOutage } from '../store/databaseAway.ts';
-import { type EventStore, type StreamEvent } from '../store/eventStore.ts';
-import { type Fence } from '../store/fencedWrites.ts';
+import type { EventStore, StreamEvent } from '../store/eventStore.ts';
+import type { Fence } from '../store/fencedWrites.ts';
 
 /** Bounds of an {@link EventLog}, in bytes of JSON. */
 export interface EventLogLimits {
@@ -13,8 +13,8 @@ export interface EventLogLimits {
 const DEFAULT_LIMITS: EventLogLimits = { keptBytes: 8 * 1_048_576, waitingBytes: 1_048_576 };
 
 /**
- * The stream of one attempt of a resumable run. An event is stored before anybody sees it, so that whoever saw it can
- * go on behind it in any process; what comes while one batch is being stored is the next batch.
+ * The stream of one attempt of a run whose events are stored. An event is stored before anybody sees it, so that whoever
+ * saw it can go on behind it in any process; what comes while one batch is being stored is the next batch.
  */
 export class EventLog {
   readonly #store: EventStore;
@@ -22,6 +22,7 @@ export class EventLog {
   readonly #holds: () => boolean;
   readonly #onLost: () => void;
   readonly #deliver: (event: StreamEvent) => void;
+  readonly #sentBefore: () => number;
   readonly #limits: EventLogLimits;
   readonly #kept: { id: number; bytes: number }[];
   #keptBytes: number;
@@ -36,25 +37,31 @@ export class EventLog {
     this.#holds = options.holds;
     this.#onLost = options.onLost;
     this.#deliver = options.deliver;
+    this.#sentBefore = options.sentBefore ?? (() => 0);
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#kept = kept;
     this.#keptBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
     this.#lastId = kept.at(-1)?.id ?? 0;
   }
 
-  /** Opens the log where earlier attempts left it; a further attempt is told by another `metadata` event. */
+  /**
+   * Opens the log where earlier attempts left it; a further attempt is told by another `metadata` event, where it
+   * begins with its log.
+   */
   static async open(options: EventLogOptions): Promise<EventLog> {
     const { runId, attempt } = options.fence;
     if (attempt <= 1) return new EventLog(options, []);
     const kept = await throughOutage(() => options.store.kept(runId), options.holds);
     const log = new EventLog(options, kept);
+    if (options.sentBefore !== undefined) return log;
     log.publish('metadata', JSON.stringify({ run_id: runId, attempt }));
     return log;
   }
 
   /** Sends an event to every reader, once it is stored; `data` is JSON already. */
   publish(event: string, data: string): void {
-    this.#waiting.push({ id: ++this.#lastId, event, data });
+    this.#lastId = Math.max(this.#lastId, this.#sentBefore()) + 1;
+    this.#waiting.push({ id: this.#lastId, event, data });
     this.#waitingBytes += data.length;
     this.#storing ??= this.#storeAll().finally(() => {
       this.#storing = undefined;
@@ -117,5 +124,7 @@ export interface EventLogOptions {
   readonly onLost: () => void;
   /** Hands a stored event to the readers here. */
   readonly deliver: (event: StreamEvent) => void;
+  /** The id of the newest event that readers here were sent, for an attempt that had begun without its log. */
+  readonly sentBefore?: () => number;
   readonly limits?: Partial<EventLogLimits>;
 }

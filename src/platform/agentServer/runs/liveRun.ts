@@ -1,10 +1,10 @@
 import { HttpProblem } from '../../http/problem.ts';
-import { type RunFailure } from '../store/agentDatabase.ts';
-import { type StreamEvent } from '../store/eventStore.ts';
-import { type RunRecord } from '../store/runStore.ts';
+import type { RunFailure } from '../store/agentDatabase.ts';
+import type { StreamEvent } from '../store/eventStore.ts';
+import type { RunRecord } from '../store/runRecords.ts';
 import { encodeEvent } from '../../http/serverSentEvents.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
-import { type EventLog } from './eventLog.ts';
+import type { EventLog } from './eventLog.ts';
 
 /**
  * Why a run was told to stop. `handover`: this process goes away, another one takes the run up. `lost`: another one may
@@ -42,6 +42,7 @@ export class LiveRun {
   readonly #feedback: () => Promise<FeedbackLinks | undefined>;
   #links: Promise<FeedbackLinks | undefined> | undefined;
   #log: EventLog | undefined;
+  #openLog: (() => Promise<EventLog>) | undefined;
   #record: RunRecord | undefined;
   #stopReason: StopReason | undefined;
 
@@ -117,12 +118,28 @@ export class LiveRun {
     else this.channel.close();
   }
 
-  /** Where the events of this attempt are stored, for a resumable run that executes. */
+  /** Where the events of this attempt are stored, of a run that executes: from its beginning. */
   set log(log: EventLog) {
     this.#log = log;
   }
 
-  /** Sends an event to every reader: at once, or of a resumable run as soon as it is stored. */
+  /** How that is opened later; undefined: not any more. */
+  set logLater(open: (() => Promise<EventLog>) | undefined) {
+    this.#openLog = open;
+  }
+
+  /** Stores the events of this attempt from now on, for readers elsewhere: nothing to do where they are, or it is over. */
+  storeEvents(): void {
+    const open = this.#openLog;
+    this.#openLog = undefined;
+    // Where the database is away for longer than the lease the run is lost, and goes on elsewhere.
+    open?.().then(
+      (log) => (this.#log = log),
+      () => this.stop('lost'),
+    );
+  }
+
+  /** Sends an event to every reader: at once, or where events are stored as soon as it is. */
   publish(event: string, data: string): void {
     if (this.#log === undefined) this.channel.publish(event, data);
     else this.#log.publish(event, data);
@@ -166,6 +183,15 @@ export type FeedbackLinks = Record<string, string>;
 export class RunMoved extends HttpProblem {
   constructor(runId: string) {
     super(503, `Run ${runId} goes on in another process of the deployment: ask again.`, {
+      headers: { 'retry-after': '1' },
+    });
+  }
+}
+
+/** This process goes away: who follows a thread here is cut off, and asks again elsewhere. */
+export class ThreadMoved extends HttpProblem {
+  constructor(threadId: string) {
+    super(503, `Thread ${threadId} is followed in another process of the deployment: ask again.`, {
       headers: { 'retry-after': '1' },
     });
   }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 
 import { disconnectMode, type FollowQuery } from '../../../contract/runApi/joinQuery.ts';
-import { type RunCreate } from '../../../contract/runApi/run.ts';
-import { type AssistantRecord } from '../store/assistantStore.ts';
-import { type NewRun } from '../store/runStore.ts';
+import type { RunCreate } from '../../../contract/runApi/run.ts';
+import type { AssistantRecord } from '../store/assistantStore.ts';
+import type { NewRun } from '../store/runStore.ts';
 
 /** A run to be accepted, and what the request says of its surroundings. */
 export interface RunPlan {

@@ -1,6 +1,6 @@
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type ProcessStore } from '../store/processStore.ts';
+import type { ProcessStore } from '../store/processStore.ts';
 
 /**
  * How long a process may be silent before its runs are anybody's, in milliseconds, where nothing else is said. A dead

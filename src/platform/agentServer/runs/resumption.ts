@@ -1,10 +1,10 @@
-import { type CheckpointTuple } from '@langchain/langgraph-checkpoint';
+import type { CheckpointTuple } from '@langchain/langgraph-checkpoint';
 
-import { type CompiledGraph } from '../graphs/compiledGraph.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type RunFootprint } from '../store/runFootprint.ts';
-import { type LiveRun } from './liveRun.ts';
-import { type Kwargs } from './newRun.ts';
+import type { CompiledGraph } from '../graphs/compiledGraph.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
+import type { RunFootprint } from '../store/runFootprint.ts';
+import type { LiveRun } from './liveRun.ts';
+import type { Kwargs } from './newRun.ts';
 
 /**
  * Where an attempt of a run enters its graph. `start`: with the run's own input or command. `resume`: from its last

@@ -1,15 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type CheckpointStore } from '../store/checkpointStore.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { throughOutage } from '../store/databaseAway.ts';
-import { type RunFootprint } from '../store/runFootprint.ts';
-import { type RunLeases } from '../store/runLeases.ts';
-import { type RunRecord, type RunStore } from '../store/runStore.ts';
-import { type LiveRun, type RunEnding, type StopReason } from './liveRun.ts';
-import { type ExecutionOutcome, type RunExecution } from './runExecution.ts';
-import { type RunSlots } from './runSlots.ts';
+import type { RunFootprint } from '../store/runFootprint.ts';
+import type { RunLeases } from '../store/runLeases.ts';
+import type { RunEnds } from '../store/runEnds.ts';
+import type { RunRecord, RunRecords } from '../store/runRecords.ts';
+import type { Begun, RunStore } from '../store/runStore.ts';
+import type { LiveRun, RunEnding, StopReason } from './liveRun.ts';
+import type { RunExecution } from './runExecution.ts';
+import type { ExecutionOutcome, RunOutcomes } from './runOutcome.ts';
+import type { RunSlots } from './runSlots.ts';
 
 /**
  * How many attempts of a run may be lost before it is given up, where nothing else is said. A run that takes its process
@@ -20,11 +23,14 @@ export const ATTEMPTS_MAX = 3;
 /** What a {@link RunLife} works with. */
 export interface RunLifeParts {
   readonly runs: RunStore;
+  readonly records: RunRecords;
+  readonly ends: RunEnds;
   readonly leases: RunLeases;
   readonly lease: { readonly holds: boolean };
   readonly checkpoints: CheckpointStore;
   readonly footprint: RunFootprint;
   readonly execution: RunExecution;
+  readonly outcomes: RunOutcomes;
   /** Default {@link ATTEMPTS_MAX}. */
   readonly maxAttempts?: number | undefined;
   /** Places for runs that execute at the same time. */
@@ -63,30 +69,30 @@ export class RunLife {
         const begun = await this.#store(() => this.#parts.runs.begin(live.record));
         if (begun !== undefined) {
           live.record = begun.run;
-          return await this.#execute(live, begun.keptPending);
+          return await this.#execute(live, begun);
         }
         live.begun = false;
       } finally {
         leaveSlot();
       }
-      const current = await this.#store(() => this.#parts.runs.find(live.threadId, live.runId));
+      const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
       if (current === undefined) return GONE;
       // Somebody else ended it, or took it up, while it waited.
       if (current.status !== 'pending' || current.owner !== live.record.owner) return LOST;
-      const active = await this.#store(() => this.#parts.runs.activeOfThread(live.threadId));
+      const active = await this.#store(() => this.#parts.records.activeOfThread(live.threadId));
       earlier = active.filter((other) => BigInt(other.sequence) < BigInt(current.sequence));
     }
   }
 
-  async #execute(live: LiveRun, keptPending: boolean): Promise<RunEnding> {
-    return this.#conclude(live, await this.#parts.execution.execute(live), keptPending);
+  async #execute(live: LiveRun, { blank, keptPending }: Begun): Promise<RunEnding> {
+    return this.#conclude(live, await this.#parts.execution.execute(live, blank), keptPending);
   }
 
   /** The end of a run that does not begin: it was stopped before, or its attempts are used up. */
   async #settle(live: LiveRun): Promise<RunEnding> {
     if (live.stopReason === 'rollback') return this.#rollBack(live);
     const exhausted = live.stopReason === undefined ? this.#exhausted(live) : undefined;
-    const outcome = await this.#parts.execution.outcome(live, exhausted);
+    const outcome = await this.#parts.outcomes.of(live, exhausted);
     return this.#conclude(live, outcome, live.record.attempt > 0);
   }
 
@@ -101,7 +107,7 @@ export class RunLife {
     if (ending.status === 'rolled_back') return this.#rollBack(live);
     const { status, values, failure } = ending;
     const stored = await this.#store(() =>
-      this.#parts.runs.finish(live.record, {
+      this.#parts.ends.finish(live.record, {
         status,
         thread,
         ...(failure !== undefined && { error: failure }),
@@ -115,12 +121,12 @@ export class RunLife {
     const wish = await this.#notedCancel(live);
     if (wish === undefined) return LOST;
     live.stop(wish);
-    return this.#conclude(live, await this.#parts.execution.outcome(live, undefined, result), keptPending);
+    return this.#conclude(live, await this.#parts.outcomes.of(live, undefined, result), keptPending);
   }
 
   /** How this process is asked to cancel a run that is still its own, in the attempt that it knows. */
   async #notedCancel(live: LiveRun): Promise<StopReason | undefined> {
-    const current = await this.#store(() => this.#parts.runs.find(live.threadId, live.runId));
+    const current = await this.#store(() => this.#parts.records.find(live.threadId, live.runId));
     if (current === undefined || !isActive(current)) return undefined;
     const { owner, attempt } = live.record;
     if (current.owner !== owner || current.attempt !== attempt) return undefined;
@@ -129,10 +135,10 @@ export class RunLife {
 
   /** Takes a run back: its checkpoints, its record, and what it did to its thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
-    const { runs, footprint, execution } = this.#parts;
+    const { ends, footprint, outcomes } = this.#parts;
     if (!live.stateless && !(await this.#store(() => footprint.takeBack(live.record)))) return LOST;
-    const { ending, thread } = await execution.outcome(live, undefined);
-    if (!(await this.#store(() => runs.finishRolledBack(live.record, thread)))) return LOST;
+    const { ending, thread } = await outcomes.of(live, undefined);
+    if (!(await this.#store(() => ends.finishRolledBack(live.record, thread)))) return LOST;
     await this.#tidy(live, false);
     return ending;
   }

@@ -1,26 +1,27 @@
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type EventStore } from '../store/eventStore.ts';
-import { type ProcessStore } from '../store/processStore.ts';
-import { type RunLeases } from '../store/runLeases.ts';
-import { type RunStore } from '../store/runStore.ts';
-import { type ProcessLease } from './processLease.ts';
-import { type CancelAction, type RunService } from './runService.ts';
-import { jittered } from './runWatch.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
+import type { EventStore } from '../store/eventStore.ts';
+import type { ItemStore } from '../store/itemStore.ts';
+import type { ProcessStore } from '../store/processStore.ts';
+import type { RunLeases } from '../store/runLeases.ts';
+import type { RunStore } from '../store/runStore.ts';
+import type { ProcessLease } from './processLease.ts';
+import type { CancelAction, RunService } from './runService.ts';
+import { jittered } from './watch.ts';
 
 /** How often runs that nobody executes are looked for, in milliseconds. */
 const CLAIM_MS = 1_000;
 
-/** How often requests of other processes to cancel our runs are looked for, in milliseconds, while we have runs. */
-const CANCEL_MS = 500;
+/** How often what other processes ask of our runs is looked for, in milliseconds, while we have runs. */
+const REQUESTS_MS = 500;
 
 /** How often what nobody needs any more is removed, in milliseconds. */
 const FORGET_MS = 60_000;
 
 /**
  * What connects the processes of one deployment (the revision that serves, the one that is drained, the one after a
- * crash or a rollback): runs that nobody executes are taken up, requests to cancel are obeyed.
+ * crash or a rollback): runs that nobody executes are taken up, what others ask of our runs is obeyed.
  *
  * Each of its three tasks is one look at the database for all runs, at jittered times: processes that were started
  * together do not come together. The process that accepts a run starts it itself and waits for none of this.
@@ -31,6 +32,7 @@ export class RunOwnership {
   readonly #processes: ProcessStore;
   readonly #checkpoints: CheckpointStore;
   readonly #events: EventStore;
+  readonly #items: ItemStore;
   readonly #lease: ProcessLease;
   readonly #service: RunService;
   readonly #log: Logger;
@@ -44,6 +46,7 @@ export class RunOwnership {
     processes: ProcessStore;
     checkpoints: CheckpointStore;
     events: EventStore;
+    items: ItemStore;
     lease: ProcessLease;
     service: RunService;
     log: Logger;
@@ -53,6 +56,7 @@ export class RunOwnership {
     this.#processes = options.processes;
     this.#checkpoints = options.checkpoints;
     this.#events = options.events;
+    this.#items = options.items;
     this.#lease = options.lease;
     this.#service = options.service;
     this.#log = options.log;
@@ -62,11 +66,11 @@ export class RunOwnership {
   async start(): Promise<void> {
     await this.takeUp();
     this.#every(CLAIM_MS, () => this.takeUp());
-    this.#every(CANCEL_MS, () => this.#obeyCancelRequests());
+    this.#every(REQUESTS_MS, () => this.#obeyRequests());
     this.#every(FORGET_MS, () => this.#forget());
   }
 
-  /** Takes nothing up any more, and cancels nothing. */
+  /** Takes nothing up any more, and obeys nobody. */
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -93,16 +97,17 @@ export class RunOwnership {
     }
   }
 
-  async #obeyCancelRequests(): Promise<void> {
-    if (!this.#service.isIdle) {
-      for (const request of await this.#leases.cancelRequests()) {
-        this.#service.stop(request.run_id, request.cancel_action as CancelAction);
-      }
+  async #obeyRequests(): Promise<void> {
+    if (this.#service.isIdle) return;
+    for (const { run_id: runId, cancel_action: action, followed } of await this.#leases.requests()) {
+      if (followed) this.#service.live(runId)?.storeEvents();
+      if (action !== null) this.#service.stop(runId, action as CancelAction);
     }
   }
 
   async #forget(): Promise<void> {
     await this.#events.dropOld();
+    await this.#items.dropExpired();
     for (const threadId of await this.#runs.removeExpired()) await this.#checkpoints.deleteThread(threadId);
   }
 

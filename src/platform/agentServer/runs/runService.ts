@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { type RunRecord } from '../store/runStore.ts';
+import type { RunRecord } from '../store/runRecords.ts';
 import { runEndedBody } from '../webhooks/runEnded.ts';
-import { type Webhooks } from '../webhooks/webhooks.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
   type FeedbackLinks,
   hasMoved,
@@ -14,12 +14,13 @@ import {
   RunMoved,
   type StopReason,
 } from './liveRun.ts';
-import { type RunPlan } from './newRun.ts';
-import { type RunExecution } from './runExecution.ts';
+import type { RunPlan } from './newRun.ts';
+import { NewRuns } from './newRuns.ts';
+import type { RunOutcomes } from './runOutcome.ts';
 import { GONE, isActive, LOST, RunLife, type RunLifeParts } from './runLife.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
 import { RunSlots } from './runSlots.ts';
-import { type RunWatch } from './runWatch.ts';
+import type { Watch } from './watch.ts';
 
 /** What somebody may ask of an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
@@ -29,7 +30,8 @@ export type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise
 
 /** What a {@link RunService} works with. */
 export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {
-  readonly watch: RunWatch;
+  /** Waits for the ends of runs that other processes execute. */
+  readonly endsElsewhere: Watch;
   readonly linkFeedback: FeedbackLinker;
   readonly webhooks: Webhooks;
   readonly limits?: Partial<RunLimits> | undefined;
@@ -41,6 +43,8 @@ export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {
  * another's is left alone, and who waits for it here hears of its end there.
  */
 export class RunService {
+  /** Told of every run that this process accepts or takes up, before it begins. */
+  readonly newRuns = new NewRuns();
   readonly #parts: RunServiceParts;
   readonly #life: RunLife;
   readonly #limits: RunLimits;
@@ -122,6 +126,7 @@ export class RunService {
     if (strategy === 'interrupt' || strategy === 'rollback') {
       for (const run of before) this.stop(run.run_id, strategy);
     }
+    this.newRuns.tell(live);
     void this.#run(live, before);
     return live;
   }
@@ -132,6 +137,7 @@ export class RunService {
     live.record = record;
     if (record.cancel_action !== null) live.stop(record.cancel_action as CancelAction);
     this.#log.info({ runId: record.run_id, attempt: record.attempt }, 'took up a run that nobody executed');
+    this.newRuns.tell(live);
     void this.#run(live, []);
   }
 
@@ -192,30 +198,28 @@ export class RunService {
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !hasMoved(ending)) return ending;
     await this.#over(record, signal);
-    const current = await this.#parts.runs.find(record.thread_id, record.run_id);
-    return current === undefined ? GONE : storedEnding(current, this.#parts.execution);
+    const current = await this.#parts.records.find(record.thread_id, record.run_id);
+    return current === undefined ? GONE : storedEnding(current, this.#parts.outcomes);
   }
 
   /**
    * Takes no new runs, lets those that execute go on for up to `timeoutMs`, then hands them over where they stand: the
    * next process of the deployment takes them up, and no attempt counts as lost. Runs that have not begun are handed
-   * over at once.
+   * over at once. `hurry` ends the patience.
    */
-  async drain(timeoutMs: number): Promise<void> {
+  async drain(timeoutMs: number, hurry?: AbortSignal): Promise<void> {
     this.#closing = true;
     const lives = [...this.#live.values()];
     // Also those whose acceptance is under way: they have not begun either.
     for (const live of lives) if (!live.begun) live.stop('handover');
     const all = Promise.all(lives.map((live) => live.ended));
-    const deadline = new AbortController();
-    await Promise.race([
-      all,
-      delay(timeoutMs, undefined, { signal: deadline.signal }).catch(() => undefined),
-    ]);
-    deadline.abort();
+    const over = new AbortController();
+    const noLonger = AbortSignal.any(hurry === undefined ? [over.signal] : [over.signal, hurry]);
+    await Promise.race([all, delay(timeoutMs, undefined, { signal: noLonger }).catch(() => undefined)]);
+    over.abort();
     for (const live of lives) live.stop('handover');
     await all;
-    this.#parts.watch.stop();
+    this.#parts.endsElsewhere.stop();
   }
 
   /** Waits until the run is over, wherever it is executed. */
@@ -224,7 +228,7 @@ export class RunService {
     const ending = await this.#live.get(record.run_id)?.ended;
     if (ending !== undefined && !hasMoved(ending)) return;
     if (this.#closing) throw new RunMoved(record.run_id);
-    await this.#parts.watch.ended(record.run_id, signal);
+    await this.#parts.endsElsewhere.come(record.run_id, signal);
   }
 
   /** A place for a run in this process. */
@@ -277,10 +281,10 @@ interface RunTraits {
   readonly feedback_keys?: readonly string[] | null;
 }
 
-async function storedEnding(record: RunRecord, execution: RunExecution): Promise<RunEnding> {
+async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<RunEnding> {
   const status = record.status as RunEnding['status'];
   const failure = record.error ?? undefined;
   if (failure !== undefined) return { status, values: 'null', failure };
   if (record.output !== null) return { status, values: JSON.stringify(record.output), failure };
-  return { status, values: await execution.storedValues(record), failure };
+  return { status, values: await outcomes.storedValues(record), failure };
 }

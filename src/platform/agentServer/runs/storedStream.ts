@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { type EventStore, type StreamEvent } from '../store/eventStore.ts';
+import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import { encodeEvent, type EventReader } from '../../http/serverSentEvents.ts';
-import { type RunEnding } from './liveRun.ts';
+import type { RunEnding } from './liveRun.ts';
 
 /** How often new events of a run that another process executes are looked for, in milliseconds. */
 const LOOK_MS = 200;

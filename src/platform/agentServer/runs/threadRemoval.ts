@@ -1,8 +1,9 @@
 import { HttpProblem } from '../../http/problem.ts';
-import { type CheckpointStore } from '../store/checkpointStore.ts';
-import { type RunStore } from '../store/runStore.ts';
-import { type ThreadStore } from '../store/threadStore.ts';
-import { type RunService } from './runService.ts';
+import type { CheckpointHistory } from '../store/checkpointHistory.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
+import type { RunRecords } from '../store/runRecords.ts';
+import type { ThreadStore } from '../store/threadStore.ts';
+import type { RunService } from './runService.ts';
 
 /** How many threads are removed in one go. */
 const BATCH = 100;
@@ -10,26 +11,29 @@ const BATCH = 100;
 /** Removes threads with everything that belongs to them: active runs are ended first. */
 export class ThreadRemoval {
   readonly #threads: ThreadStore;
-  readonly #runs: RunStore;
+  readonly #records: RunRecords;
   readonly #service: RunService;
   readonly #checkpoints: CheckpointStore;
+  readonly #history: CheckpointHistory;
 
   constructor(options: {
     threads: ThreadStore;
-    runs: RunStore;
+    records: RunRecords;
     service: RunService;
     checkpoints: CheckpointStore;
+    history: CheckpointHistory;
   }) {
     this.#threads = options.threads;
-    this.#runs = options.runs;
+    this.#records = options.records;
     this.#service = options.service;
     this.#checkpoints = options.checkpoints;
+    this.#history = options.history;
   }
 
   /** @throws HttpProblem 404 */
   async remove(threadId: string): Promise<void> {
     await this.#threads.get(threadId);
-    const active = await this.#runs.activeOfThread(threadId);
+    const active = await this.#records.activeOfThread(threadId);
     await this.#service.cancel(active, 'interrupt');
     await Promise.all(active.map((run) => this.#service.ending(run)));
     await this.#threads.remove(threadId);
@@ -52,21 +56,20 @@ export class ThreadRemoval {
   }
 
   /**
-   * Removes threads, or of each all but its newest state. Answers how many there were: unknown ones do not count
-   * (public client: `threads.prune`).
+   * Removes threads, with what runs on them, or of each all but its newest state. Answers for how many that was done:
+   * unknown ones do not count, and where only the history goes, those that something runs on stay as they are (public
+   * client: `threads.prune`).
    */
   async prune(threadIds: readonly string[], strategy: 'delete' | 'keep_latest'): Promise<number> {
     let pruned = 0;
     for (const threadId of new Set(threadIds)) {
-      const work = strategy === 'delete' ? this.remove(threadId) : this.#keepLatest(threadId);
-      if (await whereThere(work)) pruned += 1;
+      const isPruned =
+        strategy === 'delete'
+          ? await whereThere(this.remove(threadId))
+          : await this.#history.dropAllButNewest(threadId);
+      if (isPruned) pruned += 1;
     }
     return pruned;
-  }
-
-  async #keepLatest(threadId: string): Promise<void> {
-    await this.#threads.get(threadId);
-    await this.#checkpoints.dropHistory(threadId);
   }
 }
 

@@ -3,7 +3,9 @@ import { type Kysely, sql } from 'kysely';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
 
 /** The tables of agent servers that say whose a row is. */
-const BY_DEPLOYMENT = ['runs', 'threads', 'processes', 'assistants'].map((table) => `slipway_agent.${table}`);
+const BY_DEPLOYMENT = ['runs', 'threads', 'processes', 'assistants', 'store_items'].map(
+  (table) => `slipway_agent.${table}`,
+);
 
 /** The tables of checkpoints, which know only stored thread ids. */
 const BY_THREAD = ['writes_before_run', 'checkpoint_writes', 'checkpoint_blobs', 'checkpoints'].map(
@@ -11,7 +13,8 @@ const BY_THREAD = ['writes_before_run', 'checkpoint_writes', 'checkpoint_blobs',
 );
 
 /**
- * Removes all that the agents of a deployment have stored: threads, runs and their checkpoints. Safe to repeat, and
+ * Removes all that the agents of a deployment have stored: threads, runs, their checkpoints, and what
+ * the long-term store holds. Safe to repeat, and
  * where no agent ever made the tables. Feedback stays: it belongs to the tracing project.
  */
 export async function removeAgentData<Schema>(kysely: Kysely<Schema>, deploymentId: string): Promise<void> {

@@ -2,7 +2,7 @@ import { type ColumnType, type Generated, type JSONColumnType, Kysely, PostgresD
 import pg from 'pg';
 
 import { migrate } from '../../store/migrate.ts';
-import { type AssistantTables } from './assistantTables.ts';
+import type { AssistantTables } from './assistantTables.ts';
 import { AGENT_MIGRATIONS } from './migrations/migrations.ts';
 import { PreparingClient } from './preparingClient.ts';
 
@@ -50,6 +50,8 @@ export interface RunsTable {
   expires_at: Date | null;
   /** `interrupt` or `rollback`, once somebody asked for it. */
   cancel_action: string | null;
+  /** Whether readers in other processes want its events, which are stored for them then. */
+  followed: Generated<boolean>;
   /** The final values of a stateless run, which has no thread to read them from. */
   output: Json<unknown> | null;
   error: Json<RunFailure> | null;

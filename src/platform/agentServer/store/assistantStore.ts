@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { type AgentTables } from './agentDatabase.ts';
+import type { AgentTables } from './agentDatabase.ts';
 
 /** An assistant (contract 001: "fields not shown"; those of the public client), as it goes over the wire. */
 export interface AssistantRecord {

@@ -1,4 +1,4 @@
-import { type ColumnType, type JSONColumnType } from 'kysely';
+import type { ColumnType, JSONColumnType } from 'kysely';
 
 type Json<T> = ColumnType<T, string, string>;
 type Timestamp = ColumnType<Date, Date | undefined, Date>;

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 
-import { type RunnableConfig } from '@langchain/core/runnables';
-import {
-  type Checkpoint,
-  type CheckpointListOptions,
-  type CheckpointMetadata,
-  type CheckpointTuple,
-  type PendingWrite,
-  type SerializerProtocol,
+import type { RunnableConfig } from '@langchain/core/runnables';
+import type {
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointMetadata,
+  CheckpointTuple,
+  PendingWrite,
+  SerializerProtocol,
 } from '@langchain/langgraph-checkpoint';
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres';
-import { type Pool } from 'pg';
+import type { Pool } from 'pg';
 
 import { UnserializableValue } from '../runs/wireJson.ts';
 import { CHECKPOINT_SCHEMA, storedThreadId } from './agentDatabase.ts';
@@ -49,12 +49,16 @@ export class CheckpointStore extends PostgresSaver {
     for (let attempt = 1; ; attempt++) {
       try {
         await super.setup();
-        break;
+        await this.#setUpWritesBeforeRun();
+        return;
       } catch (error) {
         if (attempt === 10 || !isCreatedMeanwhile(error)) throw error;
         await delay(20 * attempt);
       }
     }
+  }
+
+  async #setUpWritesBeforeRun(): Promise<void> {
     await this.#pool.query(`
       CREATE TABLE IF NOT EXISTS ${CHECKPOINT_SCHEMA}.writes_before_run (
         run_id uuid NOT NULL,
@@ -89,6 +93,7 @@ export class CheckpointStore extends PostgresSaver {
 
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     const writer = this.#writers.get(String(originOf(config)['run_id']));
+    if (writer?.blank === true) return undefined;
     const read = () => super.getTuple(this.#stored(config));
     const tuple = await (writer === undefined ? read() : this.#forRun(writer, read));
     return tuple && this.#served(tuple);
@@ -146,63 +151,6 @@ export class CheckpointStore extends PostgresSaver {
     );
   }
 
-  /** Copies every checkpoint of a thread to another, new thread. */
-  async copyThread(fromThreadId: string, toThreadId: string): Promise<void> {
-    const keys = [this.#key(fromThreadId), this.#key(toThreadId)];
-    await this.#transaction(async (run) => {
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoints
-           (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata)
-         SELECT $2::text, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type, checkpoint, metadata
-         FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1`,
-        keys,
-      );
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_blobs (thread_id, checkpoint_ns, channel, version, type, blob)
-         SELECT $2::text, checkpoint_ns, channel, version, type, blob
-         FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs WHERE thread_id = $1`,
-        keys,
-      );
-      await run(
-        `INSERT INTO ${CHECKPOINT_SCHEMA}.checkpoint_writes
-           (thread_id, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob)
-         SELECT $2::text, checkpoint_ns, checkpoint_id, task_id, idx, channel, type, blob
-         FROM ${CHECKPOINT_SCHEMA}.checkpoint_writes WHERE thread_id = $1`,
-        keys,
-      );
-    });
-  }
-
-  /** Drops a thread's history: of each namespace only the newest checkpoint stays. */
-  async dropHistory(threadId: string): Promise<void> {
-    const key = this.#key(threadId);
-    await this.#transaction(async (run) => {
-      for (const table of ['checkpoint_writes', 'checkpoints']) {
-        await run(
-          `DELETE FROM ${CHECKPOINT_SCHEMA}.${table} t WHERE t.thread_id = $1 AND NOT EXISTS (
-             SELECT 1 FROM (${NEWEST}) n
-             WHERE n.checkpoint_ns = t.checkpoint_ns AND n.checkpoint_id = t.checkpoint_id)`,
-          [key],
-        );
-      }
-      await run(DROP_UNUSED_BLOBS, [key]);
-    });
-  }
-
-  async #transaction(work: (run: (sql: string, values: unknown[]) => Promise<unknown>) => Promise<void>) {
-    const client = await this.#pool.connect();
-    try {
-      await client.query('BEGIN');
-      await work((sql, values) => client.query(sql, values));
-      await client.query('COMMIT');
-    } catch (error) {
-      await client.query('ROLLBACK');
-      throw error;
-    } finally {
-      client.release();
-    }
-  }
-
   #key(threadId: string): string {
     return storedThreadId(this.#deploymentId, threadId);
   }
@@ -241,6 +189,7 @@ export class CheckpointStore extends PostgresSaver {
     if (writer === undefined || attempt !== writer.fence.attempt) {
       throw new Error(`Run ${runId} has ended here; nothing more of it is stored.`);
     }
+    writer.blank = false;
     const written = this.#forRun(writer, () => write(writer.fence));
     writer.underWay.add(written);
     try {
@@ -270,13 +219,16 @@ export class RunWriter {
   readonly holds: () => boolean;
   /** Called when the database refused a write: the run is another's. */
   readonly onLost: () => void;
+  /** Whether its thread has no checkpoint, so that none has to be looked for: until it writes the first one. */
+  blank: boolean;
   /** The writes that have not been answered yet. */
   readonly underWay = new Set<Promise<unknown>>();
 
-  constructor(options: { fence: Fence; holds: () => boolean; onLost: () => void }) {
+  constructor(options: { fence: Fence; holds: () => boolean; onLost: () => void; blank: boolean }) {
     this.fence = options.fence;
     this.holds = options.holds;
     this.onLost = options.onLost;
+    this.blank = options.blank;
   }
 }
 
@@ -298,18 +250,6 @@ function refusingNothingness(serde: SerializerProtocol): SerializerProtocol {
     },
   };
 }
-
-/** The newest checkpoint of each namespace of the thread `$1`: checkpoint ids sort by time. */
-const NEWEST = `
-  SELECT checkpoint_ns, max(checkpoint_id) AS checkpoint_id
-  FROM ${CHECKPOINT_SCHEMA}.checkpoints WHERE thread_id = $1 GROUP BY checkpoint_ns`;
-
-/** Drops the values of the thread `$1` that no checkpoint refers to. */
-const DROP_UNUSED_BLOBS = `
-  DELETE FROM ${CHECKPOINT_SCHEMA}.checkpoint_blobs b WHERE b.thread_id = $1 AND NOT EXISTS (
-    SELECT 1 FROM ${CHECKPOINT_SCHEMA}.checkpoints c
-    WHERE c.thread_id = b.thread_id AND c.checkpoint_ns = b.checkpoint_ns
-      AND c.checkpoint->'channel_versions'->>b.channel = b.version)`;
 
 /** What of a run's metadata its checkpoints keep (contract 001, "Thread state"): not LangGraph's own per-task notes. */
 function originOf(config: RunnableConfig): Record<string, unknown> {

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely';
 
-import { type AgentTables } from './agentDatabase.ts';
-import { type Fence } from './fencedWrites.ts';
+import type { AgentTables } from './agentDatabase.ts';
+import type { Fence } from './fencedWrites.ts';
+import { ACTIVE } from './runRecords.ts';
 
 /** One event of a run's stream. `id` counts from 1 within the run, over all of its attempts. */
 export interface StreamEvent {
@@ -18,7 +19,10 @@ const READ_BYTES = 1_048_576;
 /** How long the events of a run can be read after its end, in minutes. */
 const KEPT_MINUTES = 10;
 
-/** Where the events of resumable runs are kept for readers that come back, whichever process they come to. */
+/**
+ * Where the events of runs are kept for readers in other processes than the run's: those of resumable runs from their
+ * beginning, of any other from when such a reader asks for them.
+ */
 export class EventStore {
   readonly #db: Kysely<AgentTables>;
   readonly #deploymentId: string;
@@ -47,6 +51,17 @@ export class EventStore {
         ON CONFLICT DO NOTHING
       ) SELECT EXISTS (SELECT 1 FROM fence) AS held`.execute(this.#db);
     return rows[0]?.held === true;
+  }
+
+  /** Has the events of a run that is still to end stored from now on: its process hears of it within a second. */
+  async want(runId: string): Promise<void> {
+    await this.#db
+      .updateTable('slipway_agent.runs')
+      .set({ followed: true })
+      .where('run_id', '=', runId)
+      .where('status', 'in', ACTIVE)
+      .where('followed', '=', false)
+      .execute();
   }
 
   /** The events of a run behind `after`, in their order: as many as fit in one read. */

@@ -1,5 +1,5 @@
 import { type PendingWrite, type SerializerProtocol, WRITES_IDX_MAP } from '@langchain/langgraph-checkpoint';
-import { type Pool } from 'pg';
+import type { Pool } from 'pg';
 
 import { CHECKPOINT_SCHEMA } from './agentDatabase.ts';
 

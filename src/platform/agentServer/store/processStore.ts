@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
 import { type Kysely, sql } from 'kysely';
 
 import { isAlive } from '../../store/liveProcess.ts';
-import { type AgentTables } from './agentDatabase.ts';
+import type { AgentTables } from './agentDatabase.ts';
 
 /**
  * Which processes may execute a deployment's runs. A row is a lease on all runs that name it as their owner; taking

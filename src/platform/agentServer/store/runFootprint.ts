@@ -93,6 +93,12 @@ export function keepPending(run: RawBuilder<unknown>, deploymentId: string, thre
     WHERE w.thread_id = ${key} RETURNING 1`;
 }
 
+/** The condition that a thread has no checkpoint yet. */
+export function isBlank(deploymentId: string, threadId: string): RawBuilder<boolean> {
+  const key = storedThreadId(deploymentId, threadId);
+  return sql<boolean>`NOT EXISTS (SELECT 1 FROM ${CHECKPOINTS} WHERE thread_id = ${key})`;
+}
+
 const CHECKPOINTS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoints`);
 const WRITES = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_writes`);
 const BLOBS = sql.table(`${CHECKPOINT_SCHEMA}.checkpoint_blobs`);

@@ -1,7 +1,6 @@
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 
-import { type AgentTables } from './agentDatabase.ts';
-import { type RunRecord } from './runStore.ts';
+import type { RunKeeper, RunRecord } from './runRecords.ts';
 
 /** How many runs one look takes up at most: a process that starts after a crash spreads them over several. */
 const CLAIM_MAX = 200;
@@ -12,14 +11,10 @@ const CLAIM_MAX = 200;
  * `pending` again, and the next time it begins its attempt, the token that its writes are fenced by, is another one.
  */
 export class RunLeases {
-  readonly #db: Kysely<AgentTables>;
-  readonly #deploymentId: string;
-  readonly #processId: string;
+  readonly #keeper: RunKeeper;
 
-  constructor(options: { db: Kysely<AgentTables>; deploymentId: string; processId: string }) {
-    this.#db = options.db;
-    this.#deploymentId = options.deploymentId;
-    this.#processId = options.processId;
+  constructor(keeper: RunKeeper) {
+    this.#keeper = keeper;
   }
 
   /**
@@ -30,48 +25,51 @@ export class RunLeases {
     const mine =
       held === undefined
         ? sql`false`
-        : sql`r.owner = ${this.#processId} AND NOT (r.run_id = ANY(${held}::uuid[]))`;
+        : sql`r.owner = ${this.#keeper.processId} AND NOT (r.run_id = ANY(${held}::uuid[]))`;
     const { rows } = await sql<RunRecord>`
       WITH free AS (
         SELECT r.run_id FROM slipway_agent.runs r
-        WHERE r.deployment_id = ${this.#deploymentId} AND r.status IN ('pending', 'running')
+        WHERE r.deployment_id = ${this.#keeper.deploymentId} AND r.status IN ('pending', 'running')
           AND (NOT EXISTS (SELECT 1 FROM slipway_agent.processes p WHERE p.process_id = r.owner) OR (${mine}))
         ORDER BY r.sequence LIMIT ${CLAIM_MAX} FOR UPDATE SKIP LOCKED
       )
       UPDATE slipway_agent.runs r
-      SET owner = ${this.#processId}, status = 'pending', updated_at = now(),
+      SET owner = ${this.#keeper.processId}, status = 'pending', updated_at = now(),
         lost_attempts = lost_attempts + CASE WHEN r.status = 'running' THEN 1 ELSE 0 END
       FROM free WHERE r.run_id = free.run_id
-      RETURNING r.*`.execute(this.#db);
+      RETURNING r.*`.execute(this.#keeper.db);
     return rows.sort((left, right) => Number(BigInt(left.sequence) - BigInt(right.sequence)));
   }
 
   /** Gives a run of this process to whoever takes it up next; its attempt does not count as lost. */
   async release(run: Pick<RunRecord, 'run_id' | 'attempt'>): Promise<void> {
-    await this.#db
+    await this.#keeper.db
       .updateTable('slipway_agent.runs')
       .set({ owner: '', status: 'pending', updated_at: sql<Date>`now()` })
       .where('run_id', '=', run.run_id)
-      .where('owner', '=', this.#processId)
+      .where('owner', '=', this.#keeper.processId)
       .where('attempt', '=', run.attempt)
       .where('status', 'in', ['pending', 'running'])
       .execute();
   }
 
-  /** The runs of this process that another one asked to cancel. */
-  async cancelRequests(): Promise<{ run_id: string; cancel_action: string | null }[]> {
-    return this.#db
+  /** The runs of this process of which another one asked something: to cancel them, to store their events. */
+  async requests(): Promise<Pick<RunRecord, 'run_id' | 'cancel_action' | 'followed'>[]> {
+    const active = this.#keeper.db
       .selectFrom('slipway_agent.runs')
-      .select(['run_id', 'cancel_action'])
-      .where('owner', '=', this.#processId)
-      .where('status', 'in', ['pending', 'running'])
+      .select(['run_id', 'cancel_action', 'followed'])
+      .where('owner', '=', this.#keeper.processId)
+      .where('status', 'in', ['pending', 'running']);
+    // Each of the two has an index of its own.
+    return active
       .where('cancel_action', 'is not', null)
+      .union(active.where(sql<boolean>`followed`))
       .execute();
   }
 
   /** Which of the given runs are still to end, wherever they are executed. */
   async stillActive(runIds: readonly string[]): Promise<Set<string>> {
-    const rows = await this.#db
+    const rows = await this.#keeper.db
       .selectFrom('slipway_agent.runs')
       .select('run_id')
       .where('run_id', '=', sql<string>`ANY(${runIds}::uuid[])`)

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { HttpProblem } from '../../http/problem.ts';
-import { type AgentTables, type ThreadsTable } from './agentDatabase.ts';
+import type { AgentTables, ThreadsTable } from './agentDatabase.ts';
 import { threadNotFound } from './runStore.ts';
 
 /** A stored thread. */
@@ -120,6 +120,17 @@ export class ThreadStore {
         .where('thread_id', '=', threadId)
         .execute();
     });
+  }
+
+  /** What tells whether threads have changed, of those that there are: it is another one after each change. */
+  async versions(threadIds: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#db
+      .selectFrom('slipway_agent.threads')
+      .select(['thread_id', sql<string>`updated_at::text`.as('version')])
+      .where('deployment_id', '=', this.#deploymentId)
+      .where('thread_id', '=', sql<string>`ANY(${threadIds}::uuid[])`)
+      .execute();
+    return new Map(rows.map(({ thread_id: threadId, version }) => [threadId, version]));
   }
 
   async search(search: ThreadSearch): Promise<ThreadRecord[]> {

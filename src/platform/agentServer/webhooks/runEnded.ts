@@ -1,5 +1,5 @@
 import { wireRun } from '../http/wire.ts';
-import { type LiveRun, type RunEnding } from '../runs/liveRun.ts';
+import type { LiveRun, RunEnding } from '../runs/liveRun.ts';
 
 /** The body that a run's webhook gets: the run as it ended, without its `kwargs`, with its values. JSON text. */
 export function runEndedBody(live: LiveRun, ending: RunEnding): string {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { Agent, request } from 'undici';
 
 import { ReachableAddresses } from './reachableAddresses.ts';

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
-import { type GitLimits } from '../../git/gitLimits.ts';
+import type { GitLimits } from '../../git/gitLimits.ts';
 import { readRemoteRefs } from '../../git/remoteRefs.ts';
-import { type Schema } from '../../store/schema.ts';
+import type { Schema } from '../../store/schema.ts';
 import { remoteOf } from '../gitRemotes.ts';
-import { type HomeLayout } from '../homeLayout.ts';
+import type { HomeLayout } from '../homeLayout.ts';
 import { followBranch } from './followBranch.ts';
 import { type FollowedBranch, followedBranches } from './followedBranch.ts';
 

@@ -1,9 +1,9 @@
-import { type Transaction } from 'kysely';
+import type { Transaction } from 'kysely';
 
 import { recordAudit } from '../../access/audit.ts';
 import { platformCaller } from '../../access/caller.ts';
-import { type Schema } from '../../store/schema.ts';
-import { insertRevision, latestRevisionConfigs } from '../deploymentRows.ts';
+import type { Schema } from '../../store/schema.ts';
+import { insertRevision, latestRevisionConfig } from '../deploymentRows.ts';
 import { type FollowedBranch, followedBranches } from './followedBranch.ts';
 
 /**
@@ -28,7 +28,7 @@ export async function followBranch(
     .executeTakeFirst();
   const [branch] = await followedBranches(trx, { deploymentId });
   if (row === undefined || branch === undefined || !mayFollow(branch)) return undefined;
-  const before = (await latestRevisionConfigs(trx, [row]))(row);
+  const before = await latestRevisionConfig(trx, row);
   const updated = await insertRevision(trx, row, { ...before, repo_commit_sha: commit }, 'push');
   const revisionId = updated.latest_revision_id ?? undefined;
   await recordAudit(

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-import { type Schema } from '../../store/schema.ts';
+import type { Schema } from '../../store/schema.ts';
 import { type NamedRepository, repositoryOf } from '../gitRemotes.ts';
 import { isSettled } from '../revisionStates.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { readGitUrl, repositoryIdentity } from '../../git/gitUrl.ts';
 import { fullName } from '../../git/remoteRefs.ts';
-import { type FollowedBranch } from './followedBranch.ts';
+import type { FollowedBranch } from './followedBranch.ts';
 
 const CommitId = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const BRANCH_PREFIX = 'refs/heads/';

@@ -1,6 +1,6 @@
-import { type Kysely, type Transaction } from 'kysely';
+import type { Kysely, Transaction } from 'kysely';
 
-import { type Schema } from '../../store/schema.ts';
+import type { Schema } from '../../store/schema.ts';
 import { followBranch } from './followBranch.ts';
 import { type FollowedBranch, followedBranches } from './followedBranch.ts';
 import { type Push, type PushMeaning, pushMeaning, pushToNoBranch } from './push.ts';

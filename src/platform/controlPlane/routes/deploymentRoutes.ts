@@ -5,17 +5,17 @@ import {
   DeploymentDeleteQuery,
   DeploymentPatch,
   DeploymentPath,
-  DeploymentsQuery,
 } from '../../../contract/controlPlane/deployment.ts';
+import { DeploymentsDeleteQuery, DeploymentsQuery } from '../../../contract/controlPlane/deploymentLists.ts';
 import { callerOf } from '../../access/caller.ts';
 import { DeploymentCreateHeaders } from '../../../contract/controlPlane/idempotencyKey.ts';
 import { PublicDeploymentCreate } from '../../../contract/controlPlane/publicRequest.ts';
 import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
-import { type Deployments } from '../deployments.ts';
-import { type OriginOf } from './origin.ts';
+import type { Deployments } from '../deployments.ts';
+import type { OriginOf } from './origin.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
 
-/** Deployments: create, list, get, patch, delete. */
+/** Deployments: create, list, get, patch, delete one or several. */
 export function deploymentRoutes({
   deployments,
   origin,
@@ -54,6 +54,11 @@ export function deploymentRoutes({
     const query = parseQuery(DeploymentDeleteQuery, c);
     await deployments.delete(callerOf(c), id, { deleteTracingProject: query.delete_tracing_project });
     return c.body(null, 204);
+  });
+  app.delete('/v2/deployments', async (c) => {
+    const { deployment_ids: ids } = parseQuery(DeploymentsDeleteQuery, c);
+    const answer = await deployments.deleteAll(callerOf(c), ids);
+    return c.json(answer, answer.failed.length === 0 ? 200 : 207);
   });
   return app;
 }

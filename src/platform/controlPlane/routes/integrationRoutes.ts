@@ -3,8 +3,8 @@ import { Hono } from 'hono';
 import { IntegrationCreate, IntegrationPath } from '../../../contract/controlPlane/integration.ts';
 import { callerOf } from '../../access/caller.ts';
 import { parseBody, parsePath } from '../../http/parse.ts';
-import { type Integrations } from '../integrations.ts';
-import { type OriginOf } from './origin.ts';
+import type { Integrations } from '../integrations.ts';
+import type { OriginOf } from './origin.ts';
 
 /** Integrations with hosts of git repositories: create, list, delete. */
 export function integrationRoutes({

@@ -4,7 +4,7 @@ import { ListenerCreate, ListenerPatch, ListenerPath } from '../../../contract/c
 import { PageQuery } from '../../../contract/pageQuery.ts';
 import { callerOf } from '../../access/caller.ts';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
-import { type Listeners } from '../listeners.ts';
+import type { Listeners } from '../listeners.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
 
 /** Listeners: create, list, get, patch, delete. */

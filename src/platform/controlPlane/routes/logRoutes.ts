@@ -13,8 +13,8 @@ import { callerOf } from '../../access/caller.ts';
 import { eventStreamResponse } from '../../http/streamResponse.ts';
 import { parseHeaders, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
-import { type LogPage, type RevisionLogs } from '../revisionLogs.ts';
-import { type Revisions } from '../revisions.ts';
+import type { LogPage, RevisionLogs } from '../revisionLogs.ts';
+import type { Revisions } from '../revisions.ts';
 
 interface LogRoutesOptions {
   readonly revisions: Revisions;

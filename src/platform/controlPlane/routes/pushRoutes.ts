@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
-import { type Kysely } from 'kysely';
-import { type Logger } from 'pino';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
 
 import { IntegrationPath } from '../../../contract/controlPlane/integration.ts';
 import { toValidationIssues } from '../../../contract/httpErrors.ts';
@@ -9,9 +9,9 @@ import { readSecret } from '../../git/secretReference.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
 import { parsePath } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
-import { type Schema } from '../../store/schema.ts';
+import type { Schema } from '../../store/schema.ts';
 import { Push } from '../pushes/push.ts';
-import { type Pushes } from '../pushes/pushes.ts';
+import type { Pushes } from '../pushes/pushes.ts';
 import { isSigned } from '../pushes/pushSignature.ts';
 
 interface PushRoutesOptions {

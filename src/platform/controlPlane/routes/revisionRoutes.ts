@@ -4,9 +4,9 @@ import { DeploymentPath } from '../../../contract/controlPlane/deployment.ts';
 import { RevisionPath, RevisionsQuery } from '../../../contract/controlPlane/revision.ts';
 import { callerOf } from '../../access/caller.ts';
 import { parsePath, parseQuery } from '../../http/parse.ts';
-import { type Deployments } from '../deployments.ts';
-import { type Revisions } from '../revisions.ts';
-import { type OriginOf } from './origin.ts';
+import type { Deployments } from '../deployments.ts';
+import type { Revisions } from '../revisions.ts';
+import type { OriginOf } from './origin.ts';
 
 /** Revisions: list, get, redeploy, interrupt. */
 export function revisionRoutes({

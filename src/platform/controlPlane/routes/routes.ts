@@ -1,26 +1,26 @@
 import { Hono } from 'hono';
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
-import { type Access } from '../../access/access.ts';
+import type { Access } from '../../access/access.ts';
 import { accessRoutes } from '../../access/accessRoutes.ts';
 import { auditChanges } from '../../access/auditChanges.ts';
 import { requireCaller } from '../../access/requireCaller.ts';
 import { requireScope } from '../../access/requireScope.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
-import { type Deployments } from '../deployments.ts';
-import { type Integrations } from '../integrations.ts';
-import { type Listeners } from '../listeners.ts';
-import { type LogFollowing } from '../logFollowing.ts';
-import { type MadeInPublic } from '../madeInPublic.ts';
-import { type RevisionLogs } from '../revisionLogs.ts';
-import { type Revisions } from '../revisions.ts';
-import { type SecretsRotation } from '../secretsRotation.ts';
-import { type Uploads } from '../uploads.ts';
+import type { Deployments } from '../deployments.ts';
+import type { Integrations } from '../integrations.ts';
+import type { Listeners } from '../listeners.ts';
+import type { LogFollowing } from '../logFollowing.ts';
+import type { MadeInPublic } from '../madeInPublic.ts';
+import type { RevisionLogs } from '../revisionLogs.ts';
+import type { Revisions } from '../revisions.ts';
+import type { SecretsRotation } from '../secretsRotation.ts';
+import type { Uploads } from '../uploads.ts';
 import { deploymentRoutes } from './deploymentRoutes.ts';
 import { integrationRoutes } from './integrationRoutes.ts';
 import { listenerRoutes } from './listenerRoutes.ts';
 import { logRoutes } from './logRoutes.ts';
-import { type OriginOf } from './origin.ts';
+import type { OriginOf } from './origin.ts';
 import { revisionRoutes } from './revisionRoutes.ts';
 import { secretsRoutes } from './secretsRoutes.ts';
 import { uploadUrlRoutes } from './uploadRoutes.ts';
@@ -43,6 +43,8 @@ export interface ControlPlaneRoutesOptions {
   /** Default: `both`. */
   readonly vocabulary?: SpokenVocabulary;
   readonly madeInPublic: MadeInPublic;
+  /** The largest body of a request. Default: 1 MB. */
+  readonly bodyMaxBytes?: number;
 }
 
 /** The endpoints of contract 000 and of its public relative (`contract/controlPlane/endpoints.ts`), as a Hono app. */
@@ -51,9 +53,10 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
   const origin: OriginOf = (c) => options.publicUrl ?? new URL(c.req.url).origin;
   const app = new Hono();
   const changes = auditChanges(options.access.kysely, options.log);
+  const bodies = limitBody(options.bodyMaxBytes);
 
   for (const path of ['/v1/*', '/v2/*', '/deployments/*']) {
-    app.use(path, requireCaller(options.access), requireScope(), limitBody(), changes, async (c, next) => {
+    app.use(path, requireCaller(options.access), requireScope(), bodies, changes, async (c, next) => {
       await next();
       // Answers hold secrets and what changes from one poll to the next.
       c.header('cache-control', 'no-store');

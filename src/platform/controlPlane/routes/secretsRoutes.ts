@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 
-import { type SecretsRotation } from '../secretsRotation.ts';
+import type { SecretsRotation } from '../secretsRotation.ts';
 
 /** A new master key for the stored secrets. */
 export function secretsRoutes(rotation: SecretsRotation): Hono {

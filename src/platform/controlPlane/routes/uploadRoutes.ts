@@ -3,11 +3,12 @@ import { Hono } from 'hono';
 import { DeploymentPath } from '../../../contract/controlPlane/deployment.ts';
 import { UploadUrlRequest } from '../../../contract/controlPlane/uploadUrl.ts';
 import { callerOf, type Caller } from '../../access/caller.ts';
+import { originOf } from '../../access/requireCaller.ts';
 import { parseOptionalBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
-import { type Deployments } from '../deployments.ts';
-import { type Uploads } from '../uploads.ts';
-import { type OriginOf } from './origin.ts';
+import type { Deployments } from '../deployments.ts';
+import type { Uploads } from '../uploads.ts';
+import type { OriginOf } from './origin.ts';
 
 /** Where an upload URL is asked for. */
 export function uploadUrlRoutes({
@@ -44,7 +45,7 @@ export function uploadRoutes(uploads: Uploads): Hono {
     const length = c.req.header('content-length');
     const body = c.req.raw.body ?? new ReadableStream<Uint8Array>({ start: (stream) => stream.close() });
     const declared = length === undefined ? undefined : Number(length);
-    return c.json(await uploads.receive(c.req.param('token'), body, declared));
+    return c.json(await uploads.receive(c.req.param('token'), body, declared, originOf(c)));
   });
   return app;
 }

@@ -1,11 +1,11 @@
-import { type Context, type MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 
 import { fromPublicRequest, toPublicIssues } from '../../../contract/controlPlane/publicRequest.ts';
 import { mixedVocabulary, notPublic, toldVocabulary } from '../../../contract/controlPlane/toldVocabulary.ts';
 import { translate, type Vocabulary } from '../../../contract/controlPlane/vocabulary.ts';
-import { type ValidationIssue } from '../../../contract/httpErrors.ts';
+import type { ValidationIssue } from '../../../contract/httpErrors.ts';
 import { invalid } from '../../http/problem.ts';
-import { type MadeInPublic } from '../madeInPublic.ts';
+import type { MadeInPublic } from '../madeInPublic.ts';
 
 /** Which vocabularies a platform speaks. With `contract`, the public relative's names are unknown fields and words. */
 export type SpokenVocabulary = Vocabulary | 'both';

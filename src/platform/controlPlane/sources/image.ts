@@ -1,9 +1,9 @@
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
 import { withResourceDefaults } from '../../../contract/controlPlane/resourceSpec.ts';
-import { type Schema } from '../../store/schema.ts';
-import { type Containers } from '../seams.ts';
-import { type ImageSource } from './source.ts';
+import type { Schema } from '../../store/schema.ts';
+import type { Containers } from '../seams.ts';
+import type { ImageSource } from './source.ts';
 import { unappliedFields } from './unappliedFields.ts';
 
 /** What an image runs on. */

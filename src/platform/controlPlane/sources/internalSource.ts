@@ -1,5 +1,5 @@
 import { isThere, type HomeLayout } from '../homeLayout.ts';
-import { type TreeSource } from './source.ts';
+import type { TreeSource } from './source.ts';
 
 /** `internal_source`: the tree is an uploaded tarball (contract 000, "SourceRevisionConfig": `source_tarball_path`). */
 export function internalSource(home: HomeLayout): TreeSource {

@@ -3,12 +3,12 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { commitTarball } from '../../git/commitTarball.ts';
 import { type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
 import { GitFailure } from '../../git/gitFailure.ts';
-import { type GitLimits } from '../../git/gitLimits.ts';
-import { type Remote } from '../../git/remote.ts';
+import type { GitLimits } from '../../git/gitLimits.ts';
+import type { Remote } from '../../git/remote.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
-import { type RevisionsTable, type Schema } from '../../store/schema.ts';
+import type { RevisionsTable, Schema } from '../../store/schema.ts';
 import { remoteOf, repositoryOf } from '../gitRemotes.ts';
-import { type TreeSource } from './source.ts';
+import type { TreeSource } from './source.ts';
 
 /** What `repo_host` works with. */
 export interface RepoHostOptions {

@@ -1,13 +1,13 @@
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 
-import { type GitLimits } from '../../git/gitLimits.ts';
-import { type Schema } from '../../store/schema.ts';
-import { type HomeLayout } from '../homeLayout.ts';
-import { type Containers } from '../seams.ts';
+import type { GitLimits } from '../../git/gitLimits.ts';
+import type { Schema } from '../../store/schema.ts';
+import type { HomeLayout } from '../homeLayout.ts';
+import type { Containers } from '../seams.ts';
 import { image } from './image.ts';
 import { internalSource } from './internalSource.ts';
 import { repoHost } from './repoHost.ts';
-import { type Source } from './source.ts';
+import type { Source } from './source.ts';
 
 /** The sources by their names on the wire. Requests with any other name were refused, so asking for one throws. */
 export type Sources = (name: string) => Source;

@@ -1,4 +1,4 @@
-import { type SourceConfiguration } from './source.ts';
+import type { SourceConfiguration } from './source.ts';
 
 /** Of the `resource_spec`, what a container is given; all else is for a cluster. */
 const APPLIED_RESOURCES = ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', 'labels'];

@@ -6,7 +6,7 @@ import { probeUntilOk } from '../agentProbe.ts';
 import { AgentStartError, type AgentStartFailure } from '../agentStartError.ts';
 import { createSecretMask } from '../secretMask.ts';
 import type { AgentExit, RunningAgent } from '../runningAgent.ts';
-import { type ContainerOwner } from './containerLabels.ts';
+import type { ContainerOwner } from './containerLabels.ts';
 import { type ContainerResources, portOf, runCall } from './containerRequest.ts';
 import type { Docker } from './dockerCommand.ts';
 import { coresOfEngine, lastWords, requireEngine } from './engine.ts';

@@ -1,5 +1,5 @@
 import { AgentStartError } from '../agentStartError.ts';
-import { type Docker, type DockerEnd } from './dockerCommand.ts';
+import type { Docker, DockerEnd } from './dockerCommand.ts';
 import { lastWords } from './engine.ts';
 
 const PULL_TIMEOUT_MS = 15 * 60_000;

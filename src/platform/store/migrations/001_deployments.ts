@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** Deployments, revisions, uploads, tracing projects. */
 export const DEPLOYMENTS: Migration = {

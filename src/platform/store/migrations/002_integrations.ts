@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** Integrations with hosts of git repositories, and the pushes that they told of. */
 export const INTEGRATIONS: Migration = {

@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** Listeners: what deploys to somebody's own compute. */
 export const LISTENERS: Migration = {

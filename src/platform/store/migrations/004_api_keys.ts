@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** API keys. */
 export const API_KEYS: Migration = {

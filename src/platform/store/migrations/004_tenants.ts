@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /**
  * Names are unique per tenant, of deployments and of tracing projects, and lists go by tenant. A tracing project keeps

@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** The vocabulary that a deployment or a listener was made in. */
 export const VOCABULARY: Migration = {

@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 
 /** The keys under which deployments were created, with what was answered. */
 export const IDEMPOTENCY: Migration = {

@@ -1,4 +1,4 @@
-import { type Migration } from '../migrate.ts';
+import type { Migration } from '../migrate.ts';
 import { DEPLOYMENTS } from './001_deployments.ts';
 import { INTEGRATIONS } from './002_integrations.ts';
 import { LISTENERS } from './003_listeners.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 
 import { collectEvents, gate, until } from '../runApiUnderTest.ts';
 import { has, isUuid } from './judging.ts';
-import { type Row, type ServerUnderTest } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001, "Endpoints": each answers what its row says, in every form of its query and body. */
 export const ENDPOINT_ROWS: readonly Row[] = [

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 
 import { has, isText } from './judging.ts';
-import { type Row, type ServerUnderTest } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 

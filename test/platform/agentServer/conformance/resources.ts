@@ -1,5 +1,5 @@
 import { has, isEmptyObject, isText, isTimestamp, isUuid } from './judging.ts';
-import { type Row, type ServerUnderTest } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001, "Resources and their fields". */
 export const RESOURCE_ROWS: readonly Row[] = [

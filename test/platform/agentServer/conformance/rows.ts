@@ -1,7 +1,7 @@
 import { ENDPOINT_ROWS } from './endpoints.ts';
 import { GAP_ROWS } from './gaps.ts';
 import { RESOURCE_ROWS } from './resources.ts';
-import { type Row } from './row.ts';
+import type { Row } from './row.ts';
 import { RULE_ROWS } from './rules.ts';
 import { STATE_ROWS } from './states.ts';
 import { STREAM_ROWS } from './streams.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 
 import { has, isText, isUuid } from './judging.ts';
-import { type Row } from './row.ts';
+import type { Row } from './row.ts';
 
 /** Contract 001: "What the service does", "Rules", "Authentication", "Errors". */
 export const RULE_ROWS: readonly Row[] = [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 
 import { gate, until } from '../runApiUnderTest.ts';
 import { has } from './judging.ts';
-import { type Row, type ServerUnderTest } from './row.ts';
+import type { Row, ServerUnderTest } from './row.ts';
 
 /** Contract 001, "States and transitions". */
 export const STATE_ROWS: readonly Row[] = [

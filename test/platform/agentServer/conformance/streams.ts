@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import { collectEvents, gate, type ReadEvent } from '../runApiUnderTest.ts';
 import { has, isText, isUuid } from './judging.ts';
-import { type Row } from './row.ts';
+import type { Row } from './row.ts';
 
 /** Contract 001, "What the service does" about streams, "Events", and "Feedback object". */
 export const STREAM_ROWS: readonly Row[] = [

@@ -1,4 +1,4 @@
-import { type LookupAddress } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
 
 import { describe, expect, it } from 'vitest';
 

@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 
-import { type Endpoint } from '../../../../src/contract/endpoint.ts';
+import type { Endpoint } from '../../../../src/contract/endpoint.ts';
 import { garbage, mutated, mutation } from './mutations.ts';
-import { type Known, rightBodies } from './rightBodies.ts';
+import { rightBodies } from './rightBodies.ts';
+import type { Known } from './stock.ts';
 
 /** One generated request; a body that is a text is sent as it is. */
 export interface FuzzedRequest {
   readonly method: string;
+  /** Places that stand for real ids, `{listener_id:3}`, are filled when it is sent (`Stock.resolve`). */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -14,27 +16,30 @@ export interface FuzzedRequest {
 
 /** Requests to one endpoint: right by the grammar with one or several changes, and garbage. */
 export function requestsTo(name: string, endpoint: Endpoint, known: Known): fc.Arbitrary<FuzzedRequest> {
-  const ids = (own: readonly string[]): fc.Arbitrary<string> =>
-    fc.oneof(
-      { weight: 6, arbitrary: fc.constantFrom(...own) },
-      { weight: 1, arbitrary: fc.uuid() },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80'),
-      },
-    );
-  const segments = endpoint.path.split('/').map((part) => {
-    if (!part.startsWith('{')) return fc.constant(part);
-    return ids(part === '{revision_id}' ? known.revisions : known.deployments);
-  });
+  const segments = endpoint.path
+    .split('/')
+    .map((part) => (part.startsWith('{') ? placeOf(part.slice(1, -1)) : fc.constant(part)));
   const path = fc.tuple(...segments).map((parts) => parts.join('/'));
   const body = endpoint.method === 'GET' ? fc.constant(undefined) : bodies(rightBodies(known)[name]);
-  return fc.tuple(path, query, headers, body).map(([bare, asked, sent, text]) => ({
+  const asked = name === 'deleteDeployments' ? idsAsked : query;
+  return fc.tuple(path, asked, headers, body).map(([bare, parameters, sent, text]) => ({
     method: endpoint.method,
-    path: `${bare}${asked}`,
+    path: `${bare}${parameters}`,
     headers: sent,
     body: text,
   }));
+}
+
+/** Mostly a real id; else one of nothing, or no id at all. */
+function placeOf(name: string): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 14, arbitrary: fc.nat(1_000).map((number) => `{${name}:${number}}`) },
+    { weight: 1, arbitrary: fc.uuid() },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('x', '%00', '%2e%2e', 'null', '0'.repeat(300), '%F0%9F%9A%80'),
+    },
+  );
 }
 
 function bodies(right: fc.Arbitrary<unknown> | undefined): fc.Arbitrary<string | undefined> {
@@ -47,9 +52,9 @@ function bodies(right: fc.Arbitrary<unknown> | undefined): fc.Arbitrary<string |
   );
   if (right === undefined) return anything;
   return fc.oneof(
-    { weight: 2, arbitrary: right.map(asText) },
+    { weight: 4, arbitrary: right.map(asText) },
     {
-      weight: 8,
+      weight: 6,
       arbitrary: fc
         .tuple(right, fc.array(mutation, { minLength: 1, maxLength: 3 }))
         .map(([body, mutations]) => asText(mutations.reduce<unknown>(mutated, body))),
@@ -66,6 +71,11 @@ const QUERY_NAMES = [
   'stage',
   'order',
   'delete_tracing_project',
+  'revoked',
+  'operation',
+  'resource_id',
+  'outcome',
+  'since',
   'x',
 ];
 const queryValue = fc.oneof(
@@ -81,6 +91,9 @@ const queryValue = fc.oneof(
     'desc',
     'DEPLOYED,QUEUED',
     'build',
+    'done',
+    '2026-01-01T00:00:00Z',
+    '999999-01-01T00:00:00Z',
     '%00',
     '2147483648',
     '9'.repeat(18),
@@ -93,6 +106,15 @@ const queryValue = fc.oneof(
 const query = fc
   .array(fc.tuple(fc.constantFrom(...QUERY_NAMES), queryValue), { maxLength: 3 })
   .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.map((pair) => pair.join('=')).join('&')}`));
+
+/** Several ids in one query: the same name several times, or commas between them. */
+const idsAsked = fc
+  .tuple(
+    fc.array(placeOf('deployment_id'), { maxLength: 3 }),
+    fc.constantFrom(',', '&deployment_ids=', '%2C%20'),
+    query,
+  )
+  .map(([ids, between, rest]) => `${rest === '' ? '?' : `${rest}&`}deployment_ids=${ids.join(between)}`);
 
 const strangeHeaders = fc.record(
   {

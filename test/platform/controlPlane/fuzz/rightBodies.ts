@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 
-/** What exists while requests are made: ids and names that are worth sending. */
-export interface Known {
-  readonly deployments: readonly string[];
-  readonly revisions: readonly string[];
-  readonly objectPaths: readonly string[];
-}
+import type { Known } from './stock.ts';
 
 /** Bodies that are right by the grammar; what is generated otherwise for an endpoint is garbage. */
 export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<unknown>>> {
@@ -13,10 +8,14 @@ export function rightBodies(known: Known): Readonly<Record<string, fc.Arbitrary<
     createDeployment: createBody(known),
     patchDeployment: patchBody(known),
     createListener: listenerBody,
-    patchListener: listenerBody,
+    patchListener: listenerPatch,
     createIntegration: integrationBody,
+    createApiKey: keyBody,
+    createUploadUrl: uploadBody,
+    createUploadUrlVersioned: uploadBody,
     getBuildLogs: logsBody,
     getDeployLogs: logsBody,
+    getProjectDeployLogs: logsBody,
   };
 }
 
@@ -73,31 +72,32 @@ const secrets = fc.array(fc.record({ name: identifier, value: fc.string({ maxLen
 const references = fc.array(fc.record({ name: identifier, secret_name: label, secret_key: label }), {
   maxLength: 2,
 });
-const sourceConfigs = {
-  repo_host: fc.record(
-    {
-      repo_url: fc.constant('https://git.invalid/agent.git'),
-      deployment_type: fc.constantFrom('dev_free', 'dev', 'prod'),
-      build_on_push: fc.boolean(),
-      integration_id: fc.uuid(),
-    },
-    { requiredKeys: [] },
-  ),
-  external_image: fc.record(
-    {
-      custom_url: fc.constant('https://agent.invalid'),
-      resource_spec: resourceSpec,
-      listener_id: fc.uuid(),
-      listener_config: fc.constant({ cluster_namespace: 'default' }),
-    },
-    { requiredKeys: [] },
-  ),
-  internal_image: fc.constant({}),
-  internal_source: fc.record(
-    { install_command: fc.constant('npm ci'), build_command: fc.constant('npm run build') },
-    { requiredKeys: [] },
-  ),
-} as const;
+const sourceConfigs = (known: Known) =>
+  ({
+    repo_host: fc.record(
+      {
+        repo_url: fc.constant('https://git.invalid/agent.git'),
+        deployment_type: fc.constantFrom('dev_free', 'dev', 'prod'),
+        build_on_push: fc.boolean(),
+        integration_id: fc.constantFrom(...known.integrations),
+      },
+      { requiredKeys: [] },
+    ),
+    external_image: fc.record(
+      {
+        custom_url: fc.constant('https://agent.invalid'),
+        resource_spec: resourceSpec,
+        listener_id: fc.constantFrom(...known.listeners),
+        listener_config: fc.constant({ cluster_namespace: 'default' }),
+      },
+      { requiredKeys: [] },
+    ),
+    internal_image: fc.constant({}),
+    internal_source: fc.record(
+      { install_command: fc.constant('npm ci'), build_command: fc.constant('npm run build') },
+      { requiredKeys: [] },
+    ),
+  }) as const;
 const graphConfig = fc.constantFrom('graph.json', 'app/graph.json');
 const repoRef = fc.constantFrom('main', 'refs/tags/v1', 'feature/x');
 const image = fc.constant('registry.invalid/agent:1');
@@ -127,7 +127,7 @@ function createBody(known: Known): fc.Arbitrary<unknown> {
       {
         name,
         source: fc.constant(source),
-        source_config: sourceConfigs[source],
+        source_config: sourceConfigs(known)[source],
         source_revision_config: revisionConfigs(known)[source],
         secrets,
         secret_references: source === 'external_image' ? references : fc.constant(null),
@@ -139,44 +139,87 @@ function createBody(known: Known): fc.Arbitrary<unknown> {
 }
 
 function patchBody(known: Known): fc.Arbitrary<unknown> {
-  return fc.constantFrom(...SOURCES).chain((source) =>
+  const ofAnySource = fc.record(
+    { secrets, image_version: fc.constantFrom('2', null), source_config: fc.constant({}) },
+    { requiredKeys: [] },
+  );
+  const ofOneSource = fc.constantFrom(...SOURCES).chain((source) =>
     fc.record(
       {
-        source_config: sourceConfigs[source],
+        source_config: sourceConfigs(known)[source],
         source_revision_config: revisionConfigs(known)[source],
         secrets,
-        secret_references: references,
+        secret_references: source === 'external_image' ? references : fc.constant(null),
       },
       { requiredKeys: [] },
     ),
   );
+  return fc.oneof({ weight: 1, arbitrary: ofAnySource }, { weight: 4, arbitrary: ofOneSource });
 }
 
-const listenerBody = fc.record(
-  {
-    compute_type: fc.constantFrom('cluster', 'docker'),
+const namespaces = fc.uniqueArray(label, { maxLength: 2 });
+const listenerBody = fc.oneof(
+  fc.record(
+    {
+      compute_type: fc.constant('cluster'),
+      compute_id: name,
+      compute_config: fc.record({ cluster_namespaces: namespaces }, { requiredKeys: [] }),
+      version: fc.constantFrom('1', null),
+    },
+    { requiredKeys: ['compute_type', 'compute_id', 'compute_config'] },
+  ),
+  fc.record({
+    compute_type: fc.constant('docker'),
     compute_id: name,
-    compute_config: fc.record(
-      { cluster_namespaces: fc.array(label, { maxLength: 2 }) },
-      { requiredKeys: [] },
-    ),
-  },
-  { requiredKeys: ['compute_type', 'compute_id'] },
+    compute_config: fc.constant({}),
+  }),
 );
-const integrationBody = fc.record(
+const listenerPatch = fc.record(
+  {
+    version: fc.constantFrom('1', '2', null),
+    compute_type: fc.constantFrom('cluster', null),
+    compute_config: fc.record({ cluster_namespaces: namespaces }, { requiredKeys: [] }),
+  },
+  { requiredKeys: [] },
+);
+const integrationBody = fc.oneof(
+  fc.record(
+    {
+      name,
+      url_prefix: fc.constantFrom('https://git.invalid/', 'https://git.invalid/team/'),
+      username: fc.constantFrom('token', null),
+      credential: fc.constantFrom('env:TOKEN', 'file:/run/token', null),
+      webhook_secret: fc.constantFrom('env:HOOK', null),
+    },
+    { requiredKeys: ['name', 'url_prefix'] },
+  ),
+  fc.record({
+    name,
+    url_prefix: fc.constantFrom('ssh://git@git.invalid/', 'git@git.invalid:team/'),
+    credential: fc.constant('file:/run/key'),
+  }),
+);
+const keyBody = fc.record(
   {
     name,
-    url_prefix: fc.constant('https://git.invalid/'),
-    credential: fc.constantFrom('env:TOKEN', null),
-    webhook_secret: fc.constantFrom('env:HOOK', null),
+    scope: fc.constantFrom('read', 'deploy', 'admin'),
+    expires_at: fc.constantFrom('2999-01-01T00:00:00Z', '2999-01-01T00:00:00+02:00', null),
+    tenant_ids: fc.array(fc.uuid(), { minLength: 1, maxLength: 3 }),
   },
-  { requiredKeys: ['name', 'url_prefix'] },
+  { requiredKeys: ['name', 'scope'] },
+);
+const uploadBody = fc.record(
+  { content_length: fc.oneof(fc.integer({ min: 1, max: 209_715_200 }), fc.constant(null)) },
+  { requiredKeys: [] },
 );
 const logsBody = fc.record(
   {
     order: fc.constantFrom('asc', 'desc'),
     limit: fc.integer({ min: 1, max: 1_000 }),
     offset: fc.constantFrom('1', 5, null),
+    query: fc.constantFrom('built', '%', '', null),
+    start_time: fc.constantFrom('2026-01-01T00:00:00Z', null),
+    end_time: fc.constantFrom('2999-01-01T00:00:00Z', null),
   },
   { requiredKeys: [] },
 );

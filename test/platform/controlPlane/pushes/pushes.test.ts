@@ -119,7 +119,7 @@ async function deliver(
 /** Has the platform ask all repositories, over and over, as the clock does, until the test has ended. */
 async function poll(): Promise<void> {
   await platform.controlPlane.close();
-  await platform.start({ gitPollMs: 20 });
+  await platform.start({ gitPollMs: 60 });
   onTestFinished(async () => {
     await platform.controlPlane.close();
     await platform.start({ gitPollMs: 0 });
@@ -265,7 +265,7 @@ describe('a push that the platform finds by asking', () => {
     await deliver(followed.push(before, first), { id: 'before-the-kill' });
     const second = await followed.repository.commit({ second: '' });
     // As after kill -9: what the earlier one is at never comes to anything.
-    await platform.start({ gitPollMs: 20 });
+    await platform.start({ gitPollMs: 60 });
     onTestFinished(async () => {
       await platform.controlPlane.close();
       await platform.start({ gitPollMs: 0 });

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Deployment, DeploymentsList } from '../../../../src/contract/controlPlane/deployment.ts';
+import { Deployment } from '../../../../src/contract/controlPlane/deployment.ts';
+import { DeploymentsList } from '../../../../src/contract/controlPlane/deploymentLists.ts';
 import { CONTROL_PLANE_ENDPOINTS } from '../../../../src/contract/controlPlane/endpoints.ts';
 import { Revision, RevisionsList } from '../../../../src/contract/controlPlane/revision.ts';
 import { UploadUrl } from '../../../../src/contract/controlPlane/uploadUrl.ts';
-import { type Endpoint } from '../../../../src/contract/endpoint.ts';
+import type { Endpoint } from '../../../../src/contract/endpoint.ts';
 import { HttpValidationError } from '../../../../src/contract/httpErrors.ts';
 import { DEFAULT_TENANT_ID } from '../../../../src/platform/access/caller.ts';
 import { type AnswerBody, API_KEY, TestPlatform } from '../testPlatform.ts';
@@ -291,6 +292,28 @@ describe('lists', () => {
     expect((await list('name_contains=list&status=UNUSED')).resources).toEqual([]);
     expect((await platform.call('GET', '/v2/deployments?limit=0')).status).toBe(422);
     expect((await platform.call('GET', '/v2/deployments?limit=101')).status).toBe(422);
+  });
+
+  it('are filtered as the public relative filters them: by ids, type and image version; every filter has to fit', async () => {
+    const typed = { source: 'repo_host', source_config: { deployment_type: 'prod' } };
+    const one = await platform.create('filtered one', { ...typed, image_version: '7.1' });
+    const two = await platform.create('filtered two', typed);
+    const three = await platform.create('filtered three');
+    const ids = async (query: string): Promise<string[]> => {
+      const { json } = await platform.call('GET', `/v2/deployments?name_contains=filtered&${query}`);
+      return json.resources.map(({ id }) => id);
+    };
+    expect(await ids(`deployment_ids=${one},${three.toUpperCase()},${randomUUID()}`)).toEqual([three, one]);
+    expect(await ids(`deployment_ids=${one}&deployment_ids=${two}`)).toEqual([two, one]);
+    expect(await ids('deployment_ids=')).toEqual([three, two, one]);
+    expect(await ids('deployment_type=prod')).toEqual([two, one]);
+    expect(await ids('deployment_type=prod&image_version=7.1')).toEqual([one]);
+    expect(await ids('remote_reconciled=true')).toEqual([three, two, one]);
+    expect(await ids('remote_reconciled=false')).toEqual([]);
+    expect(await ids('tag_value_ids=a')).toEqual([]);
+    expect((await platform.call('GET', '/v2/deployments?deployment_ids=x')).status).toBe(422);
+    const revisions = await platform.call('GET', `/v2/deployments/${one}/revisions?remote_reconciled=false`);
+    expect(revisions.json.resources).toEqual([]);
   });
 
   it('of revisions are filtered by several statuses', async () => {

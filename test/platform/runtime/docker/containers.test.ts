@@ -5,7 +5,7 @@ import {
   createContainers,
   type ImageRun,
 } from '../../../../src/platform/runtime/docker/containers.ts';
-import { type RunningAgent } from '../../../../src/platform/runtime/runningAgent.ts';
+import type { RunningAgent } from '../../../../src/platform/runtime/runningAgent.ts';
 import { isRunning } from '../liveness.ts';
 import { EngineStandIn } from './engineStandIn.ts';
 

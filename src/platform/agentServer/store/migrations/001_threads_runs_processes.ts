@@ -1,4 +1,4 @@
-import { type Migration } from '../../../store/migrate.ts';
+import type { Migration } from '../../../store/migrate.ts';
 
 /** Threads, their runs, and the processes that execute them. */
 export const THREADS_RUNS_PROCESSES: Migration = {

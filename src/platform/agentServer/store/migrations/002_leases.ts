@@ -1,4 +1,4 @@
-import { type Migration } from '../../../store/migrate.ts';
+import type { Migration } from '../../../store/migrate.ts';
 
 /** Runs that outlive their process: leases, attempts, a time to begin, a time to be forgotten. */
 export const LEASES: Migration = {

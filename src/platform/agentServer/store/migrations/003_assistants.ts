@@ -1,4 +1,4 @@
-import { type Migration } from '../../../store/migrate.ts';
+import type { Migration } from '../../../store/migrate.ts';
 
 /** Assistants that somebody made of a graph, and their versions. */
 export const ASSISTANTS: Migration = {

@@ -1,4 +1,4 @@
-import { type Migration } from '../../../store/migrate.ts';
+import type { Migration } from '../../../store/migrate.ts';
 
 /** The events of resumable streams: they go with their run. */
 export const RUN_EVENTS: Migration = {

@@ -1,0 +1,168 @@
+import type { Logger } from 'pino';
+
+import type { StateSnapshot } from '../graphs/compiledGraph.ts';
+import type { ExecutionResult } from '../graphs/graphExecution.ts';
+import { interruptsByTask } from '../graphs/interrupts.ts';
+import type { RunFailure } from '../store/agentDatabase.ts';
+import type { CheckpointStore } from '../store/checkpointStore.ts';
+import { isDatabaseAway } from '../store/databaseAway.ts';
+import type { ThreadOutcome } from '../store/runEnds.ts';
+import type { RunRecord } from '../store/runRecords.ts';
+import type { LiveRun, RunEnding } from './liveRun.ts';
+import type { Kwargs } from './newRun.ts';
+import { patiently } from './patience.ts';
+import type { RunGraphs } from './runGraphs.ts';
+import { toWireJson } from './wireJson.ts';
+
+/** What a run's end means for the run and for its thread. */
+export interface ExecutionOutcome {
+  readonly ending: RunEnding;
+  /** `undefined` for a stateless run. */
+  readonly thread: ThreadOutcome | undefined;
+  /** What the graph came to, where it did. */
+  readonly result: ExecutionResult | undefined;
+}
+
+/** Judges how runs ended, and tells the values of those that have. */
+export class RunOutcomes {
+  readonly #graphs: RunGraphs;
+  readonly #checkpoints: CheckpointStore;
+  readonly #lease: { readonly holds: boolean };
+  readonly #log: Logger;
+
+  constructor(options: {
+    graphs: RunGraphs;
+    checkpoints: CheckpointStore;
+    lease: { readonly holds: boolean };
+    log: Logger;
+  }) {
+    this.#graphs = options.graphs;
+    this.#checkpoints = options.checkpoints;
+    this.#lease = options.lease;
+    this.#log = options.log;
+  }
+
+  /** The ending of a run, and how it leaves its thread: read from the thread's newest checkpoint. */
+  async of(
+    live: LiveRun,
+    failure: RunFailure | undefined,
+    result?: ExecutionResult,
+  ): Promise<ExecutionOutcome> {
+    let told = failure ?? stoppedFailure(live);
+    if (live.isLeaving) {
+      return {
+        ending: { status: statusOf(live, told), values: 'null', failure: told },
+        thread: undefined,
+        result,
+      };
+    }
+    let snapshot: StateSnapshot | undefined;
+    let values = 'null';
+    try {
+      if (!live.stateless || result === undefined) {
+        snapshot = await patiently(live, this.#lease, () => this.#snapshot(live));
+      }
+      const shown =
+        snapshot === undefined
+          ? withInterrupts(result?.values ?? {}, result?.interrupts ?? [])
+          : shownValues(snapshot);
+      values = toWireJson(shown, { strict: true, root: 'values' });
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      this.#log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
+      told ??= failureOf(error);
+    }
+    const ending: RunEnding = { status: statusOf(live, told), values, failure: told };
+    return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot), result };
+  }
+
+  /** JSON text: the values that an ended run left, read from its own last checkpoint. */
+  async storedValues(record: RunRecord): Promise<string> {
+    const graph = await this.#graphs.of(record.kwargs as Kwargs);
+    if (graph.checkpointer === false) return 'null';
+    const thread = { thread_id: record.thread_id, checkpoint_ns: '' };
+    let configurable: Record<string, unknown> = { thread_id: record.thread_id };
+    const filter = { run_id: record.run_id };
+    for await (const tuple of this.#checkpoints.list({ configurable: thread }, { filter, limit: 1 })) {
+      configurable = { ...thread, checkpoint_id: tuple.checkpoint.id };
+    }
+    return toWireJson(shownValues(await graph.getState({ configurable })), { strict: false, root: 'values' });
+  }
+
+  async #snapshot(live: LiveRun): Promise<StateSnapshot | undefined> {
+    const graph = await this.#graphs.of(live.record.kwargs as Kwargs);
+    if (graph.checkpointer === false) return undefined;
+    return graph.getState({ configurable: { thread_id: live.threadId } });
+  }
+}
+
+/** The interrupts that a state waits on, in the order of its tasks. */
+function pendingInterrupts(snapshot: StateSnapshot): unknown[] {
+  return snapshot.tasks.flatMap((task) => task.interrupts ?? []);
+}
+
+/** What `wait` and `join` answer of a state: its values, and what it waits on. */
+function shownValues(snapshot: StateSnapshot): unknown {
+  return withInterrupts(snapshot.values as Record<string, unknown>, pendingInterrupts(snapshot));
+}
+
+function withInterrupts(values: Record<string, unknown>, interrupts: unknown[]): unknown {
+  return interrupts.length > 0 ? { ...values, __interrupt__: interrupts } : values;
+}
+
+function statusOf(live: LiveRun, failure: RunFailure | undefined): RunEnding['status'] {
+  switch (live.stopReason) {
+    case 'interrupt':
+      return 'interrupted';
+    case 'rollback':
+      return 'rolled_back';
+    case 'timeout':
+      return 'timeout';
+    case 'handover':
+      return 'handed_over';
+    case 'lost':
+      return 'lost';
+    case undefined:
+      return failure === undefined ? 'success' : 'error';
+  }
+}
+
+function stoppedFailure(live: LiveRun): RunFailure | undefined {
+  switch (live.stopReason) {
+    case 'timeout':
+      return { error: 'RunTimeout', message: 'The run took longer than its timeout and was stopped.' };
+    case 'rollback':
+      return { error: 'RunRolledBack', message: 'The run was cancelled and rolled back.' };
+    case 'handover':
+    case 'lost':
+    case 'interrupt':
+    case undefined:
+      return undefined;
+  }
+}
+
+function threadOutcome(ending: RunEnding, snapshot: StateSnapshot | undefined): ThreadOutcome {
+  const failed = ending.status === 'error' || ending.status === 'timeout';
+  const waiting = (snapshot?.next.length ?? 0) > 0;
+  return {
+    status: failed ? 'error' : waiting ? 'interrupted' : 'idle',
+    values: snapshot === undefined ? undefined : stateOnly(snapshot),
+    interrupts: interruptsByTask(snapshot),
+  };
+}
+
+/** A thread without a checkpoint has no values: null, as at creation. */
+function stateOnly(snapshot: StateSnapshot): string {
+  return snapshot.createdAt === undefined
+    ? 'null'
+    : toWireJson(snapshot.values, { strict: false, root: 'values' });
+}
+
+/** An error as a run tells it: its name and its message. */
+export function failureOf(error: unknown): RunFailure {
+  if (error instanceof Error || (typeof error === 'object' && error !== null && 'message' in error)) {
+    const { name, message } = error as { name?: string; message: string };
+    return { error: name ?? 'Error', message };
+  }
+  return { error: 'Error', message: String(error) };
+}

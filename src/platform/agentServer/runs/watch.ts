@@ -1,0 +1,91 @@
+import type { Logger } from 'pino';
+
+/** How often what is waited for is looked for, in milliseconds, give or take a quarter. */
+const LOOK_MS = 150;
+
+/** How soon the first look follows the first wait, in milliseconds: it may have come meanwhile. */
+const FIRST_LOOK_MS = 5;
+
+/** What a {@link Watch} looks with. */
+export interface WatchOptions {
+  /** Which of the keys that are waited for have come: one look at the database for all of them. */
+  readonly look: (asked: readonly string[]) => Promise<readonly string[]>;
+  /** What a wait ends with when this process goes away. */
+  readonly moved: (key: string) => Error;
+  readonly log: Logger;
+}
+
+/**
+ * Waits for what other processes do in the database: one look for everything that is waited for, and none while nobody
+ * waits. (The embedded database has no LISTEN.)
+ */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #waiting = new Map<string, Set<Waiter>>();
+  #looking = false;
+  #stopped = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it has come. @throws the signal's reason; what `moved` says when this process ends. */
+  async come(key: string, signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#stopped) throw this.#options.moved(key);
+    await new Promise<void>((resolve, reject) => {
+      const waiting = this.#waiting.get(key) ?? new Set();
+      this.#waiting.set(key, waiting);
+      const giveUp = () => {
+        waiting.delete(waiter);
+        if (waiting.size === 0) this.#waiting.delete(key);
+        reject(signal?.reason instanceof Error ? signal.reason : new Error('The wait was given up.'));
+      };
+      const waiter: Waiter = (problem) => {
+        signal?.removeEventListener('abort', giveUp);
+        if (problem === undefined) resolve();
+        else reject(problem);
+      };
+      waiting.add(waiter);
+      signal?.addEventListener('abort', giveUp, { once: true });
+      if (!this.#looking) this.#lookSoon(FIRST_LOOK_MS);
+    });
+  }
+
+  /** Ends every wait: this process goes away. */
+  stop(): void {
+    this.#stopped = true;
+    for (const key of [...this.#waiting.keys()]) this.#tell(key, this.#options.moved(key));
+  }
+
+  #lookSoon(milliseconds: number): void {
+    this.#looking = this.#waiting.size > 0;
+    if (!this.#looking) return;
+    const look = () => void this.#look().finally(() => this.#lookSoon(jittered(LOOK_MS)));
+    setTimeout(look, milliseconds).unref();
+  }
+
+  async #look(): Promise<void> {
+    const asked = [...this.#waiting.keys()];
+    if (asked.length === 0) return;
+    try {
+      for (const key of await this.#options.look(asked)) this.#tell(key);
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'what other processes have done could not be looked for');
+    }
+  }
+
+  #tell(key: string, problem?: Error): void {
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const waiter of waiting) waiter(problem);
+  }
+}
+
+/** Told that it has come, or why that will not be heard here. */
+type Waiter = (problem?: Error) => void;
+
+/** A time a quarter shorter to a quarter longer, so that processes do not move in step. */
+export function jittered(milliseconds: number): number {
+  return milliseconds * (0.75 + 0.5 * Math.random());
+}

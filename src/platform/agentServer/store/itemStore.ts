@@ -1,0 +1,151 @@
+import { type Kysely, sql } from 'kysely';
+
+import type { AgentTables } from './agentDatabase.ts';
+import { matching } from './itemFilter.ts';
+
+/** Where an item lies. */
+export interface ItemAddress {
+  readonly namespace: readonly string[];
+  readonly key: string;
+}
+
+/** An item as it is stored. */
+export interface StoredItem extends ItemAddress {
+  readonly value: Record<string, unknown>;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+}
+
+/** An item to be stored, or removed where its value is null. `ttlMinutes`: gone so long after; absent: it stays. */
+export interface ItemChange extends ItemAddress {
+  readonly value: Record<string, unknown> | null;
+  readonly ttlMinutes?: number | null | undefined;
+}
+
+/** Which items are looked for. `refreshTtl`: those that were found have their whole time again. */
+export interface ItemQuery {
+  readonly prefix: readonly string[];
+  readonly filter: Record<string, unknown>;
+  readonly limit: number;
+  readonly offset: number;
+  readonly refreshTtl: boolean;
+}
+
+/** Which namespaces are looked for: `*` stands for any label. */
+export interface NamespaceQuery {
+  readonly conditions: readonly { readonly at: 'prefix' | 'suffix'; readonly labels: readonly string[] }[];
+  readonly maxDepth: number | undefined;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+interface Row extends StoredItem {
+  readonly ttl_minutes: number | null;
+}
+
+/** The long-term store of a deployment: what its graphs and clients keep beside threads, whatever the revision. */
+export class ItemStore {
+  readonly #db: Kysely<AgentTables>;
+  readonly #deploymentId: string;
+
+  constructor(options: { db: Kysely<AgentTables>; deploymentId: string }) {
+    this.#db = options.db;
+    this.#deploymentId = options.deploymentId;
+  }
+
+  async get(address: ItemAddress, refreshTtl: boolean): Promise<StoredItem | undefined> {
+    const { rows } = await sql<Row>`
+      SELECT ${COLUMNS} FROM slipway_agent.store_items
+      WHERE deployment_id = ${this.#deploymentId} AND namespace = ${address.namespace}::text[]
+        AND key = ${address.key} AND ${LIVES}`.execute(this.#db);
+    if (refreshTtl) await this.#refresh(rows);
+    return rows[0];
+  }
+
+  /** Stores and removes items, all or none, in one statement; of several changes of one item the last one counts. */
+  async change(changes: readonly ItemChange[]): Promise<void> {
+    const last = new Map(changes.map((change) => [JSON.stringify([change.namespace, change.key]), change]));
+    const given = JSON.stringify(
+      [...last.values()].map(({ namespace, key, value, ttlMinutes }) => ({
+        namespace,
+        key,
+        value,
+        ttl: ttlMinutes ?? null,
+        removed: value === null,
+      })),
+    );
+    await sql`
+      WITH given AS (
+        SELECT * FROM jsonb_to_recordset(${given}::jsonb)
+          AS g (namespace text[], key text, value jsonb, ttl double precision, removed boolean)
+      ), removed AS (
+        DELETE FROM slipway_agent.store_items i USING given g
+        WHERE g.removed AND i.deployment_id = ${this.#deploymentId} AND i.namespace = g.namespace AND i.key = g.key
+      )
+      INSERT INTO slipway_agent.store_items (deployment_id, namespace, key, value, ttl_minutes, expires_at)
+      SELECT ${this.#deploymentId}, namespace, key, value, ttl, now() + ttl * interval '1 minute'
+      FROM given WHERE NOT removed ORDER BY namespace, key
+      ON CONFLICT (deployment_id, namespace, key) DO UPDATE
+      SET value = EXCLUDED.value, updated_at = now(), ttl_minutes = EXCLUDED.ttl_minutes,
+        expires_at = EXCLUDED.expires_at`.execute(this.#db);
+  }
+
+  /** The items below a prefix that match, newest first. */
+  async search(query: ItemQuery): Promise<StoredItem[]> {
+    const { prefix, filter, limit, offset } = query;
+    const last = prefix.at(-1);
+    // Nothing but what begins with these labels lies between the two: no text comes between one and itself with U+0001.
+    const below =
+      last === undefined
+        ? sql`true`
+        : sql`namespace >= ${prefix}::text[] AND namespace < ${[...prefix.slice(0, -1), `${last}\u0001`]}::text[]`;
+    const { rows } = await sql<Row>`
+      SELECT ${COLUMNS} FROM slipway_agent.store_items
+      WHERE deployment_id = ${this.#deploymentId} AND ${LIVES} AND ${below} AND ${matching(filter)}
+      ORDER BY updated_at DESC, namespace, key LIMIT ${limit} OFFSET ${offset}`.execute(this.#db);
+    if (query.refreshTtl) await this.#refresh(rows);
+    return rows;
+  }
+
+  /** The namespaces that hold items, cut at `maxDepth`, in their order. */
+  async namespaces(query: NamespaceQuery): Promise<string[][]> {
+    const held = query.conditions.map(({ at, labels }) => {
+      const offset = at === 'prefix' ? sql`0` : sql`cardinality(namespace) - ${labels.length}::int`;
+      const places = labels.flatMap((label, index) =>
+        label === '*' ? [] : [sql<boolean>`namespace[${offset} + ${index + 1}::int] = ${label}`],
+      );
+      return sql<boolean>`${sql.join([sql`cardinality(namespace) >= ${labels.length}::int`, ...places], sql` AND `)}`;
+    });
+    const { rows } = await sql<{ namespace: string[] }>`
+      SELECT DISTINCT ${query.maxDepth === undefined ? sql`namespace` : sql`namespace[1:${query.maxDepth}::int]`}
+        AS namespace
+      FROM slipway_agent.store_items
+      WHERE ${sql.join([sql`deployment_id = ${this.#deploymentId}`, LIVES, ...held], sql` AND `)}
+      ORDER BY 1 LIMIT ${query.limit} OFFSET ${query.offset}`.execute(this.#db);
+    return rows.map(({ namespace }) => namespace);
+  }
+
+  /** Drops what has had its time. */
+  async dropExpired(): Promise<void> {
+    await sql`
+      DELETE FROM slipway_agent.store_items
+      WHERE deployment_id = ${this.#deploymentId} AND expires_at <= now()`.execute(this.#db);
+  }
+
+  async #refresh(rows: readonly Row[]): Promise<void> {
+    const bounded = rows.filter((row) => row.ttl_minutes !== null);
+    if (bounded.length === 0) return;
+    const given = JSON.stringify(bounded.map(({ namespace, key }) => ({ namespace, key })));
+    await sql`
+      UPDATE slipway_agent.store_items i SET expires_at = now() + i.ttl_minutes * interval '1 minute'
+      FROM jsonb_to_recordset(${given}::jsonb) AS g (namespace text[], key text)
+      WHERE i.deployment_id = ${this.#deploymentId} AND i.namespace = g.namespace AND i.key = g.key`.execute(
+      this.#db,
+    );
+  }
+}
+
+const COLUMNS = sql`namespace, key, value, created_at, updated_at, ttl_minutes`;
+
+/** What has had its time is not there, whether or not it has been dropped yet. */
+const LIVES = sql<boolean>`(expires_at IS NULL OR expires_at > now())`;

@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import fc from 'fast-check';
+import { expect } from 'vitest';
+
+import type { TestPlatform } from '../testPlatform.ts';
+import type { FuzzedRequest } from './requests.ts';
+
+/** One made-up upload: to a URL that was asked for, or to what somebody made of one. */
+interface FuzzedUpload {
+  /** The length that the URL is asked for with: that of the body and this many bytes more; null: with none. */
+  readonly offeredMore: number | null;
+  readonly token: TokenChange;
+  readonly chunks: readonly Uint8Array[];
+  /** `content-length`: `right` is that of the body, with `none` there is none. */
+  readonly declared: string;
+  /** Whether the same is sent once more. */
+  readonly twice: boolean;
+}
+
+/** What becomes of a token before it is used. */
+type TokenChange =
+  | { readonly kind: 'genuine' }
+  /** Another character at this place. */
+  | { readonly kind: 'altered'; readonly at: number; readonly by: string }
+  | { readonly kind: 'cut'; readonly at: number }
+  | { readonly kind: 'longer'; readonly by: string }
+  /** Its signature on another text. */
+  | { readonly kind: 'moved'; readonly payload: string }
+  | { readonly kind: 'garbage'; readonly token: string };
+
+const character = fc.constantFrom(
+  'A',
+  'Q',
+  'g',
+  'w',
+  '0',
+  '9',
+  '-',
+  '_',
+  '.',
+  '=',
+  '~',
+  '%20',
+  '%00',
+  '%E9',
+  '+',
+);
+const token: fc.Arbitrary<TokenChange> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant({ kind: 'genuine' as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('altered' as const), at: fc.nat(500), by: character }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cut' as const), at: fc.nat(500) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('longer' as const), by: character }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('moved' as const),
+      payload: fc
+        .tuple(fc.constantFrom('tarballs/x/y.tar.gz', '../../api.key', '/etc/passwd'), fc.integer({ min: 1 }))
+        .map(([path, later]) =>
+          Buffer.from(JSON.stringify([path, Date.now() + later, null, 'k', 'k'])).toString('base64url'),
+        ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('garbage' as const),
+      token: fc.oneof(
+        fc.constantFrom('null', 'x.y', '%F0%9F%9A%80', 'x'.repeat(5_000)),
+        fc.string({ maxLength: 40 }).map((text) => `x${encodeURIComponent(text)}`),
+      ),
+    }),
+  },
+);
+
+/** Uploads, most of them wrong somewhere. */
+export const uploads: fc.Arbitrary<FuzzedUpload> = fc.record({
+  offeredMore: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 2, arbitrary: fc.integer({ min: -3, max: 3 }) },
+  ),
+  token,
+  chunks: fc.array(fc.uint8Array({ maxLength: 300 }), { maxLength: 4 }),
+  declared: fc.oneof(
+    { weight: 3, arbitrary: fc.constant('right') },
+    { weight: 3, arbitrary: fc.constant('none') },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('0', '1', '-1', '1.5', 'x', '', '1e3', '209715201', '9'.repeat(30)),
+    },
+  ),
+  twice: fc.boolean(),
+});
+
+/** Sends requests without a key, and answers what came. `read` is what the body is read as, where that is JSON. */
+export type Send = (
+  request: Omit<FuzzedRequest, 'body'> & { body: ReadableStream | Uint8Array },
+  read?: unknown,
+) => Promise<{ status: number; text: string }>;
+
+/**
+ * Sends one, and holds that it is stored as it is where it may be, and that nothing of it is left where it may not: the
+ * URL was given out, was not used, and is for a body of that length.
+ */
+export async function checkUpload(
+  platform: TestPlatform,
+  deploymentId: string,
+  upload: FuzzedUpload,
+  send: Send,
+): Promise<void> {
+  const content = Buffer.concat(upload.chunks);
+  const asked = upload.offeredMore === null ? null : content.length + upload.offeredMore;
+  const { status: offered, json } = await platform.call('POST', `/deployments/${deploymentId}/upload-url`, {
+    content_length: asked,
+  });
+  if (asked !== null && asked < 1) {
+    expect(offered).toBe(422);
+    return;
+  }
+  const path = new URL(json.upload_url).pathname;
+  const changed = changedPath(path, upload.token);
+  const stored = join(platform.home, 'objects', json.object_path);
+  const mayBeStored = changed === path && content.length > 0 && (asked === null || asked === content.length);
+  let before: Buffer | undefined;
+  for (let times = upload.twice ? 2 : 1; times > 0; times -= 1) {
+    const { status, text } = await send({
+      method: 'PUT',
+      path: changed,
+      headers: declaredLength(upload.declared, content.length),
+      body: streamOf(upload.chunks),
+    });
+    if (status >= 400) expect(await contentOf(stored)).toEqual(before);
+    else {
+      expect(mayBeStored, text).toBe(true);
+      expect(before, 'a URL takes one upload').toBeUndefined();
+      expect(JSON.parse(text)).toEqual({
+        object_path: json.object_path,
+        size: content.length,
+        sha256: createHash('sha256').update(content).digest('hex'),
+      });
+      before = await contentOf(stored);
+      expect(before).toEqual(content);
+    }
+    // One of which nothing says otherwise is taken.
+    if (mayBeStored && ['right', 'none'].includes(upload.declared)) expect(before, text).toBeDefined();
+    expect(await readdir(join(platform.home, 'incoming')).catch(() => [])).toEqual([]);
+  }
+}
+
+function changedPath(path: string, change: TokenChange): string {
+  const start = '/uploads/'.length;
+  const [, signature = ''] = path.split('.');
+  switch (change.kind) {
+    case 'genuine':
+      return path;
+    case 'altered': {
+      const at = start + (change.at % (path.length - start));
+      return path.slice(0, at) + change.by + path.slice(at + 1);
+    }
+    case 'cut':
+      return path.slice(0, start + 1 + (change.at % (path.length - start - 1)));
+    case 'longer':
+      return path + change.by;
+    case 'moved':
+      return `/uploads/${change.payload}.${signature}`;
+    case 'garbage':
+      return `/uploads/${change.token}`;
+  }
+}
+
+function declaredLength(declared: string, right: number): Record<string, string> {
+  if (declared === 'none') return {};
+  return { 'content-length': declared === 'right' ? String(right) : declared };
+}
+
+function streamOf(chunks: readonly Uint8Array[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+}
+
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
