@@ -6,7 +6,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { type TemporalConnection } from './connection.ts';
+import type { TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 
 import { temporalError } from './temporalError.ts';
-import { type TemporalSettings } from './temporalSettings.ts';
+import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A client of Temporal, and where it leads. */
 export interface TemporalConnection {

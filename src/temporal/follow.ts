@@ -1,9 +1,9 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
-import { type Progress, type ReleaseResult } from '../domain/release.ts';
-import { type HistoryRow, type Lookup } from '../domain/targetState.ts';
+import type { Progress, ReleaseResult } from '../domain/release.ts';
+import type { HistoryRow, Lookup } from '../domain/targetState.ts';
 import { lookupQuery, progressQuery } from '../workflows/messages.ts';
-import { type TemporalConnection } from './connection.ts';
+import type { TemporalConnection } from './connection.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 
 /** What is told to whoever follows a release or a rollback. */
@@ -194,7 +194,7 @@ class Trail {
 /** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
 function asProgress(result: ReleaseResult): Progress {
   const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
-  const { interventions } = result;
+  const { instructions, interventions } = result;
   return {
     releaseId,
     kind,
@@ -206,6 +206,7 @@ function asProgress(result: ReleaseResult): Progress {
     steps,
     verdicts,
     outcome,
+    instructions,
     waiting: null,
     interventions,
   };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { type InterventionAnswer, type InterventionKind } from '../domain/intervention.ts';
-import { type InterventionMessage, type QuarantineMessage, type WithdrawMessage } from '../domain/message.ts';
+import type { InterventionAnswer, InterventionKind } from '../domain/intervention.ts';
+import type { InterventionMessage, QuarantineMessage, WithdrawMessage } from '../domain/message.ts';
 import {
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
@@ -14,7 +14,7 @@ import {
   withdrawUpdate,
 } from '../workflows/messages.ts';
 import { ask, neverReleased } from './ask.ts';
-import { type TemporalConnection } from './connection.ts';
+import type { TemporalConnection } from './connection.ts';
 import { viewTarget } from './targetClient.ts';
 
 /** What is told where something was left with Temporal. */

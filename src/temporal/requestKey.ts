@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { artifactIdentity } from '../domain/artifact.ts';
 import { canonicalJson } from '../domain/canonicalJson.ts';
-import { type ReleaseRequest } from '../domain/release.ts';
+import type { ReleaseRequest } from '../domain/release.ts';
 
 /** What a request key is made from. */
 export type RequestIdentity = Pick<

@@ -1,4 +1,4 @@
-import { type Connection } from '@temporalio/client';
+import type { Connection } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
@@ -48,18 +48,27 @@ export async function registerSearchAttributes(
   const missing = await missingSearchAttributes(connection, namespace);
   if (missing.length === 0) return missing;
   try {
-    await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
-      connection.operatorService.addSearchAttributes({
-        namespace,
-        searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
-      }),
-    );
+    await addSearchAttributes(connection, namespace, missing);
   } catch (error) {
     // Somebody else may have registered them at the same moment.
     const still = await missingSearchAttributes(connection, namespace);
     if (still.length > 0) throw refused(namespace, still, error);
   }
   return missing;
+}
+
+/** Registers search attributes with a server that is ours alone. Default: all of them. */
+export async function addSearchAttributes(
+  connection: Connection,
+  namespace: string,
+  names: readonly SearchAttributeName[] = Object.values(SEARCH_ATTRIBUTES),
+): Promise<void> {
+  await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),
+    }),
+  );
 }
 
 /** What a worker says that finds search attributes missing. */

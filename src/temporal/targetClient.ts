@@ -8,10 +8,10 @@ import {
 } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
-import { type HoldMessage, type RollbackMessage } from '../domain/message.ts';
-import { type Progress, type ReleaseRequest } from '../domain/release.ts';
+import type { HoldMessage, RollbackMessage } from '../domain/message.ts';
+import type { Progress, ReleaseRequest } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { type ReleaseAnswer, type RollbackAnswer } from '../domain/targetState.ts';
+import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import {
   holdSignal,
@@ -25,10 +25,11 @@ import {
   unholdSignal,
   unholdUpdate,
   viewQuery,
+  WORKFLOW_TASK_TIMEOUT_MS,
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
-import { type TemporalConnection } from './connection.ts';
+import type { TemporalConnection } from './connection.ts';
 import { grpcStatus, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
@@ -73,6 +74,7 @@ export async function submitRelease(
       workflowId: targetWorkflowId(request.target),
       taskQueue: settings.taskQueue,
       args: [],
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       workflowIdConflictPolicy: 'USE_EXISTING',
       typedSearchAttributes: new TypedSearchAttributes([
         { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.target.name },

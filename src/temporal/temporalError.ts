@@ -1,7 +1,7 @@
-import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
+import { isGrpcServiceError, NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { type TemporalSettings } from './temporalSettings.ts';
+import type { TemporalSettings } from './temporalSettings.ts';
 
 type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
 
@@ -40,6 +40,14 @@ export function isTemporalSilent(error: unknown): boolean {
 /** Whether Temporal answered that no worker could be asked. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
+}
+
+/**
+ * Whether Temporal answered that it has no such workflow, or none any more. Of histories it says so in gRPC's words; that
+ * it has the namespace is known since the connection was made.
+ */
+export function isGone(error: unknown): boolean {
+  return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.notFound;
 }
 
 /** What a failure to talk to Temporal is, for people; anything else is handed back as it is. */

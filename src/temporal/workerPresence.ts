@@ -1,7 +1,7 @@
 import { SlipwayError } from '../domain/errors.ts';
-import { type TemporalConnection } from './connection.ts';
+import type { TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
-import { type TemporalSettings } from './temporalSettings.ts';
+import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A worker's poll ends after a minute and begins anew: one that was seen longer ago is gone. */
 const SEEN_WITHIN_MS = 75_000;

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it } from 'vitest';
 
 import { connectTemporal } from '../../src/temporal/connection.ts';
-import { type TemporalSettings } from '../../src/temporal/temporalSettings.ts';
+import type { TemporalSettings } from '../../src/temporal/temporalSettings.ts';
 
 function settingsFor(address: string): TemporalSettings {
   return {

@@ -1,9 +1,9 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
-import { type Progress, type ReleaseResult } from '../../src/domain/release.ts';
-import { type HistoryRow, type Lookup } from '../../src/domain/targetState.ts';
-import { type TemporalConnection } from '../../src/temporal/connection.ts';
+import type { Progress, ReleaseResult } from '../../src/domain/release.ts';
+import type { HistoryRow, Lookup } from '../../src/domain/targetState.ts';
+import type { TemporalConnection } from '../../src/temporal/connection.ts';
 import { follow, type FollowEvent, type FollowOptions } from '../../src/temporal/follow.ts';
 
 const TARGET = 'target:x:greeter';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { type TemporalConnection } from '../../src/temporal/connection.ts';
+import type { TemporalConnection } from '../../src/temporal/connection.ts';
 import { viewTarget } from '../../src/temporal/targetClient.ts';
 
 const DEADLINE_EXCEEDED = 4;

@@ -1,9 +1,7 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
-
 import { SlipwayError } from '../../domain/errors.ts';
-import { type TemporalConnection } from '../connection.ts';
-import { temporalError } from '../temporalError.ts';
-import { type AuditedHistory } from './readFacts.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { isGone, temporalError } from '../temporalError.ts';
+import type { AuditedHistory } from './readFacts.ts';
 
 /**
  * Fetches every history of a target that Temporal still has: those of its runs, newest first, and of their children.
@@ -18,7 +16,7 @@ export async function fetchHistories(
   try {
     const own: AuditedHistory[] = [];
     for (let runId: string | undefined; ;) {
-      const history = await fetchOne(temporal, workflowId, runId);
+      const history = await fetchHistory(temporal, workflowId, runId);
       if (history === undefined) break;
       own.push({ workflowId, history });
       const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
@@ -34,7 +32,7 @@ export async function fetchHistories(
     for (const event of own.flatMap(({ history }) => history.events ?? [])) {
       const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
       if (child?.workflowId == null) continue;
-      const history = await fetchOne(temporal, child.workflowId, child.runId ?? undefined);
+      const history = await fetchHistory(temporal, child.workflowId, child.runId ?? undefined);
       if (history !== undefined) children.push({ workflowId: child.workflowId, history });
     }
     return [...own, ...children];
@@ -44,16 +42,20 @@ export async function fetchHistories(
   }
 }
 
-/** `undefined` where Temporal keeps it no longer. */
-async function fetchOne(
+/**
+ * One history; `undefined` where Temporal has none, or keeps it no longer.
+ *
+ * @param runId - which run. Default: the newest.
+ */
+export async function fetchHistory(
   { client }: TemporalConnection,
   workflowId: string,
-  runId: string | undefined,
+  runId?: string,
 ): Promise<AuditedHistory['history'] | undefined> {
   try {
     return await client.workflow.getHandle(workflowId, runId).fetchHistory();
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (isGone(error)) return undefined;
     throw error;
   }
 }

@@ -1,14 +1,9 @@
-import { type WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 
-import {
-  type ActivityFact,
-  type TargetFacts,
-  type TaskFailure,
-  type WorkFact,
-} from '../../domain/audit/facts.ts';
+import type { ActivityFact, TargetFacts, TaskFailure, WorkFact } from '../../domain/audit/facts.ts';
 import { failureDetail } from '../../domain/failure.ts';
-import { type ReleaseResult } from '../../domain/release.ts';
-import { type ReleaseInput } from '../../workflows/messages.ts';
+import type { ReleaseResult } from '../../domain/release.ts';
+import type { ReleaseInput } from '../../workflows/messages.ts';
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
@@ -31,6 +26,7 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
+    lastTaskAt: Math.max(0, ...own.flatMap(({ history }) => taskTimes(history))),
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
     taskFailures: [...own, ...children].flatMap(readTaskFailures),
@@ -77,14 +73,45 @@ function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {
   return { ended, result: null };
 }
 
-/** Whether a run goes on and no task of it is open. */
+/** Whether a run goes on, no task of it is open, and it has heard of the end of all that it started. */
 function isIdle(history: History): boolean {
+  if (hasOpenChild(history)) return false;
   const lastTask = history.events?.findLast(
     (event) =>
       event.workflowTaskScheduledEventAttributes != null ||
       event.workflowTaskCompletedEventAttributes != null,
   );
   return endOf(history).ended === 'running' && lastTask?.workflowTaskCompletedEventAttributes != null;
+}
+
+function taskTimes({ events }: History): number[] {
+  return (events ?? [])
+    .filter((event) => event.workflowTaskCompletedEventAttributes != null)
+    .map((event) => timeOf(event));
+}
+
+/**
+ * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
+ * still on its way to who started it.
+ */
+export function hasOpenChild({ events: all }: History): boolean {
+  const events = all ?? [];
+  const ended = new Set(
+    events.map((event) => {
+      const end =
+        event.childWorkflowExecutionCompletedEventAttributes ??
+        event.childWorkflowExecutionFailedEventAttributes ??
+        event.childWorkflowExecutionCanceledEventAttributes ??
+        event.childWorkflowExecutionTerminatedEventAttributes ??
+        event.childWorkflowExecutionTimedOutEventAttributes ??
+        event.startChildWorkflowExecutionFailedEventAttributes;
+      return String(end?.initiatedEventId);
+    }),
+  );
+  return events.some(
+    (event) =>
+      event.startChildWorkflowExecutionInitiatedEventAttributes != null && !ended.has(String(event.eventId)),
+  );
 }
 
 function readActivities(history: History): ActivityFact[] {

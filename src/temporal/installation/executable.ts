@@ -1,19 +1,21 @@
 import { execFile } from 'node:child_process';
-import { access, chmod, constants, rename } from 'node:fs/promises';
+import { access, chmod, constants, rename, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-
-import { temporalFileName } from './temporalCache.ts';
 
 /** The first run of a 250 MB executable from a cold disk takes seconds. */
 const VERSION_TIMEOUT_MS = 30_000;
 
-/** The first `temporal` of the PATH, where it runs. */
-export async function temporalOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+/** The first file of a name on the PATH that runs. */
+export async function onPath(
+  fileName: string,
+  env: NodeJS.ProcessEnv,
+  runs: (path: string) => Promise<boolean>,
+): Promise<string | undefined> {
   const directories = (env['PATH'] ?? env['Path'] ?? '').split(delimiter).filter((name) => name !== '');
   for (const directory of directories) {
-    const candidate = join(directory, temporalFileName());
-    if (await isTemporal(candidate)) return candidate;
+    const candidate = join(directory, fileName);
+    if (await runs(candidate)) return candidate;
   }
   return undefined;
 }
@@ -26,6 +28,17 @@ export async function isTemporal(path: string): Promise<boolean> {
     return stdout.startsWith('temporal version');
   } catch {
     // Whatever keeps it from running, the next place is looked at.
+    return false;
+  }
+}
+
+/** Whether there is a file at a path that may be executed. */
+export async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    // Whatever keeps it from being one, the next place is looked at.
     return false;
   }
 }

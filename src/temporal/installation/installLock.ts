@@ -11,6 +11,8 @@ const LOOK_EVERY_MS = 500;
 
 /** What {@link withInstallLock} locks. */
 export interface InstallLockOptions {
+  /** What is installed, for people. */
+  readonly name: string;
   readonly directory: string;
   readonly onProgress: Progress;
   readonly signal?: AbortSignal;
@@ -23,10 +25,10 @@ export interface InstallLockOptions {
  * @throws the signal's reason when `signal` is aborted while waiting.
  */
 export async function withInstallLock<T>(options: InstallLockOptions, work: () => Promise<T>): Promise<T> {
-  const { directory, onProgress, signal } = options;
+  const { name, directory, onProgress, signal } = options;
   const path = join(directory, 'install.lock');
   if (!(await take(path))) {
-    onProgress('another process is installing Temporal: waiting for it');
+    onProgress(`another process is installing ${name}: waiting for it`);
     await tellWhile(
       onProgress,
       () => 'waiting for the other installation',

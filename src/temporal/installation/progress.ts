@@ -1,10 +1,12 @@
 /** Takes one line of progress, without a line end. */
 export type Progress = (line: string) => void;
 
-/** How one way of installing Temporal is run. */
+/** How one way of installing something is run. */
 export interface InstallTask {
   /** An empty directory of its own; removed afterwards with all that is left in it. */
   readonly workspace: string;
+  /** Where the executable will be, and what it needs beside it may be put. */
+  readonly cacheDirectory: string;
   readonly onProgress: Progress;
   readonly env: NodeJS.ProcessEnv;
   /** How long a download may go without a single byte, in milliseconds. */
@@ -12,7 +14,7 @@ export interface InstallTask {
   readonly signal?: AbortSignal;
 }
 
-/** What one way of installing Temporal came to. Why it failed is one sentence without a full stop. */
+/** What one way of installing something came to. Why it failed is one sentence without a full stop. */
 export type InstallAttempt =
   { readonly ok: true; readonly path: string } | { readonly ok: false; readonly reason: string };
 

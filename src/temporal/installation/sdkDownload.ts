@@ -3,20 +3,19 @@ import { join } from 'node:path';
 
 import { runToEnd } from './childCommand.ts';
 import { type InstallAttempt, type InstallTask, tellWhile } from './progress.ts';
-import { TEMPORAL_CLI_VERSION } from './temporalCache.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
 /**
- * The SDK downloads the command as a part of starting a development server. In a process of its own, because the
- * SDK's native code cannot be told to stop.
+ * The SDK downloads a server as a part of starting it. In a process of its own, because the SDK's native code cannot be
+ * told to stop.
  */
 const PROGRAM = `
 const { TestWorkflowEnvironment } = (await import(process.argv[1])).default;
-const [, , downloadDir, version] = process.argv;
+const [, , start, downloadDir, version] = process.argv;
 try {
   const executable = { type: 'cached-download', downloadDir, version };
-  const environment = await TestWorkflowEnvironment.createLocal({ server: { executable } });
+  const environment = await TestWorkflowEnvironment[start]({ server: { executable } });
   await environment.teardown();
 } catch (error) {
   console.error(error.message);
@@ -24,15 +23,27 @@ try {
 }
 `;
 
-/** Lets the SDK download the `temporal` command. Given up when not a single byte comes for `stallMs`. */
-export async function downloadWithSdk(task: InstallTask): Promise<InstallAttempt> {
+/**
+ * Lets the SDK download a server that it starts: the `temporal` command (`createLocal`), or the time-skipping test server.
+ * Given up when not a single byte comes for `stallMs`.
+ *
+ * @param version - as the SDK names it: `v1.5.1`, or `default` for the one that goes with it.
+ */
+export function downloadWithSdk(
+  start: 'createLocal' | 'createTimeSkipping',
+  version: string,
+): (task: InstallTask) => Promise<InstallAttempt> {
+  return (task) => download(task, start, version);
+}
+
+async function download(task: InstallTask, start: string, version: string): Promise<InstallAttempt> {
   const { workspace, onProgress, env, stallMs, signal } = task;
   const stalled = new AbortController();
   const watch = watchGrowth(workspace, stallMs, () => stalled.abort());
   try {
     const downloaded = await tellWhile(
       onProgress,
-      () => `downloading temporal ${TEMPORAL_CLI_VERSION}, ${Math.round(watch.bytes() / 1e6)} MB so far`,
+      () => `downloading with the SDK, ${Math.round(watch.bytes() / 1e6)} MB so far`,
       () =>
         runToEnd({
           file: process.execPath,
@@ -41,8 +52,9 @@ export async function downloadWithSdk(task: InstallTask): Promise<InstallAttempt
             '--eval',
             PROGRAM,
             import.meta.resolve('@temporalio/testing'),
+            start,
             workspace,
-            `v${TEMPORAL_CLI_VERSION}`,
+            version,
           ],
           env,
           cwd: workspace,

@@ -21,9 +21,19 @@ export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platfo
   );
 }
 
+/** Where Slipway keeps a version of the time-skipping test server, likewise. */
+export function cachedTestServerPath(env: NodeJS.ProcessEnv, version: string): string {
+  return join(cacheDirectory(env, platform()), 'slipway', 'test-server', version, testServerFileName());
+}
+
 /** The executable's file name. */
 export function temporalFileName(system: NodeJS.Platform = platform()): string {
   return system === 'win32' ? 'temporal.exe' : 'temporal';
+}
+
+/** The test server's file name. */
+export function testServerFileName(): string {
+  return platform() === 'win32' ? 'temporal-test-server.exe' : 'temporal-test-server';
 }
 
 function cacheDirectory(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string {

@@ -1,7 +1,7 @@
 // Runs one command and ends it with the process that holds the other end of this one's stdin, however that ends:
 // a server must not outlive the `slipway dev` that started it.
 //
-//   node devServerGuard.js COMMAND ARGUMENT…
+//   node serverGuard.js COMMAND ARGUMENT…
 import { spawn } from 'node:child_process';
 
 /** How long the command may take to end by itself. */

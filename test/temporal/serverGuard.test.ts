@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-const GUARD = fileURLToPath(new URL('../../src/temporal/devServerGuard.ts', import.meta.url));
+const GUARD = fileURLToPath(new URL('../../src/temporal/serverGuard.ts', import.meta.url));
 const SERVER = 'process.stdout.write(process.pid + "\\n"); setInterval(() => {}, 1000);';
 
-describe('the guard of the dev server', () => {
+describe('the guard of a server', () => {
   it('ends the server when whoever started it is gone', async () => {
     const guard = spawn(process.execPath, ['--import', 'tsx', GUARD, process.execPath, '-e', SERVER], {
       stdio: ['pipe', 'pipe', 'inherit'],

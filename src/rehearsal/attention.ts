@@ -1,0 +1,72 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { Context, type Info } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+
+import type { Activities } from '../activities/activities.ts';
+import type { Progress } from '../domain/release.ts';
+import type { SkippedTime } from '../temporal/skippedTime.ts';
+import { progressQuery, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { askAgain } from './askAgain.ts';
+
+/** Told where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */
+export type OnStop = (workflowId: string, progress: Progress) => Promise<void>;
+
+const LOOK_MS = 5;
+const ATTENTIVE_TO: ReadonlySet<string> = new Set([WORKFLOW_TYPES.promotion, WORKFLOW_TYPES.release]);
+
+/**
+ * Pays attention to promotions and releases: after each of their activities the time is held until the workflow has made
+ * of it what it does next. So that nobody who has something to say at that moment comes a day too late.
+ */
+export class Attention {
+  readonly #time: SkippedTime;
+  readonly #client: Client;
+  readonly #onStop: OnStop;
+  readonly #onError: (error: unknown) => void;
+
+  /** @param onError - told what goes wrong while it is looked. */
+  constructor(time: SkippedTime, client: Client, onStop: OnStop, onError: (error: unknown) => void) {
+    this.#time = time;
+    this.#client = client;
+    this.#onStop = onStop;
+    this.#onError = onError;
+  }
+
+  /** The activities, under attention. */
+  over(activities: Activities): Activities {
+    const attended = Object.entries(activities).map(([name, work]) => [
+      name,
+      async (input: never) => {
+        const result: unknown = await (work as (input: never) => Promise<unknown>)(input);
+        const { activityId, workflowExecution, workflowType = '' } = Context.current().info;
+        if (workflowExecution !== undefined && ATTENTIVE_TO.has(workflowType)) {
+          await this.#time.hold();
+          void this.#follow(workflowExecution, activityId).catch(this.#onError);
+        }
+        return result;
+      },
+    ]);
+    return Object.fromEntries(attended) as Activities;
+  }
+
+  /** A query is answered with all that has been recorded, so that it is enough to wait for the activity's end. */
+  async #follow({ workflowId, runId }: WorkflowExecution, activityId: string): Promise<void> {
+    const handle = this.#client.workflow.getHandle(workflowId, runId);
+    try {
+      for (let isPending = true; isPending;) {
+        await setTimeout(LOOK_MS);
+        const { pendingActivities } = (await handle.describe()).raw;
+        isPending = pendingActivities?.some((pending) => pending.activityId === activityId) ?? false;
+      }
+      const progress = await askAgain(this.#client, () => handle.query(progressQuery));
+      if (progress.steps.every(({ status }) => status !== 'running')) {
+        await this.#onStop(workflowId, progress);
+      }
+    } finally {
+      await this.#time.release();
+    }
+  }
+}
+
+type WorkflowExecution = NonNullable<Info['workflowExecution']>;

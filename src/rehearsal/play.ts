@@ -1,0 +1,259 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+
+import { firstTime } from '../domain/rehearsal/when.ts';
+import { scheduleTimes } from '../domain/promotion/scheduleTimes.ts';
+import { type PromotionResult, promotionWorkflowId } from '../domain/promotion/promotion.ts';
+import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
+import type { SkippedTime } from '../temporal/skippedTime.ts';
+import {
+  lookupQuery,
+  progressQuery,
+  submitReleaseUpdate,
+  type TargetInput,
+  WORKFLOW_TYPES,
+} from '../workflows/messages.ts';
+import { askAgain } from './askAgain.ts';
+import type { Outcomes } from './outcomes.ts';
+import { People } from './people.ts';
+import type { Rehearsal } from './rehearse.ts';
+import type { Told } from './told.ts';
+
+/** What a play is made from. */
+export interface PlayOptions {
+  readonly client: Client;
+  readonly time: SkippedTime;
+  readonly taskQueue: string;
+  readonly outcomes: Outcomes;
+  readonly rehearsal: Rehearsal;
+  readonly onTold: (told: Told) => void;
+}
+
+/** A release that was asked for. */
+interface AskedRelease {
+  readonly request: ReleaseRequest;
+  readonly at: number;
+  readonly releaseId: string;
+}
+
+type Scene = Rehearsal['promotions'][number];
+
+const LOOK_MS = 5;
+
+/**
+ * The course of a rehearsal: lets releases be asked for, schedules come round and people speak, each at its time, and
+ * tells what comes of it.
+ */
+export class Play {
+  readonly #options: PlayOptions;
+  readonly #people: People;
+  /** The promotions that are under way, by their workflow's id, with when they began. */
+  readonly #promotions = new Map<string, number>();
+  /** The releases that were asked for and have not ended, by their workflow's id. */
+  readonly #releases = new Map<string, AskedRelease>();
+  /** The promotions that a time of their schedule waits for. */
+  readonly #buffered = new Set<string>();
+  readonly #failed: Promise<never>;
+  #fail: (error: unknown) => void = () => undefined;
+  #over = false;
+
+  constructor(options: PlayOptions) {
+    this.#options = options;
+    this.#people = new People(options.client, options.outcomes, (moment, work) => this.#at(moment, work));
+    this.#failed = new Promise<never>((_, reject) => (this.#fail = reject));
+    // Whoever waits for the end is told; until somebody does, nobody is to be alarmed.
+    this.#failed.catch(() => undefined);
+  }
+
+  /** Ends it, because something went wrong that is no part of it. */
+  fail(error: unknown): void {
+    if (!this.#over) this.#fail(error);
+  }
+
+  /** Lets it run from one instant to another. The time is held before and afterwards. */
+  async until(startedAt: number, endsAt: number): Promise<void> {
+    const { rehearsal, outcomes, time, onTold } = this.#options;
+    try {
+      for (const target of rehearsal.sources) await this.#race(this.#release(target, startedAt));
+      for (const injection of outcomes.all('release')) {
+        const at = firstTime(injection.when, outcomes.beginning);
+        if (at === undefined || at >= endsAt) continue;
+        await this.#at(at, async () => {
+          outcomes.met(injection);
+          await this.#release(injection.target, at);
+        });
+      }
+      for (const scene of rehearsal.promotions) {
+        if (scene.schedule !== null)
+          await this.#chain(scene, scheduleTimes(scene.schedule, startedAt, endsAt));
+      }
+      await this.#race(time.until(endsAt));
+      for (const told of await this.#race(this.#whatGoesOn())) onTold(told);
+    } finally {
+      this.#over = true;
+    }
+  }
+
+  /** Looks at a workflow that waits or has ended: the time is held meanwhile. */
+  async look(workflowId: string, progress: Progress): Promise<void> {
+    if (this.#over) return;
+    const scene = this.#sceneOf(workflowId);
+    if (progress.outcome === null) {
+      const policy = (this.#releases.get(workflowId) ?? scene)?.request.approval;
+      await this.#people.look(workflowId, progress, policy);
+    } else if (scene !== undefined) {
+      await this.#promotionEnded(scene, workflowId);
+    } else {
+      await this.#releaseEnded(workflowId);
+    }
+  }
+
+  /** Does something at a moment, and holds the time while it does. Returns at once. */
+  async #at(moment: number, work: () => Promise<void>): Promise<void> {
+    const { time } = this.#options;
+    await time.hold();
+    const wait = async (): Promise<void> => {
+      await time.until(moment);
+      await work();
+      await time.release();
+    };
+    wait().catch((error: unknown) => this.fail(error));
+  }
+
+  /** Lets the times of a schedule come round, one after the other. */
+  async #chain(scene: Scene, [first, ...later]: readonly number[]): Promise<void> {
+    if (first === undefined) return;
+    await this.#at(first, async () => {
+      await this.#turn(scene, first);
+      await this.#chain(scene, later);
+    });
+  }
+
+  async #turn(scene: Scene, at: number): Promise<void> {
+    const { request, schedule } = scene;
+    const workflowId = promotionWorkflowId(request);
+    if (!this.#promotions.has(workflowId)) {
+      await this.#start(scene, at);
+      return;
+    }
+    const waits = schedule?.overlap === 'buffer_one' && !this.#buffered.has(workflowId);
+    if (waits) this.#buffered.add(workflowId);
+    this.#options.onTold({
+      kind: 'overlap',
+      name: request.name,
+      at,
+      what: waits ? 'done_after' : 'left_out',
+    });
+  }
+
+  /** As a time of its schedule does it; without one, as a person does who asks for it. */
+  async #start({ request, schedule }: Scene, at: number): Promise<void> {
+    const { client, taskQueue } = this.#options;
+    const workflowId = promotionWorkflowId(request);
+    this.#promotions.set(workflowId, at);
+    const args = [{ request, ...(schedule === null ? {} : { schedule }) }];
+    if (schedule === null) {
+      await client.workflow.start(WORKFLOW_TYPES.promotion, { workflowId, taskQueue, args });
+    } else {
+      const turn = `${workflowId}:turn-${new Date(at).toISOString()}`;
+      await client.workflow.start(WORKFLOW_TYPES.promotionTurn, { workflowId: turn, taskQueue, args });
+    }
+  }
+
+  async #release(target: string, at: number): Promise<void> {
+    const { client, rehearsal, onTold, taskQueue } = this.#options;
+    const request: ReleaseRequest = rehearsal.release(target);
+    const targetId = targetWorkflowId(request.target);
+    const operation = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
+      WORKFLOW_TYPES.target,
+      { workflowId: targetId, taskQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING' },
+    );
+    const { releaseId, disposition, reason } = await client.workflow.executeUpdateWithStart(
+      submitReleaseUpdate,
+      { startWorkflowOperation: operation, args: [request] },
+    );
+    if (disposition === 'rejected') onTold({ kind: 'refused', target, at, reason });
+    else this.#releases.set(`${targetId}/${releaseId}`, { request, at, releaseId });
+  }
+
+  async #promotionEnded(scene: Scene, workflowId: string): Promise<void> {
+    const at = this.#promotions.get(workflowId);
+    if (at === undefined) return;
+    const result = (await this.#options.client.workflow.getHandle(workflowId).result()) as PromotionResult;
+    this.#promotions.delete(workflowId);
+    const { name, to } = scene.request;
+    this.#options.onTold({ kind: 'promotion', name, at, result });
+    const endedAt = Date.parse(result.endedAt);
+    if (this.#buffered.delete(workflowId)) await this.#start(scene, endedAt);
+    if (result.outcome === 'released' && !result.nothingToDo) await this.#askOnwards(to.name, endedAt);
+  }
+
+  async #releaseEnded(workflowId: string): Promise<void> {
+    const { client, onTold } = this.#options;
+    const release = this.#releases.get(workflowId);
+    if (release === undefined) return;
+    this.#releases.delete(workflowId);
+    const { request, at, releaseId } = release;
+    const target = request.target.name;
+    const result = (await client.workflow.getHandle(workflowId).result()) as ReleaseResult;
+    onTold({ kind: 'release', target, at, result });
+    if (result.outcome !== 'released') return;
+    // What serves is the target's to tell, once it knows.
+    const ofTarget = client.workflow.getHandle(targetWorkflowId(request.target));
+    const ended = async () => (await askAgain(client, () => ofTarget.query(lookupQuery, releaseId)))?.state;
+    while ((await ended()) !== 'ended') await setTimeout(LOOK_MS);
+    await this.#askOnwards(target, Date.parse(result.endedAt));
+  }
+
+  /** Asks for the promotions that no schedule does, once there is something to promote. */
+  async #askOnwards(target: string, at: number): Promise<void> {
+    for (const scene of this.#options.rehearsal.promotions) {
+      const isUnderWay = this.#promotions.has(promotionWorkflowId(scene.request));
+      if (scene.schedule === null && scene.request.from.name === target && !isUnderWay)
+        await this.#start(scene, at);
+    }
+  }
+
+  async #whatGoesOn(): Promise<readonly Told[]> {
+    const { rehearsal } = this.#options;
+    const promotions = rehearsal.promotions.flatMap(({ request }) => {
+      const workflowId = promotionWorkflowId(request);
+      const at = this.#promotions.get(workflowId);
+      return at === undefined ? [] : [{ what: 'promotion', name: request.name, at, workflowId } as const];
+    });
+    const releases = [...this.#releases].map(
+      ([workflowId, { request, at }]) =>
+        ({ what: 'release', name: request.target.name, at, workflowId }) as const,
+    );
+    return Promise.all(
+      [...promotions, ...releases].map(async ({ workflowId, ...told }) => ({
+        kind: 'goes_on' as const,
+        ...told,
+        progress: await this.#progressOf(workflowId),
+      })),
+    );
+  }
+
+  async #progressOf(workflowId: string): Promise<Progress | null> {
+    const { client } = this.#options;
+    const handle = client.workflow.getHandle(workflowId);
+    try {
+      return await askAgain(client, () => handle.query(progressQuery));
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  #sceneOf(workflowId: string): Scene | undefined {
+    return this.#options.rehearsal.promotions.find(
+      ({ request }) => promotionWorkflowId(request) === workflowId,
+    );
+  }
+
+  #race<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#failed]);
+  }
+}

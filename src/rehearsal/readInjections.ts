@@ -1,0 +1,155 @@
+import { nearestWord } from '../config/nearestWord.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
+import { freezeProblem } from '../domain/freeze/freezeProblem.ts';
+import { type Injection, INJECTION_FORMS } from '../domain/rehearsal/injection.ts';
+import type { Beginning, When } from '../domain/rehearsal/when.ts';
+import { Sentence } from './sentence.ts';
+
+/** The names that injections may speak of. */
+export interface KnownNames {
+  readonly checks: readonly string[];
+  readonly targets: readonly string[];
+}
+
+/**
+ * Reads injections, one sentence each; lines without one, and what follows a `#`, are passed over.
+ *
+ * @param place - what the sentences stand in, for errors: a file's name, or `--inject`.
+ * @throws SlipwayError SLIPWAY_USAGE with the line, the column, and what would be right.
+ */
+export function readInjections(text: string, place: string, known: KnownNames): readonly Injection[] {
+  return text.split(/\r?\n/).flatMap((line, index) => {
+    const sentence = new Sentence(line, `${place}:${index + 1}`);
+    return sentence.isEmpty ? [] : [readInjection(sentence, known)];
+  });
+}
+
+function readInjection(sentence: Sentence, known: KnownNames): Injection {
+  const text = sentence.text;
+  const first = sentence.word('an injection');
+  const injection = ((): DistributiveOmit<Injection, 'text'> => {
+    switch (first.text) {
+      case 'check': {
+        const check = sentence.name('a check', known.checks);
+        const how = sentence.oneOf('fails', 'errs');
+        const target = optionalTarget(sentence, 'on', known);
+        return { kind: 'check', check, how, target, when: readWhen(sentence) };
+      }
+      case 'control': {
+        sentence.oneOf('plane');
+        const target = optionalTarget(sentence, 'of', known);
+        sentence.oneOf('is');
+        sentence.oneOf('down');
+        return { kind: 'control_plane', target, when: readWhen(sentence) };
+      }
+      case 'build': {
+        sentence.oneOf('fails');
+        const target = optionalTarget(sentence, 'on', known);
+        return { kind: 'build', target, when: readWhen(sentence) };
+      }
+      case 'judge': {
+        const said = sentence.oneOf('passes', 'fails', 'errs', 'is');
+        if (said === 'is') sentence.oneOf('inconclusive');
+        return { kind: 'judge', verdict: VERDICTS[said], when: readWhen(sentence) };
+      }
+      case 'release': {
+        sentence.oneOf('on');
+        const target = sentence.name('a target', known.targets);
+        sentence.oneOf('at');
+        return { kind: 'release', target, when: readTimes(sentence, 'at') };
+      }
+      case 'nobody':
+        sentence.oneOf('approves');
+        return { kind: 'approval', says: null };
+      default: {
+        const next = sentence.peek();
+        if (next !== 'approves' && next !== 'rejects') throw sentence.wrong(first, whatIsMeant(first.text));
+        sentence.oneOf(next);
+        const what = next === 'approves' ? 'approve' : 'reject';
+        return { kind: 'approval', says: { who: first.text, what, afterMs: readAfter(sentence) } };
+      }
+    }
+  })();
+  sentence.end();
+  return { ...injection, text };
+}
+
+type DistributiveOmit<T, Key extends PropertyKey> = T extends unknown ? Omit<T, Key> : never;
+
+const VERDICTS = { passes: 'passed', fails: 'failed', errs: 'errored', is: 'inconclusive' } as const;
+const FIRST_WORDS = ['check', 'control', 'build', 'judge', 'release', 'nobody'];
+
+function whatIsMeant(word: string): string {
+  const near = nearestWord(word, FIRST_WORDS);
+  return near === undefined
+    ? `expected one of:\n  ${INJECTION_FORMS.join('\n  ')}`
+    : `did you mean "${near}"?`;
+}
+
+function optionalTarget(sentence: Sentence, preposition: string, { targets }: KnownNames): string | null {
+  if (sentence.peek() !== preposition) return null;
+  sentence.oneOf(preposition);
+  return sentence.name('a target', targets);
+}
+
+function readAfter(sentence: Sentence): number {
+  if (sentence.isAtEnd) return 0;
+  sentence.oneOf('after');
+  return readDuration(sentence);
+}
+
+function readWhen(sentence: Sentence): When {
+  return sentence.isAtEnd ? { kind: 'always' } : readTimes(sentence, sentence.oneOf('at', 'from'));
+}
+
+/** `at TIME`, `from TIME`, `from TIME to TIME`; a TIME is a duration, with or without what it is counted from, or a moment. */
+function readTimes(sentence: Sentence, how: 'at' | 'from'): When {
+  const begins = readTime(sentence);
+  const hasEnd = how === 'from' && sentence.peek() === 'to';
+  if (hasEnd) sentence.oneOf('to');
+  const endsAt = sentence.here;
+  const ends = hasEnd ? readTime(sentence) : null;
+  const once = how === 'at';
+  if (typeof begins === 'string') {
+    if (ends !== null && typeof ends !== 'string') throw sentence.wrong(endsAt, OF_ONE_KIND);
+    const problem = ends === null ? null : freezeProblem({ from: begins, until: ends });
+    if (problem !== null) throw sentence.wrong(endsAt, problem.message);
+    return { kind: 'clock', from: begins, until: ends, once };
+  }
+  if (typeof ends === 'string') throw sentence.wrong(endsAt, OF_ONE_KIND);
+  if (ends !== null && ends <= begins) throw sentence.wrong(endsAt, 'expected a time after the first');
+  return { kind: 'since', of: readBeginning(sentence), from: begins, until: ends, once };
+}
+
+const OF_ONE_KIND = 'expected two durations, or two moments of one kind';
+
+/** Milliseconds of a duration, or a moment as it is written. */
+function readTime(sentence: Sentence): number | string {
+  const word = sentence.word('a time');
+  const duration = parseDuration(word.text);
+  if (duration !== undefined) return duration;
+  if (parseFreezeMoment(word.text) !== undefined && !/^\d{4}-/.test(word.text)) return word.text;
+  const next = sentence.peek();
+  const both = next === undefined ? word.text : `${word.text} ${next}`;
+  if (next !== undefined && parseFreezeMoment(both) !== undefined) {
+    sentence.word('a time');
+    return both;
+  }
+  if (parseFreezeMoment(word.text) !== undefined) return word.text;
+  throw sentence.wrong(word, 'expected a time such as 3h, "22:00", "Tue 22:00" or "2026-12-23 18:00"');
+}
+
+function readDuration(sentence: Sentence): number {
+  const word = sentence.word('a duration');
+  const duration = parseDuration(word.text);
+  if (duration === undefined) throw sentence.wrong(word, 'expected a duration such as 90s, 5m or 1h30m');
+  return duration;
+}
+
+function readBeginning(sentence: Sentence): Beginning {
+  if (sentence.isAtEnd) return 'rehearsal';
+  sentence.oneOf('of', 'into');
+  if (sentence.peek() === 'the') sentence.oneOf('the');
+  return sentence.oneOf('soak', 'bake', 'rehearsal');
+}

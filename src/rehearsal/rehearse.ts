@@ -1,0 +1,152 @@
+import { Client } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+
+import { type Artifact, artifactIdentity } from '../domain/artifact.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { Injection } from '../domain/rehearsal/injection.ts';
+import type { PromotionRequest } from '../domain/promotion/promotion.ts';
+import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
+import type { ReleaseRequest } from '../domain/release.ts';
+import { EMPTY_TARGET } from '../domain/targetState.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import type { TestServer } from '../temporal/testServer.ts';
+import { runWorker } from '../worker.ts';
+import { type TargetInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { Attention } from './attention.ts';
+import { Deployments } from './deployments.ts';
+import { Outcomes } from './outcomes.ts';
+import { Play } from './play.ts';
+import type { Told } from './told.ts';
+import { worldActivities } from './worldActivities.ts';
+
+/** What is rehearsed. */
+export interface Rehearsal {
+  /** `schedule`: `null` for one that is asked for once there is something to promote. */
+  readonly promotions: readonly {
+    readonly request: PromotionRequest;
+    readonly schedule: PromotionSchedule | null;
+  }[];
+  /** Every target that they have to do with, and what serves there at the beginning. */
+  readonly targets: readonly { readonly spec: TargetSpec; readonly serves: Artifact }[];
+  /** Makes the request for a release of a version that no target has had. */
+  readonly release: (target: string) => ReleaseRequest;
+  /** The targets on which a new version is released at the beginning. */
+  readonly sources: readonly string[];
+  readonly days: number;
+  readonly injections: readonly Injection[];
+  /** That of the clocks in injections. */
+  readonly timeZone: string;
+}
+
+/** How it is carried out. */
+export interface RehearseOptions {
+  readonly onTold: (told: Told) => void;
+  readonly signal?: AbortSignal;
+  /** Default: beside the built code. */
+  readonly bundlePath?: string;
+}
+
+/** What came of it. Instants are milliseconds since 1970, in the time that was skipped. */
+export interface Rehearsed {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  /** The injections that nothing came to. */
+  readonly unmet: readonly Injection[];
+}
+
+const TASK_QUEUE = 'rehearsal';
+const DAY_MS = 86_400_000;
+/** For so long what serves at the beginning has been verified. */
+const VERIFIED_FOR_MS = 30 * DAY_MS;
+
+/**
+ * Rehearses promotions and releases: the workflows themselves, unchanged, in the time of a test server that is skipped
+ * wherever they wait, with a world in memory around them.
+ *
+ * @param server - one that nobody else uses. It is left running.
+ * @throws the signal's reason when it is aborted; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE where the server ends.
+ */
+export async function rehearse(
+  server: TestServer,
+  rehearsal: Rehearsal,
+  { onTold, signal, bundlePath }: RehearseOptions,
+): Promise<Rehearsed> {
+  const { time, connection, namespace } = server;
+  const client = new Client({ connection, namespace });
+  const outcomes = new Outcomes(rehearsal.injections, rehearsal.timeZone);
+  const deployments = new Deployments();
+  const play = new Play({ client, time, taskQueue: TASK_QUEUE, outcomes, rehearsal, onTold });
+  const attention = new Attention(
+    time,
+    client,
+    (workflowId, progress) => play.look(workflowId, progress),
+    (error) => play.fail(error),
+  );
+  const world = {
+    deployments,
+    outcomes,
+    promotions: rehearsal.promotions.map(({ request }) => request),
+    now: () => time.now(),
+  };
+  await setUp(client, deployments, rehearsal, await time.now());
+
+  const ending = new AbortController();
+  const interrupted = (): void => play.fail(signal?.reason);
+  signal?.addEventListener('abort', interrupted, { once: true });
+  const native = await NativeConnection.connect({ address: server.address });
+  const working = runWorker({
+    connection: native,
+    namespace,
+    taskQueue: TASK_QUEUE,
+    identity: 'rehearsal',
+    signal: ending.signal,
+    outside: () => ({
+      activities: attention.over(worldActivities(world)),
+      close: () => Promise.resolve(),
+    }),
+    ...(bundlePath === undefined ? {} : { bundlePath }),
+  });
+  working.catch((error: unknown) => play.fail(error));
+  void server.exited.then(() =>
+    play.fail(
+      new SlipwayError(
+        'SLIPWAY_TEST_SERVER_UNAVAILABLE',
+        'Temporal’s test server ended in the middle of the rehearsal',
+      ),
+    ),
+  );
+  try {
+    signal?.throwIfAborted();
+    const startedAt = await time.now();
+    outcomes.begin(startedAt);
+    const endedAt = startedAt + rehearsal.days * DAY_MS;
+    await play.until(startedAt, endedAt);
+    return { startedAt, endedAt, unmet: outcomes.unmet };
+  } finally {
+    signal?.removeEventListener('abort', interrupted);
+    ending.abort();
+    await working;
+    await native.close();
+  }
+}
+
+/** What serves at the beginning was verified long ago, and its target knows it. */
+async function setUp(
+  client: Client,
+  deployments: Deployments,
+  { targets }: Rehearsal,
+  now: number,
+): Promise<void> {
+  const verifiedAt = now - VERIFIED_FOR_MS;
+  for (const { spec, serves } of targets) {
+    const revisionId = deployments.create(spec, serves, verifiedAt);
+    const at = new Date(verifiedAt).toISOString();
+    const known = [{ revisionId, verified: true, artifact: artifactIdentity(serves), at }];
+    const input: TargetInput = { state: { ...EMPTY_TARGET, spec, known, activeRevisionId: revisionId } };
+    await client.workflow.start(WORKFLOW_TYPES.target, {
+      workflowId: targetWorkflowId(spec),
+      taskQueue: TASK_QUEUE,
+      args: [input],
+    });
+  }
+}

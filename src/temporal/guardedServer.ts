@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** A server process to be started. */
+export interface ServerProcess {
+  readonly executable: string;
+  readonly args: readonly string[];
+  /** Whether it serves: rejects while it does not. */
+  readonly serves: () => Promise<void>;
+  /** How long it may take until it serves, in milliseconds. */
+  readonly readyTimeoutMs: number;
+  /** Told each line that it prints. */
+  readonly onLog?: (line: string) => void;
+  readonly signal?: AbortSignal;
+  /** What is thrown where it does not come to serve. */
+  readonly didNotServe: (failure: StartFailure) => Error;
+}
+
+/** Why a server did not come to serve. */
+export interface StartFailure {
+  /** What happened, with what it printed last. */
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+/** A server that serves. It ends with this process, however this process ends. */
+export interface GuardedServer {
+  /** Resolves when it has ended, by itself or because it was told to. */
+  readonly exited: Promise<void>;
+  /** Ends it and waits until it has ended. */
+  stop(): Promise<void>;
+}
+
+const RETRY_MS = 150;
+const LAST_LINES = 8;
+
+/**
+ * Starts a server and waits until it serves. Through a guard, in a process group of its own: Ctrl-C in a terminal reaches
+ * this process alone, which ends the server in order.
+ *
+ * @throws what `didNotServe` makes of it where it ends or does not serve in time; the signal's reason when it is aborted.
+ */
+export async function startGuardedServer(options: ServerProcess): Promise<GuardedServer> {
+  const { serves, readyTimeoutMs, onLog, signal } = options;
+  const child = spawnGuarded(options.executable, options.args);
+  const lastLines: string[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      lastLines.push(line);
+      if (lastLines.length > LAST_LINES) lastLines.shift();
+      onLog?.(line);
+    });
+  }
+  let hasExited = false;
+  const exited = new Promise<void>((resolve) => {
+    const end = (): void => {
+      hasExited = true;
+      resolve();
+    };
+    child.once('close', end).once('error', (error) => {
+      lastLines.push(error.message);
+      end();
+    });
+  });
+  const stop = async (): Promise<void> => {
+    if (!hasExited) child.kill('SIGTERM');
+    await exited;
+  };
+
+  const deadline = Date.now() + readyTimeoutMs;
+  for (;;) {
+    try {
+      await serves();
+      return { exited, stop };
+    } catch (cause) {
+      const ended = hasExited as boolean;
+      if (!ended && Date.now() < deadline && signal?.aborted !== true) {
+        await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, RETRY_MS))]);
+        continue;
+      }
+      await stop();
+      signal?.throwIfAborted();
+      const said = lastLines.length === 0 ? '' : `; it said:\n${lastLines.join('\n')}`;
+      const what = ended ? 'ended before it served' : `did not serve within ${readyTimeoutMs / 1_000} s`;
+      throw options.didNotServe({ message: `${what}${said}`, cause });
+    }
+  }
+}
+
+function spawnGuarded(executable: string, args: readonly string[]) {
+  const fromSource = import.meta.url.endsWith('.ts');
+  const guard = new URL(fromSource ? './serverGuard.ts' : './serverGuard.js', import.meta.url);
+  const node = fromSource ? ['--import', 'tsx'] : [];
+  return spawn(process.execPath, [...node, fileURLToPath(guard), executable, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+  });
+}

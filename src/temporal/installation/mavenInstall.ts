@@ -1,0 +1,68 @@
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { join } from 'node:path';
+
+import { runToEnd } from './childCommand.ts';
+import { type InstallAttempt, type InstallTask, tellWhile } from './progress.ts';
+
+/** The newest test server whose rehearsals were seen to go as they should. */
+export const TEST_SERVER_VERSION = '1.38.0';
+
+/**
+ * Makes a time-skipping test server of its Java archives: Maven fetches them, and a script starts Java with them. They
+ * stay beside the script, in the cache directory.
+ */
+export async function installWithMaven(task: InstallTask): Promise<InstallAttempt> {
+  const { workspace, cacheDirectory, onProgress, env, signal } = task;
+  if (platform() === 'win32') return { ok: false, reason: 'it starts Java from a shell script' };
+  const java = await runToEnd({ file: 'java', args: ['-version'], env, cwd: workspace });
+  if (!java.ok) return { ok: false, reason: `Java is not installed (${java.reason})` };
+  const maven = await runToEnd({ file: 'mvn', args: ['--version'], env, cwd: workspace });
+  if (!maven.ok) return { ok: false, reason: `Maven is not installed (${maven.reason})` };
+
+  await writeFile(join(workspace, 'pom.xml'), PROJECT);
+  let fetched = 0;
+  const copied = await tellWhile(
+    onProgress,
+    () => `fetching the test server ${TEST_SERVER_VERSION} with Maven, ${fetched} files so far`,
+    () =>
+      runToEnd({
+        file: 'mvn',
+        args: ['--batch-mode', 'dependency:copy-dependencies', '-DoutputDirectory=lib'],
+        env,
+        cwd: workspace,
+        onLine: (line) => {
+          if (line.includes('Downloaded from')) fetched += 1;
+        },
+        ...(signal === undefined ? {} : { signal }),
+      }),
+  );
+  if (!copied.ok) return copied;
+  const archives = join(cacheDirectory, 'lib');
+  await rm(archives, { recursive: true, force: true });
+  await rename(join(workspace, 'lib'), archives);
+  const script = join(workspace, 'script');
+  await writeFile(script, SCRIPT);
+  await chmod(script, 0o755);
+  return { ok: true, path: script };
+}
+
+const PROJECT = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>slipway</groupId>
+  <artifactId>test-server</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>io.temporal</groupId>
+      <artifactId>temporal-test-server</artifactId>
+      <version>${TEST_SERVER_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
+
+/** It lives for seconds: what makes Java start quickly counts, and not how fast it would be in the end. */
+const SCRIPT = `#!/bin/sh
+exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"
+`;

@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+
+import { SlipwayError } from '../domain/errors.ts';
+import type { InterventionAnswer, InterventionKind } from '../domain/intervention.ts';
+import type { InterventionMessage } from '../domain/message.ts';
+import {
+  type PromotionRequest,
+  type PromotionResult,
+  promotionWorkflowId,
+} from '../domain/promotion/promotion.ts';
+import type { Progress } from '../domain/release.ts';
+import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { ask } from './ask.ts';
+import type { TemporalConnection } from './connection.ts';
+import { KEPT } from './interventionClient.ts';
+import { readProgress } from './targetClient.ts';
+import { temporalError } from './temporalError.ts';
+import { requireWorker } from './workerPresence.ts';
+
+/** How a promotion was asked for: begun, or joined where one of its name was under way. */
+export interface PromotionStarted {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly disposition: 'started' | 'joined';
+}
+
+/**
+ * Starts a promotion. One of its name at a time: where one is under way it is joined.
+ *
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function startPromotion(
+  temporal: TemporalConnection,
+  request: PromotionRequest,
+): Promise<PromotionStarted> {
+  const { client, settings } = temporal;
+  const workflowId = promotionWorkflowId(request);
+  await requireWorker(temporal);
+  try {
+    const handle = await client.workflow.start(WORKFLOW_TYPES.promotion, {
+      workflowId,
+      taskQueue: settings.taskQueue,
+      args: [{ request }],
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
+        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: 'running' },
+      ]),
+      staticSummary: `promotion ${request.name}: ${request.from.name} to ${request.to.name}`,
+    });
+    return { workflowId, runId: handle.firstExecutionRunId, disposition: 'started' };
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw temporalError(error, settings);
+  }
+  try {
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    return { workflowId, runId, disposition: 'joined' };
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}
+
+/**
+ * Says something to a promotion under way.
+ *
+ * @returns what it answers; its `disposition` is `kept` where no worker answered, and Temporal keeps it.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has no use for it now, or has ended: then with how.
+ */
+export async function intervenePromotion(
+  temporal: TemporalConnection,
+  workflowId: string,
+  kind: InterventionKind,
+  message: InterventionMessage,
+): Promise<
+  Pick<InterventionAnswer, 'note'> & { readonly disposition: InterventionAnswer['disposition'] | 'kept' }
+> {
+  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is under way');
+  try {
+    const answer = await ask(temporal, workflowId, {
+      update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [identified] }),
+      signal: () => handle.signal(INTERVENTION_SIGNALS[kind], identified),
+      gone: () => gone,
+    });
+    if (answer === undefined) return { disposition: 'kept', note: KEPT };
+    return { disposition: answer.disposition, note: answer.note };
+  } catch (error) {
+    if (error !== gone) throw error;
+    const ended = await lastResult(temporal, workflowId);
+    throw ended === undefined
+      ? gone
+      : new SlipwayError('SLIPWAY_WRONG_MOMENT', `the promotion has ended ${ended.outcome}: ${ended.reason}`);
+  }
+}
+
+/**
+ * Where the promotion of a name stands. `stopped`: its workflow was ended from outside. No `progress`: no worker answers.
+ */
+export type PromotionView =
+  | { readonly state: 'none' }
+  | { readonly state: 'running'; readonly progress: Progress | undefined }
+  | { readonly state: 'ended'; readonly result: PromotionResult }
+  | { readonly state: 'stopped'; readonly status: string };
+
+/**
+ * Where the promotion of a name stands: the one that runs, else the last one that Temporal keeps.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function viewPromotion(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<PromotionView> {
+  const { client, settings } = temporal;
+  try {
+    const handle = client.workflow.getHandle(workflowId);
+    const { status } = await handle.describe();
+    switch (status.name) {
+      case 'RUNNING':
+        return { state: 'running', progress: await readProgress(temporal, workflowId) };
+      case 'COMPLETED':
+        return { state: 'ended', result: (await handle.result()) as PromotionResult };
+      default:
+        return { state: 'stopped', status: status.name.toLowerCase().replaceAll('_', ' ') };
+    }
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { state: 'none' };
+    throw temporalError(error, settings);
+  }
+}
+
+/** How the last promotion of a name ended; `undefined` where there was none, or it has not. */
+export async function lastResult(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<PromotionResult | undefined> {
+  const view = await viewPromotion(temporal, workflowId);
+  return view.state === 'ended' ? view.result : undefined;
+}

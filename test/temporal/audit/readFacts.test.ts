@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+
+import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
+
+const CHILD_STARTED = [
+  { workflowTaskScheduledEventAttributes: {} },
+  { workflowTaskCompletedEventAttributes: {} },
+  { startChildWorkflowExecutionInitiatedEventAttributes: {} },
+];
+const CHILD_ENDED = { childWorkflowExecutionCompletedEventAttributes: { initiatedEventId: 3 } };
+const TASK_DONE = [
+  { workflowTaskScheduledEventAttributes: {} },
+  { workflowTaskCompletedEventAttributes: {} },
+];
+
+it('a target is idle once it has dealt with the end of what it started, and not as long as that is on its way', () => {
+  expect(isIdle(CHILD_STARTED)).toBe(false);
+  expect(isIdle([...CHILD_STARTED, CHILD_ENDED, TASK_DONE[0]!])).toBe(false);
+  expect(isIdle([...CHILD_STARTED, CHILD_ENDED, ...TASK_DONE])).toBe(true);
+});
+
+it('a target that has ended is not idle', () => {
+  expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
+});
+
+function isIdle(events: readonly object[]): boolean {
+  const numbered = events.map((event, index) => ({ eventId: index + 1, ...event }));
+  const history = { events: numbered } as unknown as AuditedHistory['history'];
+  return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).idle;
+}
