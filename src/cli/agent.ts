@@ -3,8 +3,9 @@ import { url as debuggerUrl } from 'node:inspector';
 import { isAbsolute, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { type Logger } from 'pino';
+import type { Logger } from 'pino';
 
+import { HAND_OVER_MS } from '../domain/draining.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type AgentServer, startAgentServer } from '../platform/agentServer/agentServer.ts';
 import { keepProcessExit, watchEventLoop } from '../platform/agentServer/processGuard.ts';
@@ -24,9 +25,6 @@ export interface AgentCommandOptions {
   /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
   config?: string;
 }
-
-/** How long everything behind the drain may take, in milliseconds. */
-const CLOSE_MS = 8_000;
 
 /**
  * `slipway agent DIR`: serves one agent's Run API until SIGTERM or SIGINT, then drains and exits 0 (a second signal
@@ -54,7 +52,7 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
   let server: AgentServer;
   try {
     environment = readAgentEnvironment(dir);
-    process.chdir(dir);
+    enter(dir);
     server = await startAgentServer({
       ...environment.serverOptions,
       agentDir: dir,
@@ -72,49 +70,71 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
   const { exitWithParent, drainMs, stallMs } = environment;
   // At a breakpoint the loop stands still for as long as somebody thinks.
   if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
-  const ended = untilAskedToEnd(exitWithParent, exit);
+  const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
+  const ended = untilAskedToEnd(parentGone, exit);
   const ready = options.json
     ? JSON.stringify({ event: 'ready', url: server.url })
     : `Serving ${dir} at ${server.url}`;
   process.stdout.write(`${ready}\n`);
-  const reason = await ended;
+  await ended;
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
-  exit((await shutDown(server, reason === 'signal' ? drainMs : 0, log)) ? 0 : 1);
+  exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);
 }
 
-/** Drains and closes. A database that died with the platform keeps nobody: there is a limit. */
-async function shutDown(server: AgentServer, drainMs: number, log: Logger): Promise<boolean> {
+/** @throws SlipwayError SLIPWAY_USAGE where it is no folder that this process may enter. */
+function enter(dir: string): void {
+  try {
+    process.chdir(dir);
+  } catch (error) {
+    throw new SlipwayError('SLIPWAY_USAGE', `${dir} is not a folder that can be entered.`, {
+      place: dir,
+      hint: 'Name the folder that holds the agent and its graph.json.',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Drains and closes. A parent that is gone, or closes its end, has nobody waiting for runs: no patience from then on. A
+ * database that died with the platform keeps nobody: there is a limit.
+ */
+async function shutDown(
+  server: AgentServer,
+  drainMs: number,
+  parentGone: AbortSignal,
+  log: Logger,
+): Promise<boolean> {
   const closed = (async () => {
-    await server.drain(drainMs);
+    await server.drain(drainMs, parentGone);
     await server.close();
     return true;
   })().catch((error: unknown) => {
     log.error({ err: error }, 'the agent server could not be closed in order');
     return false;
   });
-  return Promise.race([closed, delay(drainMs + CLOSE_MS, false)]);
+  return Promise.race([closed, delay(drainMs + HAND_OVER_MS, false)]);
 }
 
-/** Resolves when the process is to end. A parent that is gone has nobody waiting for runs: no patience then. */
-function untilAskedToEnd(
-  exitWithParent: boolean,
-  exit: (code: number) => never,
-): Promise<'signal' | 'parent'> {
+/** Resolves when the process is to end: it is told to, or its parent is gone. */
+function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
   return new Promise((resolve) => {
     const onSignal = () => {
       process.once('SIGTERM', () => exit(1));
       process.once('SIGINT', () => exit(1));
-      resolve('signal');
+      resolve();
     };
     process.once('SIGTERM', onSignal);
     process.once('SIGINT', onSignal);
-    if (!exitWithParent) return;
-    const gone = () => resolve('parent');
-    process.stdin.once('end', gone);
-    process.stdin.once('error', gone);
-    process.stdin.once('close', gone);
-    process.stdin.resume();
+    parentGone.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** Aborted when the parent closes its end of our stdin, or is gone. */
+function endOfParent(): AbortSignal {
+  const gone = new AbortController();
+  for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => gone.abort());
+  process.stdin.resume();
+  return gone.signal;
 }
 
 /** One line: code, what happened, and what to do. */

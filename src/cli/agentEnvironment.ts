@@ -1,11 +1,10 @@
 import { join, resolve } from 'node:path';
 
+import { DRAIN_MS } from '../domain/draining.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type AgentServerOptions } from '../platform/agentServer/agentServer.ts';
+import type { AgentServerOptions } from '../platform/agentServer/agentServer.ts';
+import { unpackEnvironment } from '../platform/runtime/packedEnvironment.ts';
 import { ReachableAddresses } from '../platform/agentServer/webhooks/reachableAddresses.ts';
-
-/** How long running runs may go on after SIGTERM where `SLIPWAY_AGENT_DRAIN_MS` says nothing, in milliseconds. */
-const DRAIN_MS = 30_000;
 
 /** How long the event loop may stand still where `SLIPWAY_AGENT_STALL_SECONDS` says nothing, in seconds. */
 const STALL_SECONDS = 30;
@@ -40,6 +39,7 @@ export interface AgentEnvironment {
  * @throws SlipwayError SLIPWAY_AGENT_SETTING_INVALID
  */
 export function readAgentEnvironment(dir: string): AgentEnvironment {
+  unpackEnvironment();
   const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
   const databaseUrl = take('SLIPWAY_AGENT_DATABASE_URL');
   const apiKey = take('SLIPWAY_AGENT_API_KEY');

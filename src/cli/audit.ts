@@ -1,16 +1,16 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { releaseSettings } from '../config/releaseSettings.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import { type Config } from '../config/configSchema.ts';
+import type { Config } from '../config/configSchema.ts';
 import { audit } from '../domain/audit/audit.ts';
-import { type ObservedRevision } from '../domain/audit/facts.ts';
+import type { ObservedRevision } from '../domain/audit/facts.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
 import { fetchHistories } from '../temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../temporal/audit/readFacts.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { MARKS } from './style.ts';
 import { chooseTargetSpec, withControlPlane } from './targetAccess.ts';
 

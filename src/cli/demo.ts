@@ -8,11 +8,11 @@ import { type LoadedConfig, loadConfig } from '../config/loadConfig.ts';
 import { answerText } from '../domain/check.ts';
 import { formatDuration } from '../domain/duration.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type Outcome, type ReleaseResult } from '../domain/release.ts';
+import type { Outcome, ReleaseResult } from '../domain/release.ts';
 import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { type LocalStack, startLocalStack } from './dev/localStack.ts';
-import { onInterruption } from './interruption.ts';
+import { INTERRUPTED, onInterruption } from './interruption.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 import { MARKS } from './style.ts';
 import { withControlPlane } from './targetAccess.ts';
@@ -66,9 +66,6 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
     interruption.release();
   }
 }
-
-/** Exit code after Ctrl-C, as shells count it: the story was not told to its end. */
-const INTERRUPTED = 130;
 
 /** Starts everything for the demo, and ends it whatever happens. */
 async function withStack(
@@ -180,6 +177,7 @@ class Demo {
         target: undefined,
         reason,
         overrideHold: false,
+        strict: false,
         wait: true,
         timeoutMs: RELEASE_TIMEOUT_MS,
       },

@@ -1,8 +1,8 @@
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { type LocalStack, PLATFORM_PORT, startLocalStack } from './dev/localStack.ts';
-import { type SupervisorEvent } from './dev/supervisor.ts';
+import type { SupervisorEvent } from './dev/supervisor.ts';
 import { onInterruption } from './interruption.ts';
-import { type Output } from './output.ts';
+import type { Output } from './output.ts';
 import { MARKS } from './style.ts';
 
 /** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */

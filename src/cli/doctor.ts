@@ -1,4 +1,4 @@
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { type Finding, findings } from './doctor/findings.ts';
 import { MARKS, type Style } from './style.ts';
 

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util';
 
+import { ConfigError } from '../config/configError.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
-import { type Output } from './output.ts';
+import { tellProblems } from './lint/tellProblems.ts';
+import type { Output } from './output.ts';
 
 /** An error as it is told: what `--json` prints, and what the text is made from. */
 export interface ErrorReport {
@@ -35,19 +37,23 @@ export function reportError(error: unknown): ErrorReport {
 
 /**
  * Prints an error: `error SLIPWAY_X: message`, then the place and the hint; with `--verbose` the stack and its causes.
+ * What is wrong in `slipway.yaml` is told before it, as `slipway lint` does.
  *
  * @returns the exit code.
  */
 export function printError(output: Output, error: unknown): number {
   const report = reportError(error);
+  if (error instanceof ConfigError) tellProblems(output, error.file, error.problems, 'note');
   if (output.json) {
     output.event(output.verbose ? { ...report, stack: inspect(error) } : { ...report });
     return report.exitCode;
   }
   const { style } = output;
-  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${report.message}`);
+  // Its problems have been told, each with its place.
+  const told = error instanceof ConfigError ? { message: `${error.file} is not right`, place: null } : report;
+  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${told.message}`);
   // A place that the message names already is not repeated.
-  if (report.place !== null && !report.message.includes(report.place)) output.note(`  at ${report.place}`);
+  if (told.place !== null && !told.message.includes(told.place)) output.note(`  at ${told.place}`);
   if (report.hint !== null) output.note(`  ${report.hint}`);
   if (output.verbose) output.note(style.faint(inspect(error)));
   return report.exitCode;

@@ -1,11 +1,11 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type Actor } from '../domain/release.ts';
+import type { Actor } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { type HoldTaken, setHold } from '../temporal/targetClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { removeLocalHold } from './rollback/localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';

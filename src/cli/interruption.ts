@@ -6,8 +6,8 @@ export interface Interruption {
   release(): void;
 }
 
-/** Exit code of a process that a second Ctrl-C ends at once, as shells count it. */
-const INTERRUPTED = 130;
+/** Exit code of what Ctrl-C ended before it was done, as shells count it. */
+export const INTERRUPTED = 130;
 
 /**
  * Takes SIGINT and SIGTERM: the first one ends the command in order, a second one ends the process at once.

@@ -1,11 +1,12 @@
 import { loadConfig } from '../config/loadConfig.ts';
-import { type InterventionKind } from '../domain/intervention.ts';
+import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
 import { intervene, withdraw } from '../temporal/interventionClient.ts';
 import { viewTarget } from '../temporal/targetClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
+import { runPromotionIntervention } from './promote/intervenePromotion.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
@@ -15,9 +16,13 @@ export interface InterventionOptions {
   readonly reason?: string;
   /** Which release is meant. Default: the one that runs. */
   readonly release?: string;
+  /** A promotion that is meant instead of a release. */
+  readonly promotion?: string;
   /** What a `skip` leaves out. Default: what it waits with, or the only thing that lies ahead. */
   readonly check?: string;
   readonly soak?: boolean;
+  readonly judge?: boolean;
+  readonly freeze?: boolean;
 }
 
 /**
@@ -33,6 +38,10 @@ export async function runInterventionCommand(
   wanted: string | undefined,
   options: InterventionOptions,
 ): Promise<number> {
+  const { promotion, ...rest } = options;
+  if (promotion !== undefined) {
+    return runPromotionIntervention(context, kind, promotion, { ...rest, said: skipped(options) });
+  }
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
@@ -54,9 +63,11 @@ export async function runInterventionCommand(
   }
 }
 
-function skipped({ check, soak }: InterventionOptions): { readonly what?: string } {
+function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonly what?: string } {
   if (check !== undefined) return { what: check };
-  return soak === true ? { what: 'soak' } : {};
+  if (freeze === true) return { what: FREEZE };
+  if (judge === true) return { what: JUDGE };
+  return soak === true ? { what: SOAK } : {};
 }
 
 async function waits(temporal: TemporalConnection, workflowId: string, releaseId: string): Promise<boolean> {

@@ -1,6 +1,6 @@
-import { buildLimitsFrom } from '../platform/builder/buildLimits.ts';
-import { type SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
+import type { SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
 import { startPlatform } from '../platform/platform.ts';
+import { platformOptionsOf } from './platform/platformOptions.ts';
 
 /** How `slipway platform` was called. */
 export interface PlatformCommandOptions {
@@ -15,36 +15,26 @@ export interface PlatformCommandOptions {
   databaseUrl?: string;
   /** Whose names the control plane speaks. Default: `both`. */
   vocabulary?: SpokenVocabulary;
+  /** Requests a second of each key, in the long run; 0: any number. Default: 500. */
+  rateLimit?: number;
+  /** Requests of each key at once. Default: ten seconds of them. */
+  rateBurst?: number;
+  /** Of a request to the control plane, in MB (1,048,576 bytes). Default: 1. */
+  maxBody?: number;
+  /** Of an upload, in MB. Default: 200. */
+  maxUpload?: number;
+  /** How long the record of changes is kept, in days. Default: 365. */
+  keepAudit?: number;
 }
 
 /**
  * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
- * second one ends it at once. Read from the environment: `SLIPWAY_PUBLIC_URL`, `SLIPWAY_READY_TIMEOUT_MS`,
- * `SLIPWAY_PLATFORM_API_KEY` (default: a key of its own, kept in the home), `SLIPWAY_GIT_POLL_MS` (how often followed
- * branches are asked about; 0: never), `SLIPWAY_DOCKER` (the command that images are run with; default: `docker`), and
- * the limits of builds (`BUILD_LIMIT_SETTINGS`).
- * @throws SlipwayError as `startPlatform` does.
+ * second one ends it at once. What it reads from the environment: `platformOptionsOf`.
+ * @throws SlipwayError as `startPlatform` and `platformOptionsOf` do.
  */
 export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
-  const publicUrl = process.env['SLIPWAY_PUBLIC_URL'];
-  const apiKey = process.env['SLIPWAY_PLATFORM_API_KEY'];
-  const docker = process.env['SLIPWAY_DOCKER'];
-  const readyTimeoutMs = Number(process.env['SLIPWAY_READY_TIMEOUT_MS'] ?? Number.NaN);
-  const gitPollMs = Number(process.env['SLIPWAY_GIT_POLL_MS'] || Number.NaN);
-  const platform = await startPlatform({
-    home: options.home,
-    port: options.port,
-    buildLimits: buildLimitsFrom(process.env),
-    ...(options.host === undefined ? {} : { host: options.host }),
-    ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
-    ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
-    ...(docker === undefined || docker === '' ? {} : { dockerCommand: docker }),
-    ...(apiKey === undefined || apiKey === '' ? {} : { apiKey }),
-    ...(publicUrl === undefined || publicUrl === '' ? {} : { publicUrl }),
-    ...(Number.isFinite(readyTimeoutMs) && readyTimeoutMs > 0 ? { readyTimeoutMs } : {}),
-    ...(gitPollMs >= 0 ? { gitPollMs } : {}),
-  });
+  const platform = await startPlatform(platformOptionsOf(options, process.env));
   const signaled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => {

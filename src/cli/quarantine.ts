@@ -3,7 +3,7 @@ import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { KEPT, setQuarantine } from '../temporal/interventionClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 

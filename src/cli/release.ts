@@ -2,8 +2,9 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { onInterruption } from './interruption.ts';
+import { tellProblems } from './lint/tellProblems.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */
@@ -12,6 +13,10 @@ export interface ReleaseOptions {
   readonly config?: string;
   readonly reason?: string;
   readonly overrideHold?: boolean;
+  /** Refuse a source that holds what looks like a secret. */
+  readonly strict?: boolean;
+  /** Release in spite of a freeze; needs a reason. */
+  readonly overrideFreeze?: boolean;
   readonly wait: boolean;
   /** Milliseconds. */
   readonly timeout: number;
@@ -29,6 +34,7 @@ export async function runReleaseCommand(
   options: ReleaseOptions,
 ): Promise<number> {
   const config = await loadConfig(options.config);
+  tellProblems(context.output, config.file, config.warnings, 'note');
   const settings = await temporalSettings(context.home, context.environment);
   const interruption = onInterruption();
   const temporal = await connectTemporal(settings);
@@ -41,6 +47,8 @@ export async function runReleaseCommand(
         target,
         reason: options.reason,
         overrideHold: options.overrideHold ?? false,
+        strict: options.strict ?? false,
+        overrideFreeze: options.overrideFreeze ?? false,
         wait: options.wait,
         timeoutMs: options.timeout,
       },

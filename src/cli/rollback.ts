@@ -4,8 +4,8 @@ import { SlipwayError } from '../domain/errors.ts';
 import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
 import { rollBack } from '../temporal/targetClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
-import { followToEnd } from './follow/followToEnd.ts';
+import type { CommandContext } from './context.ts';
+import { followInCi } from './ci/followInCi.ts';
 import { onInterruption } from './interruption.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -76,8 +76,8 @@ export async function runRollbackCommand(
         return NOT_DONE;
       }
       if (!options.wait) return 0;
-      const { exitCode } = await followToEnd(
-        output,
+      const { exitCode } = await followInCi(
+        context,
         temporal,
         {
           id: requestId,

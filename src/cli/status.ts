@@ -2,7 +2,9 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
+import { promotionLines } from './status/promotionLines.ts';
+import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
 import { statusLines } from './status/statusLines.ts';
 import { type TargetStatus, targetStatus } from './status/targetStatus.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -16,7 +18,7 @@ export interface StatusOptions {
 
 /**
  * `slipway status [TARGET]`: what runs, what waits, what serves, whether it is on hold, and how the last releases
- * ended. Without a name: every target of the file.
+ * ended; then the promotions that lead to it. Without a name: every target of the file.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
@@ -37,6 +39,11 @@ export async function runStatusCommand(
       const status = await targetStatus(context.home, temporal, name, targetWorkflowId(spec));
       output.event(statusEvent(status, options.last));
       for (const line of statusLines(status, options.last, Date.now(), output.style)) output.say(line);
+    }
+    const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
+    for (const status of await promotionStatuses({ config }, temporal, specs)) {
+      output.event(promotionEvent(status));
+      for (const line of promotionLines(status, Date.now(), output.style)) output.say(line);
     }
     return 0;
   } finally {
@@ -71,7 +78,26 @@ function statusEvent(
     activeRevisionId: state?.activeRevisionId ?? null,
     history: state?.history.slice(-last) ?? [],
     ignored: state?.ignored ?? [],
+    said: state?.said ?? [],
     quarantined: state?.quarantined ?? [],
     drift: state?.drift ?? null,
+    needsPerson: state?.needsPerson ?? null,
+  };
+}
+
+function promotionEvent({ view, schedule, ...status }: PromotionStatus): {
+  readonly event: 'promotion_status';
+  readonly [field: string]: unknown;
+} {
+  return {
+    event: 'promotion_status',
+    ...status,
+    state: view.state,
+    progress: view.state === 'running' ? (view.progress ?? null) : null,
+    last: view.state === 'ended' ? view.result : null,
+    schedule:
+      schedule === undefined
+        ? null
+        : { ...schedule.schedule, paused: schedule.paused, note: schedule.note, next: schedule.next },
   };
 }

@@ -1,13 +1,16 @@
 import { readFile } from 'node:fs/promises';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
-import { type Config } from '../config/configSchema.ts';
+import type { Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { type SecretReference, type TargetSpec } from '../domain/targetSpec.ts';
+import { type SecretReference, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 import { type DevState, readDevState } from '../temporal/devState.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
+
+/** A deployment as the control plane tells it. */
+export type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 /** A target of `slipway.yaml`, with its deployment's name: what its workflow's id is made from. */
 export interface ChosenTarget {
@@ -40,17 +43,39 @@ export async function chooseTargetSpec(
  */
 export async function withControlPlane<T>(
   context: CommandContext,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'vocabulary'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
   const apiKey = await keyOf(context, target.controlPlane, target.apiKey);
   const { controlPlane: baseUrl, vocabulary = 'contract' } = target;
-  const client = createControlPlaneClient({ baseUrl, apiKey, vocabulary, timeoutMs: 15_000 });
+  const client = createControlPlaneClient({
+    baseUrl,
+    apiKey,
+    headers: tenantHeaders(target),
+    vocabulary,
+    timeoutMs: 15_000,
+  });
   try {
     return await work(client);
   } finally {
     await client.close();
   }
+}
+
+/**
+ * A target's deployment, by its id or its name.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's own.
+ */
+export async function findDeployment(client: ControlPlaneClient, target: TargetSpec): Promise<Deployment> {
+  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId);
+  for await (const candidate of client.eachDeployment({ name_contains: target.deployment })) {
+    if (candidate.name === target.deployment) return candidate;
+  }
+  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
+    place: target.controlPlane,
+    hint: `look at targets.${target.name} in slipway.yaml`,
+  });
 }
 
 /**

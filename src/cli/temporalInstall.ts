@@ -1,5 +1,5 @@
 import { installTemporal } from '../temporal/installation.ts';
-import { type CommandContext } from './context.ts';
+import type { CommandContext } from './context.ts';
 import { onInterruption } from './interruption.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { printError } from '../../src/cli/errorReport.ts';
-import { ConfigError } from '../../src/config/loadConfig.ts';
+import { ConfigError } from '../../src/config/configError.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
 import { testOutput } from './testOutput.ts';
 
@@ -50,11 +50,24 @@ describe('printing an error', () => {
     expect(json.events[0]!['stack']).toContain('the cause');
   });
 
-  it('names each problem of a configuration with its line and column', () => {
+  it('names each problem of a configuration with its line and a caret, as lint does', () => {
+    const place = { line: 3, column: 5, length: 2, path: 'targets.a', excerpt: '    a: 12' };
+    const problem = { ...place, severity: 'error' as const, message: 'expected text' };
     const output = testOutput();
-    const problems = [{ line: 3, column: 5, path: 'targets.a', message: 'expected text' }];
-    expect(printError(output, new ConfigError('slipway.yaml', problems))).toBe(1);
-    expect(output.noted[0]).toBe('error SLIPWAY_CONFIG_INVALID: slipway.yaml:3:5 targets.a: expected text');
+    expect(printError(output, new ConfigError('slipway.yaml', [problem]))).toBe(1);
+    expect(output.noted).toEqual([
+      'slipway.yaml:3:5 error targets.a: expected text',
+      '  3 |     a: 12',
+      '    |     ^^',
+      'error SLIPWAY_CONFIG_INVALID: slipway.yaml is not right',
+      '  mend the file; docs/slipway.schema.json describes every field',
+    ]);
+    const json = testOutput({ json: true });
+    printError(json, new ConfigError('slipway.yaml', [problem]));
+    expect(json.events).toMatchObject([
+      { event: 'problem', file: 'slipway.yaml', ...problem },
+      { event: 'error', code: 'SLIPWAY_CONFIG_INVALID', place: 'slipway.yaml:3:5' },
+    ]);
   });
 
   it('calls what nobody foresaw our own failure', () => {

@@ -1,4 +1,4 @@
-import { type CommanderError } from 'commander';
+import type { CommanderError } from 'commander';
 import { describe, expect, it } from 'vitest';
 
 import { buildProgram } from '../../src/cli/program.ts';
@@ -10,17 +10,30 @@ const COMMANDS = [
     'release',
     'rollback',
     'status',
+    'completion',
+    'history',
+    'init',
+    'judge',
+    'lint',
+    'logs',
+    'watch',
     'hold',
     'unhold',
     'doctor',
     'abort',
     'audit',
+    'pack',
     'approve',
     'pause',
+    'plan',
+    'promote',
     'quarantine',
+    'rehearse',
     'reject',
     'resume',
     'retry',
+    'schedule',
+    'show',
     'skip',
     'unquarantine',
   ],
@@ -65,8 +78,14 @@ describe('the command line', () => {
     expect(text).toContain('--json');
   });
 
-  it('suggests the command that was meant', async () => {
-    expect((await failure('realease')).message).toContain('Did you mean release?');
+  it.each([
+    ['realease', 'release'],
+    ['histroy', 'history'],
+    ['lgos', 'logs'],
+    ['wacth', 'watch'],
+    ['lnit', 'lint'],
+  ])('suggests the command that was meant: %s', async (written, meant) => {
+    expect((await failure(written)).message).toMatch(new RegExp(`Did you mean (one of )?.*${meant}`));
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { type Output } from '../../src/cli/output.ts';
+import type { Output } from '../../src/cli/output.ts';
 import { styleOf } from '../../src/cli/style.ts';
 
 /** An output that keeps what is said, for tests to look at. */

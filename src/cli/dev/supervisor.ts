@@ -1,4 +1,4 @@
-import { type Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /** What is told of a supervised service. */
 export type SupervisorEvent =

@@ -5,13 +5,13 @@ import { loadConfig, type LoadedConfig } from '../../config/loadConfig.ts';
 import { releaseSettings } from '../../config/releaseSettings.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type TargetSpec } from '../../domain/targetSpec.ts';
+import type { TargetSpec } from '../../domain/targetSpec.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/connection.ts';
 import { findTemporal } from '../../temporal/installation.ts';
 import { missingSearchAttributes, registerSearchAttributes } from '../../temporal/searchAttributes.ts';
 import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { pollingWorkers } from '../../temporal/workerPresence.ts';
-import { type CommandContext } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { withControlPlane } from '../targetAccess.ts';
 
 /** One thing that was looked at. */
@@ -171,7 +171,7 @@ async function* targetFindings(
 async function controlPlaneFinding(
   context: CommandContext,
   name: string,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'deploymentId'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'deploymentId'>,
 ): Promise<Finding> {
   const title = `target ${name}`;
   const asked = await attempt(title, () =>

@@ -1,6 +1,6 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { type Outcome, outcomeExitCode, type ReleaseResult } from '../../domain/release.ts';
-import { type Ending } from '../../temporal/follow.ts';
+import type { Ending } from '../../temporal/follow.ts';
 import { MARKS, type Style } from '../style.ts';
 
 /** What the command asked for: its exit code depends on it. */

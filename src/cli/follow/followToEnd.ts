@@ -1,7 +1,7 @@
 import { type Ending, follow } from '../../temporal/follow.ts';
-import { type TemporalConnection } from '../../temporal/connection.ts';
+import type { TemporalConnection } from '../../temporal/connection.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
-import { type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import { type Asked, endingExitCode, endingLines } from './endingText.ts';
 import { FollowView } from './followView.ts';
 
@@ -15,6 +15,8 @@ export interface Followed {
   readonly workflowId: string;
   /** How long, in milliseconds. */
   readonly timeoutMs: number;
+  /** Told how it ended, before that is shown: the outcome stands last. */
+  readonly onEnd?: (ending: Ending) => Promise<void>;
 }
 
 /** How following ended. Without an ending it was given up: what was followed goes on. */
@@ -35,7 +37,7 @@ export const GAVE_UP = 5;
 export async function followToEnd(
   output: Output,
   temporal: TemporalConnection,
-  { id, asked, targetName, workflowId, timeoutMs }: Followed,
+  { id, asked, targetName, workflowId, timeoutMs, onEnd }: Followed,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const view = new FollowView(output);
@@ -48,6 +50,7 @@ export async function followToEnd(
         const { ending } = event;
         const exitCode = endingExitCode(asked, ending);
         const page = workflowPage(temporal.settings, child ?? workflowId);
+        await onEnd?.(ending);
         tellEnding(output, ending, exitCode, page);
         for (const line of endingLines(asked, ending, page, output.style)) output.say(line);
         return { exitCode, ending };

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../domain/duration.ts';
-import { type Progress, type StepRecord } from '../../domain/release.ts';
+import type { Progress, StepRecord } from '../../domain/release.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
-import { type FollowEvent } from '../../temporal/follow.ts';
-import { type Output } from '../output.ts';
+import type { FollowEvent } from '../../temporal/follow.ts';
+import type { Output } from '../output.ts';
 import { styleOf } from '../style.ts';
 import { LiveLine } from './liveLine.ts';
 import { settledSteps, stepLine } from './progressLines.ts';

@@ -1,4 +1,4 @@
-import { type Output } from '../output.ts';
+import type { Output } from '../output.ts';
 import { fitLine } from './progressLines.ts';
 
 const REFRESH_MS = 250;

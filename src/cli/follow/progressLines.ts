@@ -1,5 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
-import { type CheckVerdict, type Progress, type StepRecord } from '../../domain/release.ts';
+import type { CheckVerdict, Progress, StepRecord } from '../../domain/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS, type Style } from '../style.ts';
 

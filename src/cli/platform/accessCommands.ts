@@ -1,11 +1,12 @@
-import { type Command } from 'commander';
+import type { Command } from 'commander';
 
-import { type CommonOptions } from '../context.ts';
+import type { CommonOptions } from '../context.ts';
 import { durationOption, numberOption } from '../options.ts';
-import { type AuditOptions } from './audit.ts';
-import { callingCommand, type Run } from './callingCommand.ts';
-import { type KeysCreateOptions } from './keys.ts';
-import { type PlatformClientOptions } from './platformClient.ts';
+import type { AuditOptions } from './audit.ts';
+import type { Run } from '../program/commandTable.ts';
+import { callingCommand } from './callingCommand.ts';
+import type { KeysCreateOptions } from './keys.ts';
+import type { PlatformClientOptions } from './platformClient.ts';
 
 /** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
 export function addAccessCommands(platform: Command, run: Run): void {

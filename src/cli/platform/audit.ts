@@ -1,5 +1,5 @@
-import { type AuditEntry } from '../../clients/platformAccess.ts';
-import { type CommandContext } from '../context.ts';
+import type { AuditEntry } from '../../clients/platformAccess.ts';
+import type { CommandContext } from '../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
 /** The options of `slipway platform audit`. */

@@ -1,12 +1,4 @@
-import { type Command } from 'commander';
-
-import { type CommandContext, type CommonOptions } from '../context.ts';
-
-/** Runs a command's work and tells its exit code. */
-export type Run = (
-  options: CommonOptions,
-  work: (context: CommandContext) => Promise<number>,
-) => Promise<void>;
+import type { Command } from 'commander';
 
 /** A command that calls a running platform, with the options that say which (`PlatformClientOptions`). */
 export function callingCommand(parent: Command, name: string, description: string): Command {

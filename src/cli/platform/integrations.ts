@@ -1,5 +1,5 @@
-import { type ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { type CommandContext } from '../context.ts';
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import type { CommandContext } from '../context.ts';
 import { findByName } from './findByName.ts';
 import { type PlatformClientOptions, withControlPlane } from './platformClient.ts';
 

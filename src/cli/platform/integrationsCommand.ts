@@ -1,9 +1,10 @@
-import { type Command } from 'commander';
+import type { Command } from 'commander';
 
-import { type CommonOptions } from '../context.ts';
-import { callingCommand, type Run } from './callingCommand.ts';
-import { type IntegrationOptions } from './integrations.ts';
-import { type PlatformClientOptions } from './platformClient.ts';
+import type { CommonOptions } from '../context.ts';
+import type { Run } from '../program/commandTable.ts';
+import { callingCommand } from './callingCommand.ts';
+import type { IntegrationOptions } from './integrations.ts';
+import type { PlatformClientOptions } from './platformClient.ts';
 
 /** Puts `integrations add|list|remove` under `slipway platform`, whose options they share. */
 export function addIntegrationsCommand(platform: Command, run: Run): void {

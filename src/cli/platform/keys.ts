@@ -1,6 +1,6 @@
 import { type ApiKey, Scope } from '../../clients/platformAccess.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type CommandContext } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
 /** The options of `slipway platform keys create`. */

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander';
 
-import { type CommonOptions } from '../context.ts';
-import { callingCommand, type Run } from './callingCommand.ts';
-import { type ListenerOptions } from './listeners.ts';
-import { type PlatformClientOptions } from './platformClient.ts';
+import type { CommonOptions } from '../context.ts';
+import type { Run } from '../program/commandTable.ts';
+import { callingCommand } from './callingCommand.ts';
+import type { ListenerOptions } from './listeners.ts';
+import type { PlatformClientOptions } from './platformClient.ts';
 
 /** Puts `listeners add|list|remove` under `slipway platform`, whose options they share. */
 export function addListenersCommand(platform: Command, run: Run): void {

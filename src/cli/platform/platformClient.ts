@@ -1,8 +1,8 @@
 import { type ControlPlaneClient, createControlPlaneClient } from '../../clients/controlPlane.ts';
 import { createPlatformAccessClient, type PlatformAccessClient } from '../../clients/platformAccess.ts';
-import { type ServiceOptions } from '../../clients/service.ts';
-import { type SpokenVocabulary } from '../../platform/controlPlane/routes/vocabularyEdge.ts';
-import { type CommandContext } from '../context.ts';
+import type { ServiceOptions } from '../../clients/service.ts';
+import type { SpokenVocabulary } from '../../platform/controlPlane/routes/vocabularyEdge.ts';
+import type { CommandContext } from '../context.ts';
 import { runningPlatform } from './runningPlatform.ts';
 
 /** Which platform is called, and for which tenant. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { readDevState } from '../../temporal/devState.ts';
-import { type CommandContext } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 
 /** Where a platform listens that was started without `--port`. */
 const DEFAULT_URL = 'http://127.0.0.1:4700';

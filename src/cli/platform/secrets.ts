@@ -1,4 +1,4 @@
-import { type CommandContext } from '../context.ts';
+import type { CommandContext } from '../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 
 /** How long a rotation may take: it reads and writes every stored secret. */

@@ -2,8 +2,9 @@ import { join, resolve } from 'node:path';
 
 import { type ArtifactStore, openArtifactStore } from '../../artifact/artifactStore.ts';
 import { packSource } from '../../artifact/pack.ts';
-import { type LoadedConfig } from '../../config/loadConfig.ts';
-import { type Artifact } from '../../domain/artifact.ts';
+import { type SourceEntry, sourceFiles } from '../../artifact/sourceFiles.ts';
+import type { LoadedConfig } from '../../config/loadConfig.ts';
+import type { Artifact } from '../../domain/artifact.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
@@ -17,6 +18,7 @@ export interface PreparedArtifact {
 /**
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
  *
+ * @param look - told the source before it is packed; what it throws is thrown.
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
 export async function artifactOf(
@@ -24,6 +26,7 @@ export async function artifactOf(
   targetName: string,
   home: string,
   signal: AbortSignal,
+  look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
@@ -32,11 +35,9 @@ export async function artifactOf(
   if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
 
-  const packed = await packSource({
-    root: resolve(folder, config.artifact.path),
-    ignore: config.artifact.ignore,
-    signal,
-  });
+  const source = await sourceToPack({ config, folder });
+  await look(source);
+  const packed = await packSource({ ...source, signal });
   try {
     await store.put(packed.file, packed.digest);
   } finally {
@@ -44,6 +45,25 @@ export async function artifactOf(
   }
   const { digest, sizeBytes, entries } = packed;
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
+}
+
+/** The folder that is packed for a release, and what of it. */
+export interface SourceToPack {
+  readonly root: string;
+  readonly entries: readonly SourceEntry[];
+}
+
+/**
+ * The source that the file names, relative to it.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE.
+ */
+export async function sourceToPack({
+  config,
+  folder,
+}: Pick<LoadedConfig, 'config' | 'folder'>): Promise<SourceToPack> {
+  const root = resolve(folder, config.artifact.path);
+  return { root, entries: await sourceFiles(root, config.artifact.ignore) };
 }
 
 /**

@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { promisify } from 'node:util';
 
-import { type Actor } from '../../domain/release.ts';
+import type { Actor } from '../../domain/release.ts';
+import { ciRun } from '../ci/ciRun.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -30,18 +31,17 @@ export async function whoAsks(
  * @param git - in the source's folder.
  */
 export async function sourceCommit(environment: Environment, git: Git): Promise<string | undefined> {
-  const named = firstSet(environment, [
-    'GITHUB_SHA',
-    'CI_COMMIT_SHA',
-    'GIT_COMMIT',
-    'CIRCLE_SHA1',
-    'BUILDKITE_COMMIT',
-  ]);
+  const named = ciRun(environment)?.commit;
   if (named !== undefined) return named;
   const head = await git('rev-parse', 'HEAD');
   if (head === undefined) return undefined;
   const changes = await git('status', '--porcelain', '--', '.', ':!.slipway');
   return changes === undefined ? head : `${head}-dirty`;
+}
+
+/** The branch or tag that the source stands at: the one that CI names, else git's branch. */
+export async function sourceRef(environment: Environment, git: Git): Promise<string | undefined> {
+  return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));
 }
 
 /** Git in a folder. */
@@ -56,36 +56,6 @@ export function gitIn(folder: string): Git {
       return undefined;
     }
   };
-}
-
-function ciRun(environment: Environment): { readonly who: string; readonly from: string } | undefined {
-  const { GITHUB_ACTIONS, GITHUB_SERVER_URL, GITHUB_REPOSITORY, GITHUB_RUN_ID, GITHUB_ACTOR } = environment;
-  if (isSet(GITHUB_ACTIONS)) {
-    const named = isSet(GITHUB_REPOSITORY) && isSet(GITHUB_RUN_ID);
-    const server = GITHUB_SERVER_URL ?? 'https://github.com';
-    return {
-      who: GITHUB_ACTOR ?? 'ci',
-      from: named ? `${server}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}` : 'github actions',
-    };
-  }
-  if (isSet(environment['GITLAB_CI'])) {
-    return {
-      who: firstSet(environment, ['GITLAB_USER_LOGIN', 'GITLAB_USER_EMAIL']) ?? 'ci',
-      from: environment['CI_JOB_URL'] ?? 'gitlab ci',
-    };
-  }
-  const url = firstSet(environment, ['BUILD_URL', 'CIRCLE_BUILD_URL', 'BUILDKITE_BUILD_URL']);
-  if (url === undefined && !isSet(environment['CI'])) return undefined;
-  const who = firstSet(environment, ['BUILD_USER', 'CIRCLE_USERNAME', 'BUILDKITE_BUILD_CREATOR']) ?? 'ci';
-  return { who, from: url ?? 'ci' };
-}
-
-function firstSet(environment: Environment, names: readonly string[]): string | undefined {
-  return names.map((name) => environment[name]).find(isSet);
-}
-
-function isSet(value: string | undefined): value is string {
-  return value !== undefined && value !== '' && value !== 'false';
 }
 
 function userName(): string {

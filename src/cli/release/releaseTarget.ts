@@ -1,21 +1,26 @@
 import { makeHome } from '../../config/home.ts';
-import { type LoadedConfig } from '../../config/loadConfig.ts';
+import type { LoadedConfig } from '../../config/loadConfig.ts';
 import { describeArtifact } from '../../domain/artifact.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { outcomeExitCode, type ReleaseRequest } from '../../domain/release.ts';
-import { type ReleaseAnswer } from '../../domain/targetState.ts';
+import type { ReleaseAnswer } from '../../domain/targetState.ts';
 import { targetWorkflowId } from '../../domain/targetSpec.ts';
-import { type TemporalConnection } from '../../temporal/connection.ts';
-import { requestKey } from '../../temporal/requestKey.ts';
+import type { TemporalConnection } from '../../temporal/connection.ts';
 import { submitRelease } from '../../temporal/targetClient.ts';
 import { requireWorker } from '../../temporal/workerPresence.ts';
-import { type CommandContext } from '../context.ts';
-import { type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
-import { type Output } from '../output.ts';
+import type { CommandContext } from '../context.ts';
+import { followInCi } from '../ci/followInCi.ts';
+import type { FollowedToEnd } from '../follow/followToEnd.ts';
+import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
+import type { Output } from '../output.ts';
 import { describeHold, readLocalHold } from '../rollback/localHold.ts';
 import { chooseTargetSpec } from '../targetAccess.ts';
 import { artifactOf, type PreparedArtifact } from './artifactOf.ts';
-import { gitIn, sourceCommit, whoAsks } from './provenance.ts';
+import { tellFreezes } from './freezes.ts';
+import { gitIn, sourceCommit, sourceRef, whoAsks } from './provenance.ts';
+import { releaseRequest } from './releaseRequest.ts';
+import { sizeText } from './sizeText.ts';
+import { tellSuspectedSecrets } from './tellSuspectedSecrets.ts';
 
 /** What is released, where, and how it is followed. */
 export interface ReleaseOrder {
@@ -24,6 +29,10 @@ export interface ReleaseOrder {
   readonly target: string | undefined;
   readonly reason: string | undefined;
   readonly overrideHold: boolean;
+  /** Refuse a source that holds what looks like a secret, instead of warning of it. */
+  readonly strict: boolean;
+  /** Release in spite of a freeze; needs a reason. Default: not. */
+  readonly overrideFreeze?: boolean;
   /** `false`: return once the release is queued. */
   readonly wait: boolean;
   /** How long it is followed, in milliseconds. */
@@ -39,7 +48,8 @@ export interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
 /**
  * Packs a source, sends it to its target, and follows the release to its end.
  *
- * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_ARTIFACT_…,
+ * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
+ * SLIPWAY_ARTIFACT_…,
  * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function releaseTarget(
@@ -51,32 +61,27 @@ export async function releaseTarget(
   const { output } = context;
   const { name, settings, spec } = await chooseTargetSpec(context, order.config.config, order.target);
   await refuseOnLocalHold(context, name, order.overrideHold);
+  const { freezes = [] } = settings;
+  const overrideFreeze = order.overrideFreeze ?? false;
+  tellFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
   // Packing takes a while: who cannot release at all is told before.
   await requireWorker(temporal);
   await makeHome(context.home);
-  const prepared = await artifactOf(order.config, name, context.home, signal);
+  const prepared = await artifactOf(order.config, name, context.home, signal, (source) =>
+    tellSuspectedSecrets(output, source, order.strict, signal),
+  );
   const git = gitIn(order.config.folder);
   const commit = await sourceCommit(context.environment, git);
-  const { checks, steps, soakMs, queue, graphConfigPath, onError, approval } = settings;
-  const content = {
+  const ref = await sourceRef(context.environment, git);
+  const request = releaseRequest(settings, {
     target: spec,
-    artifact: prepared.artifact,
-    graphConfigPath,
-    checks,
-    steps,
-    soakMs,
-    ...(commit === undefined ? {} : { commit }),
-  };
-  const request: ReleaseRequest = {
-    ...content,
-    requestKey: requestKey(content),
-    queue,
-    recordStore: prepared.recordStore,
+    ...prepared,
     requestedBy: await whoAsks(context.environment, git, order.reason),
+    ...(commit === undefined ? {} : { commit }),
+    ...(ref === undefined ? {} : { ref }),
     ...(order.overrideHold ? { overrideHold: true } : {}),
-    ...(onError === undefined ? {} : { onError }),
-    ...(approval === undefined ? {} : { approval }),
-  };
+    ...(overrideFreeze ? { overrideFreeze } : {}),
+  });
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
   const answer = await submitRelease(temporal, request);
@@ -115,8 +120,8 @@ export async function releaseTarget(
     if (disposition !== 'already_released') output.say(`Follow it: slipway status ${name}`);
     return { exitCode: 0, answer, ending: undefined };
   }
-  const followed = await followToEnd(
-    output,
+  const followed = await followInCi(
+    context,
     temporal,
     {
       id: releaseId,
@@ -124,6 +129,9 @@ export async function releaseTarget(
       targetName: name,
       workflowId,
       timeoutMs: order.timeoutMs,
+      onEnd: async (ending) => {
+        if (ending.from === 'result') await tellFailedRevision(context, { name, spec }, ending.result);
+      },
     },
     signal,
   );
@@ -166,15 +174,11 @@ function tellPrepared(
     entries: entries ?? null,
     commit: commit ?? null,
   });
-  const size = sizeBytes === null ? '' : ` (${kilobytes(sizeBytes)}, ${entries ?? 0} files)`;
+  const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
   const at =
     commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
   output.say(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
     output.note(output.style.warn('slipway.yaml names no checks: a revision counts as good once it serves'));
   }
-}
-
-function kilobytes(bytes: number): string {
-  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }

@@ -1,13 +1,14 @@
-import { type ControlPlaneClient } from '../../clients/controlPlane.ts';
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type Actor } from '../../domain/release.ts';
+import { redeployCommand } from '../../domain/instructions.ts';
+import type { Actor } from '../../domain/release.ts';
 import { revisionPhase } from '../../domain/revision.ts';
-import { type TargetSpec } from '../../domain/targetSpec.ts';
-import { type CommandContext } from '../context.ts';
+import type { TargetSpec } from '../../domain/targetSpec.ts';
+import type { CommandContext } from '../context.ts';
 import { GAVE_UP } from '../follow/followToEnd.ts';
 import { MARKS } from '../style.ts';
-import { withControlPlane } from '../targetAccess.ts';
+import { type Deployment, findDeployment, withControlPlane } from '../targetAccess.ts';
 import { readLocalHold, removeLocalHold, writeLocalHold } from './localHold.ts';
 
 /** What is put back without Temporal. */
@@ -21,8 +22,6 @@ export interface BreakGlassOrder {
   /** How long the revision is awaited, in milliseconds. */
   readonly timeoutMs: number;
 }
-
-type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 
 const POLL_MS = 500;
 const REVISIONS_LOOKED_THROUGH = 100;
@@ -47,7 +46,7 @@ export async function breakGlass(
     const since = new Date().toISOString();
     const heldBefore = await readLocalHold(home, target.name);
     await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
-    const command = equivalentCurl(target, before.id, to);
+    const command = redeployCommand(target, before.id, to);
     output.event({
       event: 'break_glass',
       deploymentId: before.id,
@@ -66,17 +65,6 @@ export async function breakGlass(
       output.note(output.style.warn('refused: nothing was changed, and the hold is as it was before'));
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
-  });
-}
-
-async function findDeployment(client: ControlPlaneClient, target: TargetSpec): Promise<Deployment> {
-  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId);
-  for await (const candidate of client.eachDeployment({ name_contains: target.deployment })) {
-    if (candidate.name === target.deployment) return candidate;
-  }
-  throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
-    place: target.controlPlane,
-    hint: `look at targets.${target.name} in slipway.yaml`,
   });
 }
 
@@ -196,19 +184,6 @@ function ended(
   const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
   output.say(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
   return exitCode;
-}
-
-/** The same call for a shell. The key is a variable: its value is never printed. */
-export function equivalentCurl(
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey'>,
-  deploymentId: string,
-  revisionId: string,
-): string {
-  const { from } = target.apiKey;
-  const key = from.startsWith('env:')
-    ? `$${from.slice('env:'.length)}`
-    : `$(cat ${from.slice('file:'.length)})`;
-  return `curl -X POST -H "X-Api-Key: ${key}" ${target.controlPlane}/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`;
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

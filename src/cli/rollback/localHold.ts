@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
-import { type Actor } from '../../domain/release.ts';
+import type { Actor } from '../../domain/release.ts';
 
 /**
  * A hold that `rollback --break-glass` left on this machine, because Temporal could not be told: `slipway release`

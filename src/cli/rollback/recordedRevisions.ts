@@ -1,5 +1,5 @@
-import { type ArtifactStore } from '../../artifact/artifactStore.ts';
-import { type ReleaseResult } from '../../domain/release.ts';
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import type { ReleaseResult } from '../../domain/release.ts';
 
 /** The newest releases whose records are looked through. */
 const RECORDS_READ = 50;

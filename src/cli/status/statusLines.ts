@@ -1,11 +1,12 @@
 import { formatDuration } from '../../domain/duration.ts';
-import { driftWords } from '../../domain/story.ts';
-import { type HistoryRow } from '../../domain/targetState.ts';
+import { driftWords, extraWords } from '../../domain/story.ts';
+import type { HistoryRow, TargetState } from '../../domain/targetState.ts';
 import { OUTCOME_WORDS } from '../follow/endingText.ts';
-import { fitLine, stepLine } from '../follow/progressLines.ts';
+import { fitLine } from '../follow/progressLines.ts';
 import { describeHold } from '../rollback/localHold.ts';
 import { MARKS, type Style } from '../style.ts';
-import { type TargetStatus } from './targetStatus.ts';
+import { runningLines } from './runningLines.ts';
+import type { TargetStatus } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
@@ -23,16 +24,19 @@ export function statusLines(
   }
   if (view === undefined) return [...lines, '  has never taken a release'];
   const { state, running } = view;
+  if (state.needsPerson !== null) {
+    const { releaseId, since, instructions } = state.needsPerson;
+    const ago = formatDuration(Math.max(now - Date.parse(since), 0));
+    lines.push(`  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`);
+    lines.push(...instructions.split('\n').map((line) => `    ${line}`));
+  }
   lines.push(`  serves   ${servesText(state.activeRevisionId, localHold?.to)}`);
   if (state.drift !== null) lines.push(`  ${style.warn(driftWords(state.drift))}`);
+  for (const extra of state.extras) lines.push(`  ${style.warn(extraWords(extra))}`);
+  lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
-  for (const step of progress?.steps ?? [])
-    lines.push(`  ${stepLine(step, progress?.verdicts ?? [], now, style)}`);
-  if (progress?.waiting != null) {
-    const left = formatDuration(Math.max(Date.parse(progress.waiting.until) - now, 0));
-    lines.push(`  ${style.warn(`waits    ${progress.waiting.note}; for ${left} still`)}`);
-  }
+  if (progress !== undefined) lines.push(...runningLines(progress, now, style));
   for (const request of state.rollbacks) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,
@@ -64,6 +68,19 @@ function servesText(known: string | null, putBack: string | undefined): string {
   const serves = known === null ? 'not known' : `revision ${known}`;
   if (putBack === undefined || putBack === known) return serves;
   return `revision ${putBack} by break-glass; before it, as far as the target knows: ${serves}`;
+}
+
+/** What the target looks out for that may come late. */
+function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
+  return [
+    ...late.map(
+      ({ revisionId, until }) =>
+        `revision ${revisionId}, which was given up on and may come up, until ${until}`,
+    ),
+    ...lateUploads.map(
+      ({ releaseId, until }) => `a PATCH of ${releaseId} that went unanswered and may land, until ${until}`,
+    ),
+  ].map((what) => `  watches  ${what}`);
 }
 
 function historyLine(row: HistoryRow, now: number, style: Style): string {

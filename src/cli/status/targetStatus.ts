@@ -1,5 +1,5 @@
-import { type Progress } from '../../domain/release.ts';
-import { type TemporalConnection } from '../../temporal/connection.ts';
+import type { Progress } from '../../domain/release.ts';
+import type { TemporalConnection } from '../../temporal/connection.ts';
 import { readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';

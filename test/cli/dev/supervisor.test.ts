@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Service } from '../../../src/cli/dev/service.ts';
+import type { Service } from '../../../src/cli/dev/service.ts';
 import { supervise, type SupervisorEvent } from '../../../src/cli/dev/supervisor.ts';
 
 /** A service that dies when it is told to. */

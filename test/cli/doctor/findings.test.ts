@@ -1,13 +1,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../src/cli/doctor.ts';
-import { type Finding } from '../../../src/cli/doctor/findings.ts';
+import type { Finding } from '../../../src/cli/doctor/findings.ts';
 import { styleOf } from '../../../src/cli/style.ts';
 import { testOutput } from '../testOutput.ts';
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { type Asked, endingExitCode, endingLines } from '../../../src/cli/follow/endingText.ts';
 import { styleOf } from '../../../src/cli/style.ts';
-import { type Outcome, type RollbackRequest } from '../../../src/domain/release.ts';
-import { type HistoryRow } from '../../../src/domain/targetState.ts';
+import type { Outcome, RollbackRequest } from '../../../src/domain/release.ts';
+import type { HistoryRow } from '../../../src/domain/targetState.ts';
 import { sampleResult } from './sampleProgress.ts';
 
 const plain = styleOf(false);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { FollowView } from '../../../src/cli/follow/followView.ts';
-import { type FollowEvent } from '../../../src/temporal/follow.ts';
+import type { FollowEvent } from '../../../src/temporal/follow.ts';
 import { testOutput } from '../testOutput.ts';
 import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
 

@@ -1,9 +1,4 @@
-import {
-  type CheckVerdict,
-  type Progress,
-  type ReleaseResult,
-  type StepRecord,
-} from '../../../src/domain/release.ts';
+import type { CheckVerdict, Progress, ReleaseResult, StepRecord } from '../../../src/domain/release.ts';
 
 /** A step that took a second, for tests. */
 export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
@@ -54,6 +49,7 @@ export function sampleProgress(
     steps,
     verdicts,
     outcome: null,
+    instructions: null,
     waiting: null,
     interventions: [],
   };

@@ -14,7 +14,7 @@ import { runSecretsRotateCommand } from '../../../src/cli/platform/secrets.ts';
 import { listen, type Listening } from '../../../src/platform/http/listen.ts';
 import { TestPlatform } from '../../platform/controlPlane/testPlatform.ts';
 import { testOutput } from '../testOutput.ts';
-import { preparedHome } from '../../platform/preparedHome.ts';
+import { preparedHome } from '../../support/preparedHome.ts';
 
 let platform: TestPlatform;
 let listening: Listening;

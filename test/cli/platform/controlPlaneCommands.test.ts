@@ -9,17 +9,20 @@ import {
   runRemoveIntegration,
 } from '../../../src/cli/platform/integrations.ts';
 import { runAddListener, runListListeners, runRemoveListener } from '../../../src/cli/platform/listeners.ts';
+import { platformOptionsOf } from '../../../src/cli/platform/platformOptions.ts';
 import { createLogger } from '../../../src/platform/http/logger.ts';
 import { type Platform, startPlatform } from '../../../src/platform/platform.ts';
 import { testOutput } from '../testOutput.ts';
-import { preparedHome } from '../../platform/preparedHome.ts';
+import { preparedHome } from '../../support/preparedHome.ts';
 
 let home: string;
 let platform: Platform;
 
 beforeAll(async () => {
   home = await preparedHome('slipway-platform-commands-');
-  platform = await startPlatform({ home, port: 0, log: createLogger({ level: 'silent' }) });
+  const limits = { maxBody: 2, maxUpload: 1, rateLimit: 400 };
+  const options = platformOptionsOf({ home, port: 0, json: true, ...limits }, {});
+  platform = await startPlatform({ ...options, log: createLogger({ level: 'silent' }) });
 });
 
 afterAll(async () => {
@@ -101,4 +104,30 @@ it('What there is not is said: the integration, the listener, or the key', async
   await expect(
     runListIntegrations({ ...context, home: join(home, 'elsewhere') }, { url: platform.url }),
   ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_MISSING' });
+});
+
+it('Bodies and uploads have the limits that the command line sets', async () => {
+  const send = async (method: string, path: string, body: string): Promise<Response> =>
+    fetch(new URL(path, platform.url), { method, headers: { 'x-api-key': platform.apiKey }, body });
+  const [large, tooLarge] = [1.5, 2.5].map((megabytes) => ' '.repeat(megabytes * 1_048_576));
+  expect((await send('POST', '/v2/deployments', large!)).status).toBe(422);
+  expect((await send('POST', '/v2/deployments', tooLarge!)).status).toBe(413);
+
+  const made = await send(
+    'POST',
+    '/v2/deployments',
+    JSON.stringify({
+      name: 'uploads',
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    }),
+  );
+  const { id } = (await made.json()) as { id: string };
+  const offer = async (body: object): Promise<Response> =>
+    send('POST', `/deployments/${id}/upload-url`, JSON.stringify(body));
+  const { upload_url: url } = (await (await offer({})).json()) as { upload_url: string };
+  expect((await send('PUT', url, large!)).status).toBe(413);
+  expect((await offer({ content_length: 1_048_577 })).status).toBe(413);
 });

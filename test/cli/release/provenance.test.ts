@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Git, sourceCommit, whoAsks } from '../../../src/cli/release/provenance.ts';
+import { type Git, sourceCommit, sourceRef, whoAsks } from '../../../src/cli/release/provenance.ts';
 
 /** A git that answers by a table; what is not in it, it does not know. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -55,8 +55,8 @@ describe('who asks', () => {
 describe('the commit', () => {
   it('is the one that CI names', async () => {
     const known = git({ 'rev-parse HEAD': 'other', 'status --porcelain': ' M built.js' });
-    expect(await sourceCommit({ GITHUB_SHA: 'abc' }, known)).toBe('abc');
-    expect(await sourceCommit({ CI_COMMIT_SHA: 'def' }, known)).toBe('def');
+    expect(await sourceCommit({ GITHUB_ACTIONS: 'true', GITHUB_SHA: 'abc' }, known)).toBe('abc');
+    expect(await sourceCommit({ GITLAB_CI: 'true', CI_COMMIT_SHA: 'def' }, known)).toBe('def');
   });
 
   it('is where git stands, marked where files differ from it', async () => {
@@ -67,5 +67,13 @@ describe('the commit', () => {
 
   it('is not known outside of a repository', async () => {
     expect(await sourceCommit({}, git({}))).toBeUndefined();
+  });
+});
+
+describe('the branch or tag', () => {
+  it('is the one that CI names, else the branch of git', async () => {
+    const known = git({ 'symbolic-ref --short': 'topic' });
+    expect(await sourceRef({ GITHUB_ACTIONS: 'true', GITHUB_REF_NAME: 'main' }, known)).toBe('main');
+    expect(await sourceRef({}, known)).toBe('topic');
   });
 });

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { breakGlass, equivalentCurl } from '../../../src/cli/rollback/breakGlass.ts';
+import { breakGlass } from '../../../src/cli/rollback/breakGlass.ts';
 import { readLocalHold } from '../../../src/cli/rollback/localHold.ts';
-import { type TargetSpec } from '../../../src/domain/targetSpec.ts';
+import type { TargetSpec } from '../../../src/domain/targetSpec.ts';
 import { testOutput } from '../testOutput.ts';
 
 const KEY = 'a-secret-key';
@@ -216,12 +216,5 @@ describe('rolling back without Temporal', () => {
     await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
     expect(plane.redeployed).toEqual([]);
     expect(await readLocalHold(home, 'production')).toBeUndefined();
-  });
-});
-
-describe('the call for a shell', () => {
-  it('reads a key that is in a file from there', () => {
-    const curl = equivalentCurl({ controlPlane: 'http://c', apiKey: { from: 'file:/run/key' } }, 'd', 'r');
-    expect(curl).toContain('"X-Api-Key: $(cat /run/key)"');
   });
 });

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { type ArtifactStore, openArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { recordedRevisions } from '../../../src/cli/rollback/recordedRevisions.ts';
-import { type ReleaseResult } from '../../../src/domain/release.ts';
+import type { ReleaseResult } from '../../../src/domain/release.ts';
 import { sampleResult } from '../follow/sampleProgress.ts';
 
 let folder: string;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { statusLines } from '../../../src/cli/status/statusLines.ts';
-import { type TargetStatus } from '../../../src/cli/status/targetStatus.ts';
+import type { TargetStatus } from '../../../src/cli/status/targetStatus.ts';
 import { styleOf } from '../../../src/cli/style.ts';
-import { type ReleaseRequest } from '../../../src/domain/release.ts';
+import type { ReleaseRequest } from '../../../src/domain/release.ts';
 import { EMPTY_TARGET, type HistoryRow } from '../../../src/domain/targetState.ts';
 import { runningStep, sampleProgress } from '../follow/sampleProgress.ts';
 
@@ -54,6 +54,20 @@ describe('the status of a target', () => {
     expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
   });
 
+  it('tells that a person is needed, with each line of what to do', () => {
+    const needsPerson = {
+      releaseId: 'release-7',
+      since: '2026-11-21T12:08:00.000Z',
+      instructions: 'Do this.\n1. look',
+    };
+    const view = { state: { ...EMPTY_TARGET, needsPerson }, running: null };
+    expect(lines({ view }).slice(1, 4)).toEqual([
+      '✖ NEEDS A PERSON, since release-7 ended 2m00s ago',
+      'Do this.',
+      '1. look',
+    ]);
+  });
+
   it('tells that somebody changed the deployment by hand, and what is in quarantine', () => {
     const drift = { at: 'noon', expected: 'r1', found: 'r2' };
     const quarantined = [
@@ -64,6 +78,26 @@ describe('the status of a target', () => {
       'changed by hand: revision r2 served at noon, where revision r1 was known to serve',
     );
     expect(text).toContain('quarantine sha256:aa, by ada: leaks');
+  });
+
+  it('tells of extra revisions, and of what it looks out for that may come late', () => {
+    const until = '2026-11-21T13:00:00.000Z';
+    const watch = { deploymentId: 'd', restoreTo: 'r1', until };
+    const state = {
+      ...EMPTY_TARGET,
+      extras: [{ releaseId: 'release-1', revisionId: 'r3', at: 'noon', landedLate: true }],
+      late: [{ ...watch, revisionId: 'r3' }],
+      lateUploads: [
+        { ...watch, releaseId: 'release-1', objectPath: 'uploads/1', revisionId: 'r2', known: ['r2', 'r3'] },
+      ],
+    };
+    expect(lines({ view: { state, running: null } })).toEqual(
+      expect.arrayContaining([
+        'extra revision r3: a PATCH of release-1 landed after it had ended; noticed at noon',
+        `watches  revision r3, which was given up on and may come up, until ${until}`,
+        `watches  a PATCH of release-1 that went unanswered and may land, until ${until}`,
+      ]),
+    );
   });
 
   it('tells what a release waits for, and for how long still', () => {

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs one command of Slipway from the variables SLIPWAY_INPUT_…; ends with its exit code.
+set -euo pipefail
+slipway="$(dirname "${BASH_SOURCE[0]}")/../bin/slipway.js"
+
+words=("${SLIPWAY_INPUT_COMMAND:-release}")
+[ -z "${SLIPWAY_INPUT_TARGET:-}" ] || words+=("$SLIPWAY_INPUT_TARGET")
+[ -z "${SLIPWAY_INPUT_CONFIG:-}" ] || words+=(--config "$SLIPWAY_INPUT_CONFIG")
+[ -z "${SLIPWAY_INPUT_REASON:-}" ] || words+=(--reason "$SLIPWAY_INPUT_REASON")
+[ -z "${SLIPWAY_INPUT_TIMEOUT:-}" ] || words+=(--timeout "$SLIPWAY_INPUT_TIMEOUT")
+[ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait)
+while IFS= read -r word; do
+  [ -z "$word" ] || words+=("$word")
+done <<< "${SLIPWAY_INPUT_ARGUMENTS:-}"
+
+# A setting that a workflow passes on and that nobody has set is empty: that is not set.
+for name in "${!TEMPORAL_@}"; do
+  [ -n "${!name}" ] || unset "$name"
+done
+
+# The process itself, so that a canceled job is heard: the release goes on.
+exec node "$slipway" "${words[@]}"

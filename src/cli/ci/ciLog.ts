@@ -1,0 +1,95 @@
+import { relative } from 'node:path';
+
+import type { ConfigProblem } from '../../config/configProblem.ts';
+import { ConfigError } from '../../config/configError.ts';
+import type { CommandContext } from '../context.ts';
+import { reportError } from '../errorReport.ts';
+import { ciRun } from './ciRun.ts';
+
+/** How a CI system shows a log. Elsewhere, and with `--json`, nothing is said. */
+export interface CiLog {
+  /** Begins a part of the log that can be folded up. @returns what ends it; once is enough. */
+  open(title: string): () => void;
+  /** Puts a word at the run, beside its log. */
+  annotate(level: 'error' | 'warning', title: string, message: string): void;
+  /** Puts what a command failed with at the run; what is wrong in `slipway.yaml`, at its lines. */
+  annotateError(error: unknown): void;
+}
+
+/** The log of the CI system that a command runs in. */
+export function ciLog({ output, environment }: Pick<CommandContext, 'output' | 'environment'>): CiLog {
+  const system = output.json ? undefined : ciRun(environment)?.system;
+  switch (system) {
+    case 'github':
+      return githubLog((line) => output.say(line), environment['GITHUB_WORKSPACE']);
+    case 'gitlab':
+      return gitlabLog((line) => output.say(line));
+    default:
+      return PLAIN;
+  }
+}
+
+const PLAIN: CiLog = {
+  open: () => () => undefined,
+  annotate: () => undefined,
+  annotateError: () => undefined,
+};
+
+function githubLog(say: (line: string) => void, workspace = process.cwd()): CiLog {
+  const command = (name: string, properties: Readonly<Record<string, string>>, message: string): void => {
+    const told = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
+    say(`::${name}${told.length === 0 ? '' : ` ${told.join(',')}`}::${escaped(message, /[%\r\n]/g)}`);
+  };
+  const annotateProblem = (file: string, { severity, line, column, path, message }: ConfigProblem): void =>
+    command(
+      severity,
+      { file: relative(workspace, file), line: String(line), col: String(column), title: 'slipway.yaml' },
+      path === '' ? message : `${path}: ${message}`,
+    );
+  return {
+    open: (title) => {
+      command('group', {}, title);
+      return once(() => command('endgroup', {}, ''));
+    },
+    annotate: (level, title, message) => command(level, { title }, message),
+    annotateError: (error) => {
+      if (error instanceof ConfigError) {
+        for (const problem of error.problems) annotateProblem(error.file, problem);
+        return;
+      }
+      const { code, message, hint } = reportError(error);
+      command('error', { title: code }, hint === null ? message : `${message}\n${hint}`);
+    },
+  };
+}
+
+/** As GitHub's own toolkit writes what would otherwise end a command. */
+function escaped(text: string, what: RegExp): string {
+  return text.replaceAll(
+    what,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}
+
+function gitlabLog(say: (line: string) => void): CiLog {
+  let sections = 0;
+  const mark = (kind: 'start' | 'end', name: string): string =>
+    `\u001b[0Ksection_${kind}:${Math.floor(Date.now() / 1_000)}:${name}`;
+  return {
+    ...PLAIN,
+    open: (title) => {
+      const name = `slipway_${(sections += 1)}`;
+      say(`${mark('start', name)}\r\u001b[0K${title}`);
+      return once(() => say(`${mark('end', name)}\r\u001b[0K`));
+    },
+  };
+}
+
+function once(work: () => void): () => void {
+  let done = false;
+  return () => {
+    if (done) return;
+    done = true;
+    work();
+  };
+}

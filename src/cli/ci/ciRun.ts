@@ -1,0 +1,112 @@
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The systems whose environment is read by name. */
+export type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
+
+/** One run of a CI system, as its environment tells it. */
+export interface CiRun {
+  readonly system: CiSystem;
+  /** Who triggered it; `ci` where it does not tell. */
+  readonly who: string;
+  /** The run's URL; the system's name where it does not tell. */
+  readonly from: string;
+  readonly commit: string | undefined;
+  /** The branch or tag. */
+  readonly ref: string | undefined;
+}
+
+/** The CI run that this process is part of; `undefined` outside of CI. */
+export function ciRun(environment: Environment): CiRun | undefined {
+  const told = SYSTEMS.find(({ known }) => firstSet(environment, known) !== undefined);
+  if (told === undefined) return undefined;
+  const { system, name, who, commit, ref, url } = told;
+  return {
+    system,
+    who: firstSet(environment, who) ?? 'ci',
+    from: url(environment) ?? name,
+    commit: firstSet(environment, commit, isCommit),
+    ref: firstSet(environment, ref),
+  };
+}
+
+interface Told {
+  readonly system: CiSystem;
+  readonly name: string;
+  /** Any of these tells that it is this system. */
+  readonly known: readonly string[];
+  /** The first of these that is set. */
+  readonly who: readonly string[];
+  readonly commit: readonly string[];
+  readonly ref: readonly string[];
+  readonly url: (environment: Environment) => string | undefined;
+}
+
+const SYSTEMS: readonly Told[] = [
+  {
+    system: 'github',
+    name: 'github actions',
+    known: ['GITHUB_ACTIONS'],
+    who: ['GITHUB_ACTOR'],
+    commit: ['GITHUB_SHA'],
+    ref: ['GITHUB_REF_NAME'],
+    url: ({ GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY, GITHUB_RUN_ID }) =>
+      isSet(GITHUB_REPOSITORY) && isSet(GITHUB_RUN_ID)
+        ? `${GITHUB_SERVER_URL}/${GITHUB_REPOSITORY}/actions/runs/${GITHUB_RUN_ID}`
+        : undefined,
+  },
+  {
+    system: 'gitlab',
+    name: 'gitlab ci',
+    known: ['GITLAB_CI'],
+    who: ['GITLAB_USER_LOGIN', 'GITLAB_USER_EMAIL'],
+    commit: ['CI_COMMIT_SHA'],
+    ref: ['CI_COMMIT_REF_NAME'],
+    url: (environment) => firstSet(environment, ['CI_JOB_URL']),
+  },
+  {
+    system: 'buildkite',
+    name: 'buildkite',
+    known: ['BUILDKITE'],
+    who: ['BUILDKITE_BUILD_CREATOR', 'BUILDKITE_BUILD_CREATOR_EMAIL'],
+    commit: ['BUILDKITE_COMMIT'],
+    ref: ['BUILDKITE_TAG', 'BUILDKITE_BRANCH'],
+    url: (environment) => firstSet(environment, ['BUILDKITE_BUILD_URL']),
+  },
+  {
+    system: 'circleci',
+    name: 'circleci',
+    known: ['CIRCLECI'],
+    who: ['CIRCLE_USERNAME'],
+    commit: ['CIRCLE_SHA1'],
+    ref: ['CIRCLE_TAG', 'CIRCLE_BRANCH'],
+    url: (environment) => firstSet(environment, ['CIRCLE_BUILD_URL']),
+  },
+  {
+    system: 'jenkins',
+    name: 'jenkins',
+    known: ['JENKINS_URL', 'BUILD_URL'],
+    who: ['BUILD_USER_ID', 'BUILD_USER', 'CHANGE_AUTHOR'],
+    commit: ['GIT_COMMIT'],
+    ref: ['TAG_NAME', 'BRANCH_NAME', 'GIT_BRANCH'],
+    url: (environment) => firstSet(environment, ['BUILD_URL']),
+  },
+  { system: 'other', name: 'ci', known: ['CI'], who: [], commit: [], ref: [], url: () => undefined },
+];
+
+function firstSet(
+  environment: Environment,
+  names: readonly string[],
+  accept: (value: string) => boolean = () => true,
+): string | undefined {
+  return names.map((name) => environment[name]).find((value) => isSet(value) && accept(value));
+}
+
+/** `CI=false` is a common way to say that it is not. */
+function isSet(value: string | undefined): value is string {
+  return value !== undefined && value !== '' && value !== 'false';
+}
+
+/** A build may be asked for `HEAD`: then git knows what that was. */
+function isCommit(value: string): boolean {
+  return value !== 'HEAD';
+}

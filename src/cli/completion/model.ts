@@ -1,0 +1,69 @@
+import type { Argument, Command, Option } from 'commander';
+
+/** What may stand in a place: names from `slipway.yaml`, files, folders, words, or anything. */
+export type ValueKind = 'targets' | 'promotions' | 'files' | 'folders' | 'anything' | readonly string[];
+
+/** An option of a command. */
+export interface OptionModel {
+  /** `--config`. */
+  readonly name: string;
+  readonly description: string;
+  /** What its value may be; `undefined` where it takes none. */
+  readonly takes: ValueKind | undefined;
+}
+
+/** A command as a shell completes it. */
+export interface CommandModel {
+  /** Its words: `platform keys create`; empty for `slipway` itself. */
+  readonly path: string;
+  readonly commands: readonly { readonly name: string; readonly description: string }[];
+  readonly options: readonly OptionModel[];
+  /** What its arguments may be, in their order; the last one may come again where it is variadic. */
+  readonly values: readonly ValueKind[];
+}
+
+/** Every command below a program, the program first, as it is defined. */
+export function completionModel(program: Command, path: readonly string[] = []): readonly CommandModel[] {
+  const own: CommandModel = {
+    path: path.join(' '),
+    commands: [...program.commands].map((command) => ({
+      name: command.name(),
+      description: command.description(),
+    })),
+    options: [...program.options.flatMap(optionModel), HELP],
+    values: program.registeredArguments.map(valueOf),
+  };
+  return [own, ...program.commands.flatMap((command) => completionModel(command, [...path, command.name()]))];
+}
+
+const HELP: OptionModel = { name: '--help', description: 'show the help of the command', takes: undefined };
+
+function optionModel({ long, description, argChoices, flags }: Option): readonly OptionModel[] {
+  if (long == null) return [];
+  const placeholder = /[<[]([\w-]+)/.exec(flags)?.[1];
+  return [
+    {
+      name: long,
+      description,
+      takes: placeholder === undefined ? undefined : kindOf(placeholder, argChoices),
+    },
+  ];
+}
+
+function valueOf(argument: Argument): ValueKind {
+  return kindOf(argument.name(), argument.argChoices);
+}
+
+/** By the name that the definition gives the place. */
+function kindOf(name: string, choices: readonly string[] | undefined): ValueKind {
+  if (choices !== undefined) return choices;
+  return KINDS[name] ?? 'anything';
+}
+
+const KINDS: Readonly<Partial<Record<string, ValueKind>>> = {
+  target: 'targets',
+  promotion: 'promotions',
+  file: 'files',
+  dir: 'folders',
+  shell: ['bash', 'zsh', 'fish'],
+};

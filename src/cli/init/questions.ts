@@ -1,0 +1,85 @@
+import { createInterface } from 'node:readline/promises';
+
+import { CI_KINDS, type CiKind } from './ciKinds.ts';
+import type { RepositoryFacts } from './repositoryFacts.ts';
+
+/** What the files are made from. */
+export interface InitAnswers {
+  readonly target: string;
+  readonly controlPlane: string;
+  readonly deployment: string;
+  /** The graph that is checked; `undefined`: none. */
+  readonly assistant: string | undefined;
+  readonly ci: CiKind;
+}
+
+/** Asks one question. @returns what was said; the default where nothing was. */
+export type Ask = (question: string, byDefault: string) => Promise<string>;
+
+/** What is taken where nobody is asked. */
+export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAnswers {
+  return {
+    target: 'staging',
+    controlPlane: 'http://127.0.0.1:4700',
+    deployment: name,
+    assistant: graphs[0],
+    ci: host ?? 'none',
+  };
+}
+
+/** Asks for what cannot be found out; what is offered is what would be taken unasked. */
+export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<InitAnswers> {
+  const offered = defaultAnswers(facts);
+  const target = await asked(ask, 'What is the first target called?', offered.target, (text) =>
+    /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text) ? undefined : 'letters, digits, dots and dashes, please',
+  );
+  const controlPlane = await asked(
+    ask,
+    'Where is its control plane? (that of "slipway dev" is offered)',
+    offered.controlPlane,
+    (text) => (URL.canParse(text) && /^https?:/.test(text) ? undefined : 'an http or https URL, please'),
+  );
+  const deployment = await ask('What is the deployment called there?', offered.deployment);
+  const { graphs } = facts;
+  const assistant =
+    graphs.length > 1
+      ? await asked(ask, `Which graph is checked? (${graphs.join(', ')})`, graphs[0] ?? '', oneOf(graphs))
+      : offered.assistant;
+  const ci = await asked(ask, `Write a CI file? (${CI_KINDS.join(', ')})`, offered.ci, oneOf(CI_KINDS));
+  return { target, controlPlane, deployment, assistant, ci: CI_KINDS.find((kind) => kind === ci) ?? 'none' };
+}
+
+/** Asks until the answer will do. */
+async function asked(
+  ask: Ask,
+  question: string,
+  byDefault: string,
+  problem: (text: string) => string | undefined,
+): Promise<string> {
+  for (let hint = ''; ;) {
+    const answer = await ask(`${hint}${question}`, byDefault);
+    const wrong = problem(answer);
+    if (wrong === undefined) return answer;
+    hint = `${wrong}. `;
+  }
+}
+
+function oneOf(words: readonly string[]): (text: string) => string | undefined {
+  return (text) => (words.includes(text) ? undefined : `one of ${words.join(', ')}, please`);
+}
+
+/** Asks on the terminal. To be closed at the end. */
+export function terminalQuestions(
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  signal: AbortSignal,
+): { readonly ask: Ask; close(): void } {
+  const lines = createInterface({ input, output });
+  return {
+    ask: async (question, byDefault) => {
+      const answer = await lines.question(`${question} [${byDefault}] `, { signal });
+      return answer.trim() === '' ? byDefault : answer.trim();
+    },
+    close: () => lines.close(),
+  };
+}

@@ -1,0 +1,43 @@
+import { ConfigError } from '../config/configError.ts';
+import { lintConfig } from '../config/loadConfig.ts';
+import { ciLog } from './ci/ciLog.ts';
+import type { CommandContext } from './context.ts';
+import { nearName } from './lint/problemLines.ts';
+import { tellProblems } from './lint/tellProblems.ts';
+import { MARKS } from './style.ts';
+
+/** The options of `slipway lint [FILE]`. */
+export interface LintOptions {
+  /** Warnings are errors. */
+  readonly strict?: boolean;
+}
+
+/**
+ * `slipway lint [FILE]`: everything that is wrong in `slipway.yaml`, and what cannot take effect. Touches nothing.
+ *
+ * @returns the exit code: 0 where nothing is wrong, else 1.
+ * @throws SlipwayError SLIPWAY_CONFIG_NOT_FOUND.
+ */
+export async function runLintCommand(
+  context: CommandContext,
+  path: string | undefined,
+  { strict = false }: LintOptions,
+): Promise<number> {
+  const { output } = context;
+  const { file, problems } = await lintConfig(path);
+  const told = strict ? problems.map((problem) => ({ ...problem, severity: 'error' as const })) : problems;
+  tellProblems(output, file, told, 'say');
+  ciLog(context).annotateError(new ConfigError(file, told));
+  const errors = told.filter(({ severity }) => severity === 'error').length;
+  const warnings = told.length - errors;
+  const exitCode = errors === 0 ? 0 : 1;
+  output.event({ event: 'linted', file, errors, warnings, exitCode });
+  const { style } = output;
+  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  output.say(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+  return exitCode;
+}
+
+function counted(count: number, what: string): string {
+  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
+}

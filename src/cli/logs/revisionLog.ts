@@ -1,0 +1,111 @@
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import { ServiceError } from '../../clients/serviceError.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+
+/** Which part of a revision's life a line is from: its build, or its agent. */
+export type LogStage = 'build' | 'deploy';
+
+/** One line of a revision's log. */
+export interface LogLine {
+  readonly stage: string;
+  readonly message: string;
+  /** ISO 8601; `null` where the control plane does not tell. */
+  readonly timestamp: string | null;
+}
+
+/** A revision of a deployment. */
+export interface RevisionOf {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+/** The end of a log. */
+export interface LogEnd {
+  /** Oldest first. */
+  readonly lines: readonly LogLine[];
+  /** After which line a follower goes on; `undefined` where the log cannot be followed. */
+  readonly after: { readonly offset: string | undefined } | undefined;
+}
+
+const PAGE_LINES = 1_000;
+
+/**
+ * The last lines of a revision's log, of both stages or of one. Where a control plane has no logs of revisions (the
+ * contract names none), the pages of its public relative are asked: those of the build, and those of the agent.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND where it has neither, or no such revision.
+ */
+export async function logEnd(
+  client: ControlPlaneClient,
+  revision: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+): Promise<LogEnd> {
+  try {
+    return await newestLines(client, revision, stage, count);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  // Where it is the revision that there is not, this says so.
+  await client.getRevision(revision.deploymentId, revision.revisionId);
+  try {
+    return { lines: await publicLines(client, revision, stage, count), after: undefined };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane gives out no logs', {
+      place: revision.revisionId,
+      hint: 'look at them where it keeps them',
+      cause: error,
+    });
+  }
+}
+
+async function newestLines(
+  client: ControlPlaneClient,
+  { deploymentId, revisionId }: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+): Promise<LogEnd> {
+  const newest: (LogLine & { readonly id: string })[] = [];
+  for (let offset: string | undefined; newest.length < count;) {
+    const { logs, next_offset: next } = await client.getRevisionLogs(deploymentId, revisionId, {
+      order: 'desc',
+      limit: Math.min(count - newest.length, PAGE_LINES),
+      ...(stage === undefined ? {} : { stage }),
+      ...(offset === undefined ? {} : { offset }),
+    });
+    newest.push(...logs);
+    if (next === null || logs.length === 0) break;
+    offset = next;
+  }
+  return { lines: newest.map(lineOf).reverse(), after: { offset: newest[0]?.id } };
+}
+
+async function publicLines(
+  client: ControlPlaneClient,
+  { deploymentId, revisionId }: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+): Promise<readonly LogLine[]> {
+  const body = { order: 'desc', limit: Math.min(count, PAGE_LINES) } as const;
+  const lines: LogLine[] = [];
+  for (const part of stage === undefined ? (['build', 'deploy'] as const) : [stage]) {
+    const { logs } =
+      part === 'build'
+        ? await client.getBuildLogs(deploymentId, revisionId, body)
+        : await client.getDeployLogs(deploymentId, revisionId, body);
+    lines.push(
+      ...logs.map(({ message, timestamp = null }) => ({ stage: part, message, timestamp })).reverse(),
+    );
+  }
+  return lines.slice(-count);
+}
+
+/** A line as it is told; of what else the control plane says of it nothing is kept. */
+export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
+  return { stage, message, timestamp };
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ServiceError && (error.status === 404 || error.status === 405);
+}

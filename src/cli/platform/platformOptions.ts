@@ -1,0 +1,74 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import { buildLimitsFrom } from '../../platform/builder/buildLimits.ts';
+import { type PlatformOptions, RATE_LIMIT } from '../../platform/platform.ts';
+import type { PlatformCommandOptions } from '../platform.ts';
+
+const MEGABYTE = 1_048_576;
+const DAY_MS = 86_400_000;
+
+/**
+ * How the platform is started: by the options of `slipway platform` and by the environment, which says with
+ * `SLIPWAY_PUBLIC_URL` where it is reached from outside, with `SLIPWAY_PLATFORM_API_KEY` its key (default: one of its
+ * own, kept in the home), with `SLIPWAY_READY_TIMEOUT_MS` how long an agent may take to answer, with
+ * `SLIPWAY_GIT_POLL_MS` how often followed branches are asked about (0: never), with `SLIPWAY_DOCKER` the command that
+ * images are run with (default: `docker`), and the limits of builds (`BUILD_LIMIT_SETTINGS`).
+ * @throws SlipwayError SLIPWAY_USAGE where a variable is not what it has to be.
+ */
+export function platformOptionsOf(
+  options: PlatformCommandOptions,
+  environment: NodeJS.ProcessEnv,
+): PlatformOptions {
+  const given = <K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> =>
+    value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+  const times = (value: number | undefined, unit: number): number | undefined =>
+    value === undefined ? undefined : value * unit;
+  return {
+    home: options.home,
+    port: options.port,
+    buildLimits: buildLimitsFrom(environment),
+    rateLimit: rateLimitOf(options),
+    ...given('host', options.host),
+    ...given('databaseUrl', options.databaseUrl),
+    ...given('vocabulary', options.vocabulary),
+    ...given('bodyMaxBytes', times(options.maxBody, MEGABYTE)),
+    ...given('uploadMaxBytes', times(options.maxUpload, MEGABYTE)),
+    ...given('auditKeptMs', times(options.keepAudit, DAY_MS)),
+    ...given('publicUrl', addressIn(environment, 'SLIPWAY_PUBLIC_URL')),
+    ...given('apiKey', textIn(environment, 'SLIPWAY_PLATFORM_API_KEY')),
+    ...given('dockerCommand', textIn(environment, 'SLIPWAY_DOCKER')),
+    ...given('readyTimeoutMs', millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1)),
+    ...given('gitPollMs', millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0)),
+  };
+}
+
+function rateLimitOf(options: PlatformCommandOptions): NonNullable<PlatformOptions['rateLimit']> {
+  const { rateLimit: perSecond = RATE_LIMIT.perSecond, rateBurst } = options;
+  if (perSecond === 0) return 'none';
+  return { perSecond, burst: rateBurst ?? perSecond * (RATE_LIMIT.burst / RATE_LIMIT.perSecond) };
+}
+
+function textIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = environment[name];
+  return value === '' ? undefined : value;
+}
+
+function addressIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  if (URL.canParse(value) && /^https?:\/\/[^?#]+$/u.test(value)) return value.replace(/\/+$/u, '');
+  throw wrong(name, value, 'an address such as https://agents.example.com');
+}
+
+function millisecondsIn(environment: NodeJS.ProcessEnv, name: string, least: number): number | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/u.test(value) && Number(value) >= least) return Number(value);
+  throw wrong(name, value, `a whole number of milliseconds from ${least}`);
+}
+
+function wrong(name: string, value: string, expected: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_USAGE', `${name} is ${JSON.stringify(value)}, not ${expected}.`, {
+    place: name,
+    hint: `Correct ${name} in the environment of the platform, or remove it.`,
+  });
+}

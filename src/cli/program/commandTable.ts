@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+
+import { type CommandContext, commandContext, type CommonOptions } from '../context.ts';
+
+/** Runs a command's work and tells its exit code. */
+export type Run = (
+  options: CommonOptions,
+  work: (context: CommandContext) => Promise<number>,
+) => Promise<void>;
+
+/** Where commands are put that share the options, the help and the way of telling errors of them all. */
+export interface CommandTable {
+  /** What all of them are commands of. */
+  readonly program: Command;
+  /** A command with the common options, and its examples below its help. */
+  readonly command: (name: string, description: string, ...examples: readonly string[]) => Command;
+  /** A name above several commands, which does nothing by itself. */
+  readonly group: (name: string, description: string) => Command;
+  readonly run: Run;
+}
+
+/**
+ * A table that puts its commands under a program.
+ *
+ * @param onExit - told the exit code of the command that ran.
+ */
+export function commandTable(program: Command, onExit: (exitCode: number) => void): CommandTable {
+  const group = (name: string, description: string): Command =>
+    program.command(name).description(description).exitOverride().configureOutput(SILENT);
+  return {
+    program,
+    group,
+    command: (name, description, ...examples) => {
+      const made = group(name, description)
+        .option('--json', 'print one JSON object per line (docs/json.md)')
+        .option('--verbose', 'show stacks and causes of errors')
+        .option('--home <dir>', 'where state is kept (default: SLIPWAY_HOME, or .slipway)');
+      if (examples.length === 0) return made;
+      return made.addHelpText(
+        'after',
+        `\nExamples:\n${examples.map((example) => `  $ ${example}`).join('\n')}`,
+      );
+    },
+    run: async (options, work) => {
+      const context = commandContext(options);
+      const { printError } = await import('../errorReport.ts');
+      try {
+        onExit(await work(context));
+      } catch (error) {
+        onExit(printError(context.output, error));
+        (await import('../ci/ciLog.ts')).ciLog(context).annotateError(error);
+      }
+    },
+  };
+}
+
+/** What is wrong with the command line is told by the caller, in the one way that errors are told. */
+export const SILENT = { outputError: () => undefined } as const;

@@ -1,0 +1,83 @@
+import { Option } from 'commander';
+
+import type { CommonOptions } from '../context.ts';
+import type { HistoryOptions } from '../history.ts';
+import type { LogsOptions } from '../logs.ts';
+import { numberOption } from '../options.ts';
+import type { ShowOptions } from '../show.ts';
+import type { StatusOptions } from '../status.ts';
+import type { WatchOptions } from '../watch.ts';
+import type { CommandTable } from './commandTable.ts';
+import { configOption, timeoutOption } from './targetOptions.ts';
+
+const TAIL_LINES = 200;
+
+/** Looking at targets: what runs on them, what came of their releases, and what their revisions wrote. */
+export function addLookCommands({ command, run }: CommandTable): void {
+  command('status [target]', 'What runs, waits and serves, and how the last releases ended', 'slipway status')
+    .addOption(configOption())
+    .option('--last <count>', 'how many ended releases are shown', numberOption, 5)
+    .action((target: string | undefined, options: CommonOptions & StatusOptions) =>
+      run(options, async (context) =>
+        (await import('../status.ts')).runStatusCommand(context, target, options),
+      ),
+    );
+
+  command(
+    'watch [target]',
+    'Follow what runs on a target, or runs next, to its end',
+    'slipway watch production',
+  )
+    .addOption(configOption())
+    .addOption(timeoutOption())
+    .action((target: string | undefined, options: CommonOptions & WatchOptions) =>
+      run(options, async (context) =>
+        (await import('../watch.ts')).runWatchCommand(context, target, options),
+      ),
+    );
+
+  command(
+    'history [target]',
+    'The releases and rollbacks of a target, newest first',
+    'slipway history production',
+  )
+    .addOption(configOption())
+    .option('--last <count>', 'how many are shown', numberOption, 20)
+    .action((target: string | undefined, options: CommonOptions & HistoryOptions) =>
+      run(options, async (context) =>
+        (await import('../history.ts')).runHistoryCommand(context, target, options),
+      ),
+    );
+
+  command(
+    'show [words...]',
+    'Everything about one release: its steps, checks, what was said to it, what was restored',
+    'slipway show latest',
+    'slipway show release-12 production',
+    'slipway show --diff release-11 release-12 production',
+  )
+    .usage('[options] [release|latest] [target]')
+    .addOption(configOption())
+    .option('--diff', 'in what two releases differ: configuration and files; takes two of them')
+    .action((words: readonly string[], options: CommonOptions & ShowOptions) =>
+      run(options, async (context) => (await import('../show.ts')).runShowCommand(context, words, options)),
+    );
+
+  command(
+    'logs [target]',
+    'What a revision wrote while it was built, and while it serves',
+    'slipway logs staging --stage build',
+    'slipway logs production --follow',
+    'slipway logs production --revision 0f5c… --tail 1000',
+  )
+    .addOption(configOption())
+    .option('--revision <id>', 'the revision (default: the newest)')
+    .addOption(
+      new Option('--stage <stage>', 'of its build alone, or of its agent').choices(['build', 'deploy']),
+    )
+    .option('--tail <count>', 'how many of the last lines are shown', numberOption, TAIL_LINES)
+    .option('--follow', 'go on with the lines to come')
+    .action((target: string | undefined, options: CommonOptions & LogsOptions) =>
+      run(options, async (context) => (await import('../logs.ts')).runLogsCommand(context, target, options)),
+    );
+}

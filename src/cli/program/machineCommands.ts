@@ -1,0 +1,146 @@
+import { Command, Option } from 'commander';
+
+import type { CommonOptions } from '../context.ts';
+import type { DemoOptions } from '../demo.ts';
+import type { DevOptions } from '../dev.ts';
+import type { DoctorCommandOptions } from '../doctor.ts';
+import type { CompletionOptions } from '../completion.ts';
+import { CI_KINDS } from '../init/ciKinds.ts';
+import type { InitOptions } from '../init.ts';
+import { portOption } from '../options.ts';
+import { addPlatformCommand, PLATFORM_PORT } from '../platform/platformCommand.ts';
+import type { CommandTable } from './commandTable.ts';
+import { configOption } from './targetOptions.ts';
+
+/** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
+export function addMachineCommands(table: CommandTable): void {
+  addDevelopmentCommands(table);
+  addServiceCommands(table);
+  addPlatformCommand(
+    table.command(
+      'platform',
+      'Run the platform alone: control plane and agents',
+      'slipway platform --port 4700',
+      'slipway platform --rate-limit 100 --keep-audit 90',
+    ),
+    table.run,
+  );
+  addInstallationCommands(table);
+}
+
+function addDevelopmentCommands({ command, run }: CommandTable): void {
+  command('dev', 'Run everything on this machine: Temporal, the platform, a worker', 'slipway dev')
+    .option(
+      '--port <port>',
+      `the control plane's port (default: ${PLATFORM_PORT} where it is free)`,
+      portOption,
+    )
+    .option('--temporal-port <port>', "Temporal's port (default: 7233 where it is free)", portOption)
+    .option(
+      '--temporal-ui-port <port>',
+      "the port of Temporal's UI (default: 8233 where it is free)",
+      portOption,
+    )
+    .action((options: CommonOptions & DevOptions) =>
+      run(options, async (context) => (await import('../dev.ts')).runDevCommand(context, options)),
+    );
+
+  command(
+    'demo',
+    'On a fresh state: release an agent, release a broken one, see it rolled back',
+    'slipway demo',
+    'slipway demo --keep',
+  )
+    .option('--keep', 'leave everything running at the end, to look at, until Ctrl-C')
+    .action((options: CommonOptions & DemoOptions) =>
+      run(options, async (context) => (await import('../demo.ts')).runDemoCommand(context, options)),
+    );
+}
+
+function addServiceCommands({ command, run }: CommandTable): void {
+  command('worker', 'Carry releases out: a Temporal worker', 'SLIPWAY_API_KEY=… slipway worker').action(
+    (options: CommonOptions) =>
+      run(options, async (context) => (await import('../worker.ts')).runWorkerCommand(context)),
+  );
+
+  command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
+    .option('--port <port>', 'its port; 0 takes a free one', portOption, 8123)
+    .option('--host <host>', 'the address that it listens on (default: 127.0.0.1)')
+    .option('--config <file>', 'the graph configuration (default: graph.json, or langgraph.json)')
+    .action((dir: string, options: CommonOptions & { port: number; host?: string; config?: string }) =>
+      run(options, async () => {
+        const { port, host, config } = options;
+        const { runAgentCommand } = await import('../agent.ts');
+        await runAgentCommand({
+          dir,
+          port,
+          json: options.json ?? false,
+          ...(host === undefined ? {} : { host }),
+          ...(config === undefined ? {} : { config }),
+        });
+        return 0;
+      }),
+    );
+}
+
+function addInstallationCommands({ program, command, group, run }: CommandTable): void {
+  command(
+    'init',
+    'Write a first slipway.yaml for the repository here, and a CI file',
+    'slipway init',
+    'slipway init --yes --ci github --control-plane https://control-plane.example.com',
+  )
+    .option('--yes', 'ask nothing: take what is found')
+    .option('--force', 'write over what is there')
+    .addOption(new Option('--ci <kind>', 'which CI file (default: by the git remote)').choices(CI_KINDS))
+    .option('--target <name>', "the first target's name (default: staging)")
+    .option('--control-plane <url>', 'its control plane (default: that of "slipway dev")')
+    .option('--deployment <name>', "the deployment's name there (default: the repository's)")
+    .action((options: CommonOptions & InitOptions) =>
+      run(options, async (context) => {
+        const { stdin: input, stdout: output } = process;
+        const terminal = input.isTTY && output.isTTY && !context.output.json ? { input, output } : undefined;
+        return (await import('../init.ts')).runInitCommand(context, options, {
+          folder: process.cwd(),
+          terminal,
+        });
+      }),
+    );
+
+  command('doctor', 'What is missing for a release, and the command that mends it', 'slipway doctor --fix')
+    .addOption(configOption())
+    .option('--fix', 'register what is missing in Temporal')
+    .action((options: CommonOptions & DoctorCommandOptions) =>
+      run(options, async (context) => (await import('../doctor.ts')).runDoctorCommand(context, options)),
+    );
+
+  command(
+    'completion <shell>',
+    'Completion for bash, zsh or fish: commands, options, and the names in slipway.yaml',
+    'source <(slipway completion bash)',
+    'slipway completion fish > ~/.config/fish/completions/slipway.fish',
+  )
+    .addOption(configOption())
+    .action((shell: string, options: CommonOptions & CompletionOptions) =>
+      run(options, async (context) => {
+        const { completionModel } = await import('../completion/model.ts');
+        const { runCompletionCommand } = await import('../completion.ts');
+        return runCompletionCommand(context, shell, () => completionModel(program), options);
+      }),
+    );
+
+  const temporal = group('temporal', 'Temporal on this machine');
+  temporal.addCommand(
+    new Command('install')
+      .description("Find the temporal command, or install it into the user's cache")
+      .option('--json', 'print one JSON object per line (docs/json.md)')
+      .option('--verbose', 'show stacks and causes of errors')
+      .exitOverride()
+      .configureOutput({ outputError: () => undefined })
+      .action((options: CommonOptions) =>
+        run(options, async (context) =>
+          (await import('../temporalInstall.ts')).runTemporalInstallCommand(context),
+        ),
+      ),
+  );
+}

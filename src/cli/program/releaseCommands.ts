@@ -1,0 +1,86 @@
+import type { AuditOptions } from '../audit.ts';
+import type { CommonOptions } from '../context.ts';
+import type { LintOptions } from '../lint.ts';
+import type { PackCommandOptions } from '../pack.ts';
+import type { ReleaseOptions } from '../release.ts';
+import type { RollbackOptions } from '../rollback.ts';
+import type { CommandTable } from './commandTable.ts';
+import { configOption, timeoutOption } from './targetOptions.ts';
+
+/** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
+export function addReleaseCommands({ command, run }: CommandTable): void {
+  command(
+    'release [target]',
+    'Release the source on a target, and follow it',
+    'slipway release production --reason "faster greetings"',
+    'slipway release staging --no-wait',
+  )
+    .addOption(configOption())
+    .option('--reason <text>', 'why, for the record')
+    .option('--override-hold', 'release although the target is on hold')
+    .option('--strict', 'refuse a source that holds what looks like a secret')
+    .option('--override-freeze', 'release although a freeze is in force; needs --reason')
+    .option('--no-wait', 'return once the release is queued')
+    .addOption(timeoutOption())
+    .action((target: string | undefined, options: CommonOptions & ReleaseOptions) =>
+      run(options, async (context) =>
+        (await import('../release.ts')).runReleaseCommand(context, target, options),
+      ),
+    );
+
+  command(
+    'rollback [target]',
+    'Put an earlier verified revision back, before everything else, and hold the target',
+    'slipway rollback production --reason "answers in French"',
+    'slipway rollback production --to 0f5c…',
+    'slipway rollback production --break-glass --reason "Temporal is down"',
+  )
+    .addOption(configOption())
+    .option('--reason <text>', 'why, for the record and for whoever finds the hold')
+    .option('--to <revision>', 'the revision (default: the newest verified one before the active one)')
+    .option('--break-glass', 'without Temporal: call the control plane from here')
+    .option('--no-wait', 'return once the rollback is taken')
+    .addOption(timeoutOption())
+    .action((target: string | undefined, options: CommonOptions & RollbackOptions) =>
+      run(options, async (context) =>
+        (await import('../rollback.ts')).runRollbackCommand(context, target, options),
+      ),
+    );
+
+  command(
+    'lint [file]',
+    'Everything that is wrong in slipway.yaml, and what has no effect, without touching anything',
+    'slipway lint',
+    'slipway lint --strict services/greeter/slipway.yaml',
+  )
+    .option('--strict', 'what has no effect is an error, too')
+    .action((file: string | undefined, options: CommonOptions & LintOptions) =>
+      run(options, async (context) => (await import('../lint.ts')).runLintCommand(context, file, options)),
+    );
+
+  command(
+    'pack',
+    'Show what a release would ship, with its digest, without shipping it',
+    'slipway pack --list',
+    'slipway pack --strict --output source.tar.gz',
+  )
+    .addOption(configOption())
+    .option('--list', 'print every path that is packed')
+    .option('--output <file>', 'write the tarball there')
+    .option('--strict', 'refuse a source that holds what looks like a secret')
+    .action((options: CommonOptions & PackCommandOptions) =>
+      run(options, async (context) => (await import('../pack.ts')).runPackCommand(context, options)),
+    );
+
+  command(
+    'audit [target]',
+    'Hold what happened against the rules that hold always',
+    'slipway audit production',
+  )
+    .addOption(configOption())
+    .action((target: string | undefined, options: CommonOptions & AuditOptions) =>
+      run(options, async (context) =>
+        (await import('../audit.ts')).runAuditCommand(context, target, options),
+      ),
+    );
+}

@@ -1,0 +1,65 @@
+import { loadConfig } from '../config/loadConfig.ts';
+import { choosePromotion } from '../config/promotionSettings.ts';
+import { makeHome } from '../config/home.ts';
+import { connectTemporal } from '../temporal/connection.ts';
+import { startPromotion } from '../temporal/promotionClient.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import type { CommandContext } from './context.ts';
+import { onInterruption } from './interruption.ts';
+import { followPromotion } from './promote/followPromotion.ts';
+import { promotionRequest } from './promote/promotionRequest.ts';
+import { tellFreezes } from './release/freezes.ts';
+import { gitIn, whoAsks } from './release/provenance.ts';
+
+/** The options of `slipway promote [PROMOTION]`. */
+export interface PromoteOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  readonly overrideFreeze?: boolean;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/**
+ * `slipway promote [PROMOTION]`: releases on one target what is verified on another, and follows it.
+ *
+ * @returns the exit code.
+ */
+export async function runPromoteCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: PromoteOptions,
+): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(options.config);
+  const name = choosePromotion(file.config, wanted);
+  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  const { request, settings, store } = await promotionRequest(context, file, name, by);
+  const overrideFreeze = options.overrideFreeze ?? false;
+  tellFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
+  await makeHome(context.home);
+  const interruption = onInterruption();
+  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  try {
+    await store();
+    const asked = overrideFreeze ? { ...request, overrideFreeze } : request;
+    const { workflowId, disposition } = await startPromotion(temporal, asked);
+    const { from, to, differences } = settings;
+    output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
+    output.say(
+      `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`,
+    );
+    for (const difference of differences) output.say(`  differs: ${difference}`);
+    if (!options.wait) return 0;
+    return await followPromotion(
+      output,
+      temporal,
+      { workflowId, timeoutMs: options.timeout },
+      interruption.signal,
+    );
+  } finally {
+    interruption.release();
+    await temporal.close();
+  }
+}

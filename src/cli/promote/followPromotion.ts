@@ -1,0 +1,61 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import { outcomeExitCode } from '../../domain/release.ts';
+import type { TemporalConnection } from '../../temporal/connection.ts';
+import { lastResult } from '../../temporal/promotionClient.ts';
+import { readProgress } from '../../temporal/targetClient.ts';
+import { GAVE_UP } from '../follow/followToEnd.ts';
+import { FollowView } from '../follow/followView.ts';
+import type { Output } from '../output.ts';
+import { MARKS } from '../style.ts';
+
+const LOOK_MS = 400;
+
+/**
+ * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone.
+ *
+ * @returns the exit code.
+ */
+export async function followPromotion(
+  output: Output,
+  temporal: TemporalConnection,
+  { workflowId, timeoutMs }: { readonly workflowId: string; readonly timeoutMs: number },
+  signal: AbortSignal,
+): Promise<number> {
+  const view = new FollowView(output);
+  const until = Date.now() + timeoutMs;
+  try {
+    while (!signal.aborted && Date.now() < until) {
+      const progress = await readProgress(temporal, workflowId);
+      if (progress !== undefined) view.show({ kind: 'progress', progress });
+      if (progress?.outcome !== null) {
+        const result = await lastResult(temporal, workflowId);
+        if (result !== undefined) return tellEnding(output, view, result);
+      }
+      await setTimeout(LOOK_MS);
+    }
+  } finally {
+    view.close();
+  }
+  const why = signal.aborted ? 'stopped' : 'timeout';
+  output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
+  output.say(
+    output.style.warn(`${signal.aborted ? 'stopped following' : 'gave up waiting'}; the promotion goes on`),
+  );
+  return GAVE_UP;
+}
+
+function tellEnding(output: Output, view: FollowView, result: PromotionResult): number {
+  const exitCode = outcomeExitCode('release', result.outcome);
+  const { style } = output;
+  view.close();
+  output.event({ event: 'promotion_ended', exitCode, ...result });
+  const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
+  output.say(
+    exitCode === 0
+      ? `${style.good(MARKS.done)} ${word}: ${result.reason}`
+      : `${style.bad(MARKS.failed)} ${word}: ${result.reason}`,
+  );
+  return exitCode;
+}

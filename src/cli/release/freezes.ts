@@ -1,0 +1,37 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import { type FreezeWindow, frozenAt } from '../../domain/freeze/freeze.ts';
+import { tellInstant } from '../../domain/freeze/zonedTime.ts';
+import type { Output } from '../output.ts';
+
+/**
+ * Says before anything is packed what a freeze will do to a release. The release itself looks again: what is said here
+ * saves a person the wait.
+ *
+ * @throws SlipwayError SLIPWAY_TARGET_FROZEN where a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
+ */
+export function tellFreezes(
+  output: Output,
+  target: string,
+  freezes: readonly FreezeWindow[],
+  { overrideFreeze, reason }: { readonly overrideFreeze: boolean; readonly reason: string | undefined },
+): void {
+  if (overrideFreeze && reason === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', {
+      hint: 'add --reason "…": it stands in the record',
+    });
+  }
+  const frozen = frozenAt(freezes, Date.now());
+  if (frozen === null) return;
+  const what = `"${target}" is frozen by "${frozen.name}" until ${tellInstant(frozen.until, frozen.timeZone)}`;
+  const { then } = frozen;
+  if (then === 'refuse' && !overrideFreeze) {
+    throw new SlipwayError('SLIPWAY_TARGET_FROZEN', what, {
+      hint: '--override-freeze --reason "…" releases in spite of it; a rollback always passes',
+    });
+  }
+  const until = new Date(frozen.until).toISOString();
+  output.event({ event: 'frozen', target, name: frozen.name, until, overridden: overrideFreeze });
+  output.note(
+    output.style.warn(`${what}; ${overrideFreeze ? 'released all the same' : 'the release waits'}`),
+  );
+}

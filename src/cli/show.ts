@@ -1,0 +1,90 @@
+import { loadConfig } from '../config/loadConfig.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { connectTemporal } from '../temporal/connection.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import type { CommandContext } from './context.ts';
+import { tellFailedRevision } from './logs/tellFailedRevision.ts';
+import { artifactStoreOf } from './release/artifactOf.ts';
+import { releaseDifference } from './show/difference.ts';
+import { differenceLines } from './show/differenceLines.ts';
+import { findRelease, type FoundRelease, LATEST } from './show/findRelease.ts';
+import { releaseLines } from './show/releaseLines.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
+export interface ShowOptions {
+  readonly config?: string;
+  /** Show in what two releases differ. */
+  readonly diff?: boolean;
+}
+
+/**
+ * `slipway show [RELEASE] [TARGET]`: everything that is known of a release or a rollback; `--diff A B`: in what two of
+ * them differ. No worker need answer.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
+ */
+export async function runShowCommand(
+  context: CommandContext,
+  words: readonly string[],
+  options: ShowOptions,
+): Promise<number> {
+  const { output } = context;
+  const { releases, target } = readWords(words, options.diff ?? false);
+  const { config, folder } = await loadConfig(options.config);
+  const chosen = await chooseTargetSpec(context, config, target);
+  const store = artifactStoreOf({ config, folder }, context.home);
+  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  try {
+    const found: FoundRelease[] = [];
+    for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));
+    const [one, other] = found;
+    if (one === undefined) return 0;
+    if (other === undefined) {
+      output.event(releaseEvent(one));
+      if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
+      for (const line of releaseLines(one, Date.now(), output.style)) output.say(line);
+      return 0;
+    }
+    const difference = await releaseDifference(store, one, other);
+    const { configuration, files } = difference;
+    output.event({
+      event: 'difference',
+      target: chosen.name,
+      from: one.past,
+      to: other.past,
+      configuration: typeof configuration === 'string' ? null : configuration,
+      files: typeof files === 'string' ? null : files,
+      unknown: [configuration, files].filter((part) => typeof part === 'string'),
+    });
+    for (const line of differenceLines(difference, output.style)) output.say(line);
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function readWords(
+  words: readonly string[],
+  isDiff: boolean,
+): { readonly releases: readonly string[]; readonly target: string | undefined } {
+  const count = isDiff ? 2 : 1;
+  if (isDiff && words.length < count) {
+    throw new SlipwayError('SLIPWAY_USAGE', '--diff needs two releases', {
+      hint: 'slipway show --diff release-1 release-2',
+    });
+  }
+  if (words.length > count + 1) {
+    throw new SlipwayError('SLIPWAY_USAGE', `too many words: ${words.slice(count + 1).join(' ')}`);
+  }
+  const releases = words.slice(0, count);
+  return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
+}
+
+function releaseEvent({ target, past, result, progress, workflowUrl, from }: FoundRelease): {
+  readonly event: 'release';
+  readonly [field: string]: unknown;
+} {
+  return { event: 'release', target, ...past, workflowUrl, from, progress, result };
+}

@@ -1,0 +1,79 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { loadConfig } from '../config/loadConfig.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import { viewTarget } from '../temporal/targetClient.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import type { CommandContext } from './context.ts';
+import { followToEnd, GAVE_UP } from './follow/followToEnd.ts';
+import { onInterruption } from './interruption.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of `slipway watch [TARGET]`. */
+export interface WatchOptions {
+  readonly config?: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+const LOOK_MS = 1_000;
+
+/**
+ * `slipway watch [TARGET]`: follows what runs on a target to its end; where nothing does, what runs next.
+ *
+ * @returns the exit code of what was followed, or 5 where that was given up.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
+ */
+export async function runWatchCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: WatchOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const workflowId = targetWorkflowId(spec);
+  const deadline = Date.now() + options.timeout;
+  const interruption = onInterruption();
+  const { signal } = interruption;
+  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  try {
+    let watched = await underWay(temporal, workflowId);
+    if (watched === undefined) {
+      output.event({ event: 'idle', target: name });
+      output.say(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
+    }
+    while (watched === undefined && Date.now() < deadline && !signal.aborted) {
+      await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      watched = await underWay(temporal, workflowId);
+    }
+    if (watched === undefined) {
+      output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
+      output.say(output.style.warn(`stopped watching: nothing ran on ${name}`));
+      return GAVE_UP;
+    }
+    output.say(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
+    const followed = {
+      ...watched,
+      targetName: name,
+      workflowId,
+      timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
+    };
+    return (await followToEnd(output, temporal, followed, signal)).exitCode;
+  } finally {
+    interruption.release();
+    await temporal.close();
+  }
+}
+
+/** What runs on a target, or is about to. */
+async function underWay(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<{ readonly id: string; readonly asked: 'release' | 'rollback' } | undefined> {
+  const view = await viewTarget(temporal, workflowId);
+  if (view?.running != null) return { id: view.running.releaseId, asked: view.running.kind };
+  const next = view?.state.queue[0];
+  return next === undefined ? undefined : { id: next.releaseId, asked: 'release' };
+}

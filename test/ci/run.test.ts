@@ -1,0 +1,69 @@
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const RUN = fileURLToPath(new URL('../../ci/run.sh', import.meta.url));
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
+  await mkdir(join(folder, 'bin'));
+  await mkdir(join(folder, 'ci'));
+  await copyFile(RUN, join(folder, 'ci', 'run.sh'));
+  // In the place of the command: says what it was called with.
+  await writeFile(
+    join(folder, 'bin', 'slipway.js'),
+    `console.log(JSON.stringify({ words: process.argv.slice(2), temporal: Object.keys(process.env).filter((name) => name.startsWith('TEMPORAL_')) }));
+process.exitCode = Number(process.env.EXIT ?? 0);`,
+  );
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function ran(
+  environment: Readonly<Record<string, string>>,
+): Promise<{ words: string[]; temporal: string[] }> {
+  const env = { PATH: process.env['PATH'], ...environment };
+  const { stdout } = await promisify(execFile)('bash', [join(folder, 'ci', 'run.sh')], { env });
+  return JSON.parse(stdout) as { words: string[]; temporal: string[] };
+}
+
+describe('what CI runs', () => {
+  it('is a release of the only target where nothing is said', async () => {
+    expect((await ran({})).words).toEqual(['release']);
+  });
+
+  it('hands on everything that is said, each as one word, and reads none of it as a command', async () => {
+    const reason = 'it\'s "$(touch hacked)"; `id`\nand more';
+    const { words } = await ran({
+      SLIPWAY_INPUT_COMMAND: 'rollback',
+      SLIPWAY_INPUT_TARGET: 'production',
+      SLIPWAY_INPUT_REASON: reason,
+      SLIPWAY_INPUT_CONFIG: 'a b/slipway.yaml',
+      SLIPWAY_INPUT_TIMEOUT: '5m',
+      SLIPWAY_INPUT_WAIT: 'false',
+      SLIPWAY_INPUT_ARGUMENTS: '--to=0f5c\n\n--strict',
+    });
+    expect(words).toEqual([
+      ...['rollback', 'production', '--config', 'a b/slipway.yaml', '--reason', reason, '--timeout', '5m'],
+      ...['--no-wait', '--to=0f5c', '--strict'],
+    ]);
+  });
+
+  it('takes settings that are empty for settings that are not there', async () => {
+    const { temporal } = await ran({
+      TEMPORAL_ADDRESS: 'host:7233',
+      TEMPORAL_API_KEY: '',
+      TEMPORAL_NAMESPACE: '',
+    });
+    expect(temporal).toEqual(['TEMPORAL_ADDRESS']);
+  });
+
+  it('ends with the exit code of the command', async () => {
+    await expect(ran({ EXIT: '2' })).rejects.toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+import { buildProgram } from '../../src/cli/program.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): unknown => parse(readFileSync(`${ROOT}${path}`, 'utf8'));
+
+interface Action {
+  readonly inputs: Readonly<Record<string, { readonly description: string }>>;
+  readonly outputs: Readonly<Record<string, { readonly value: string }>>;
+  readonly runs: {
+    readonly steps: readonly { readonly run?: string; readonly env?: Record<string, string> }[];
+  };
+}
+interface Workflow {
+  readonly jobs: Readonly<
+    Record<
+      string,
+      { readonly steps: readonly { readonly uses?: string; readonly with?: Record<string, string> }[] }
+    >
+  >;
+}
+
+const action = read('action.yml') as Action;
+const commands = buildProgram({ version: '0.0.0', onExit: () => undefined }).commands.map((command) =>
+  command.name(),
+);
+
+describe('the GitHub action', () => {
+  it('hands each of its inputs to the script, as a variable and never within a command', () => {
+    const script = readFileSync(`${ROOT}ci/run.sh`, 'utf8');
+    const handed = action.runs.steps.flatMap(({ env }) => Object.entries(env ?? {}));
+    for (const [variable, value] of handed) {
+      expect(script).toContain(variable);
+      const input = /^\$\{\{ inputs\.([\w-]+) \}\}$/.exec(value)?.[1] ?? '';
+      expect(Object.keys(action.inputs)).toContain(input);
+    }
+    expect(handed).toHaveLength(7);
+    expect(action.runs.steps.map(({ run = '' }) => run).join('\n')).not.toContain('${{');
+  });
+});
+
+describe.each(readdirSync(`${ROOT}templates/github`))('the workflow %s', (file) => {
+  const { jobs } = read(`templates/github/${file}`) as Workflow;
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+
+  it('uses the action with inputs that it has, for a command that there is', () => {
+    const [uses] = steps.filter((step) => step.uses?.startsWith('slipway/'));
+    expect(Object.keys(action.inputs)).toEqual(expect.arrayContaining(Object.keys(uses?.with ?? {})));
+    expect(commands).toContain(uses?.with?.['command']);
+  });
+});
+
+it('the GitLab template runs commands that there are, with variables that the script reads', () => {
+  const jobs = read('templates/gitlab/release.gitlab-ci.yml') as Record<
+    string,
+    { readonly variables: Record<string, string> }
+  >;
+  const script = readFileSync(`${ROOT}ci/run.sh`, 'utf8');
+  const told = Object.values(jobs).flatMap(({ variables }) => Object.entries(variables));
+  const inputs = told.filter(([name]) => name.startsWith('SLIPWAY_INPUT_'));
+  expect(inputs.length).toBeGreaterThan(5);
+  for (const [name, value] of inputs) {
+    expect(script).toContain(name);
+    if (name === 'SLIPWAY_INPUT_COMMAND') expect(commands).toContain(value);
+  }
+});

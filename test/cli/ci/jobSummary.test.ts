@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+
+import { jobSummary } from '../../../src/cli/ci/jobSummary.ts';
+import { sampleResult, sampleStep, sampleVerdict } from '../follow/sampleProgress.ts';
+
+const result = sampleResult({
+  outcome: 'rolled_back',
+  reason: 'check "greets" failed',
+  code: 'SLIPWAY_CHECK_FAILED',
+  commit: 'fdd35b8',
+  servingRevisionId: 'revision-1',
+  steps: [
+    sampleStep({ step: 'patch', attempts: 3, detail: 'revision revision-2' }),
+    sampleStep({ step: 'redeploy', subject: 'revision-1', restoring: true }),
+  ],
+  verdicts: [
+    sampleVerdict({ passed: false, reasons: ['no "Ada"'], answer: 'a | <img src=x>\n# big ![i](http://x)' }),
+  ],
+});
+
+function summary(change: Partial<Parameters<typeof jobSummary>[0]> = {}): string {
+  const ending = { from: 'result', result } as const;
+  return jobSummary({
+    asked: 'release',
+    target: 'production',
+    ending,
+    workflowUrl: 'http://temporal/w',
+    ...change,
+  });
+}
+
+describe('the summary of a job', () => {
+  it('tells the outcome and why, what was put back, the steps with their times, and the links', () => {
+    const text = summary();
+    expect(text).toMatch(/^## ✖ release-1 on production: rolled back\n\ncheck "greets" failed\n/);
+    expect(text).toContain('| put back | `revision-1` |');
+    expect(text).toContain('| serves | `revision-1`, verified |');
+    expect(text).toContain('| patch | done | 2026-11-21 12:00:00Z | 1.0s | 3 | revision revision-2 |');
+    expect(text).toContain('| Temporal | http://temporal/w |');
+  });
+
+  it('shows the answers of checks as text, whatever is in them', () => {
+    expect(summary()).toContain(
+      '| greets | ✖ failed | 12ms | a \\| &lt;img src=x> # big !\\[i](http://x) | no "Ada" |',
+    );
+  });
+
+  it('says first what a person has to do', () => {
+    const ending = { from: 'result', result: { ...result, instructions: 'redeploy it' } } as const;
+    expect(summary({ ending })).toMatch(/### A person is needed\n\n```\nredeploy it\n```\n\n### Steps/);
+  });
+
+  it('tells what never started by its row', () => {
+    const row = { ...result, outcome: 'superseded', reason: 'a newer one', rollbackRequestIds: [] } as const;
+    expect(summary({ ending: { from: 'history', row } })).toBe(
+      '## ✖ release-1 on production: superseded\n\na newer one\n\n',
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import type { CommandContext } from '../../src/cli/context.ts';
+import { runLintCommand } from '../../src/cli/lint.ts';
+import { testOutput } from './testOutput.ts';
+
+const RIGHT =
+  'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n';
+const WARNED = RIGHT.replace('deployment: greeter', 'deployment: greeter, resources: { cpu: 1 }');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-lint-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function lint(text: string, options: { readonly strict?: boolean; readonly json?: boolean } = {}) {
+  const file = join(folder, 'slipway.yaml');
+  await writeFile(file, text);
+  const output = testOutput(options);
+  const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
+  return { file, output, exitCode: await runLintCommand(context, file, options) };
+}
+
+describe('slipway lint', () => {
+  it('ends with 0 where the file is right, and touches nothing', async () => {
+    const { file, output, exitCode } = await lint(RIGHT);
+    expect(exitCode).toBe(0);
+    expect(output.said).toEqual([`✔ ${file}: no errors, no warnings`]);
+    expect(await readdir(folder)).toEqual(['slipway.yaml']);
+  });
+
+  it('tells every error with its line and a caret, and ends with 1', async () => {
+    const { file, output, exitCode } = await lint(RIGHT.replace('targets', 'tagrets'));
+    expect(exitCode).toBe(1);
+    expect(output.said).toEqual([
+      `${file}:1:1 error targets: is missing: names, with fields below each`,
+      '  1 | tagrets:',
+      '    | ^^^^^^^^',
+      `${file}:1:1 error tagrets: unknown field "tagrets"; did you mean "targets"?`,
+      '  1 | tagrets:',
+      '    | ^^^^^^^',
+      `✖ ${file}: 2 errors, no warnings`,
+    ]);
+  });
+
+  it('lets warnings pass, and with --strict does not', async () => {
+    const passed = await lint(WARNED);
+    expect(passed.exitCode).toBe(0);
+    expect(passed.output.said[0]).toContain(':2:94 warning targets.a.resources: has no effect');
+    const refused = await lint(WARNED, { strict: true, json: true });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.output.events).toMatchObject([
+      { event: 'problem', severity: 'error', line: 2, column: 94, length: 9, path: 'targets.a.resources' },
+      { event: 'linted', file: refused.file, errors: 1, warnings: 0, exitCode: 1 },
+    ]);
+  });
+
+  it('cuts a long line around what is wrong', async () => {
+    const { output } = await lint(
+      RIGHT.replace('deployment: greeter', `tenantId: ${'0'.repeat(200)}, deploymnet: g`),
+    );
+    const at = output.said.findIndex((said) => said.includes('unknown field "deploymnet"'));
+    const [line, caret] = output.said.slice(at + 1);
+    expect(line?.length).toBeLessThan(140);
+    expect(line?.slice(caret?.indexOf('^'))).toMatch(/^deploymnet/);
+  });
+
+  it('says so where there is no file', async () => {
+    const context: CommandContext = { output: testOutput(), home: folder, environment: {} };
+    await expect(runLintCommand(context, join(folder, 'no.yaml'), {})).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+    });
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { ServiceError } from '../../src/clients/serviceError.ts';
+import { followLog } from '../../src/cli/logs/followLog.ts';
+import { logEnd, type LogLine } from '../../src/cli/logs/revisionLog.ts';
+
+const OF = { deploymentId: 'd', revisionId: 'r' };
+const LINES = Array.from({ length: 2_500 }, (_, index) => ({
+  id: String(index + 1),
+  stage: index < 2_000 ? 'build' : 'deploy',
+  message: `line ${index + 1}`,
+  timestamp: '2026-11-21T12:00:00.000Z',
+}));
+
+function failure(code: 'SLIPWAY_NOT_FOUND' | 'SLIPWAY_NO_ANSWER', status?: number): ServiceError {
+  return new ServiceError(code, 'no', { method: 'GET', path: '/', status, mayHaveBeenTaken: false });
+}
+
+function client(change: Partial<ControlPlaneClient>): ControlPlaneClient {
+  return change as ControlPlaneClient;
+}
+
+/** Pages as the platform gives them, newest first. */
+const withLogs = client({
+  getRevisionLogs: (_deployment, _revision, { limit = 100, offset, stage } = {}) => {
+    const all = LINES.filter((line) => stage === undefined || line.stage === stage).reverse();
+    const from = offset === undefined ? 0 : all.findIndex(({ id }) => id === offset) + 1;
+    const logs = all.slice(from, from + limit);
+    const next_offset = from + limit < all.length ? (logs.at(-1)?.id ?? null) : null;
+    return Promise.resolve({ logs, next_offset });
+  },
+});
+
+describe('the end of a log', () => {
+  it('is put together from pages, oldest line first', async () => {
+    const { lines, after } = await logEnd(withLogs, OF, undefined, 1_500);
+    expect(lines).toHaveLength(1_500);
+    expect(lines[0]?.message).toBe('line 1001');
+    expect(lines.at(-1)).toEqual({ stage: 'deploy', message: 'line 2500', timestamp: LINES[0]?.timestamp });
+    expect(after).toEqual({ offset: '2500' });
+  });
+
+  it('is of one stage alone where that is asked for', async () => {
+    const { lines } = await logEnd(withLogs, OF, 'build', 2);
+    expect(lines.map(({ message }) => message)).toEqual(['line 1999', 'line 2000']);
+  });
+
+  it('is asked for in the public way where the control plane has no other', async () => {
+    const without = client({
+      getRevisionLogs: () => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404)),
+      getRevision: () => Promise.resolve({} as never),
+      getBuildLogs: () => Promise.resolve({ logs: [{ message: 'second' }, { message: 'first' }] }),
+      getDeployLogs: () => Promise.resolve({ logs: [{ message: 'third', timestamp: 't' }] }),
+    });
+    expect(await logEnd(without, OF, undefined, 2)).toEqual({
+      lines: [
+        { stage: 'build', message: 'second', timestamp: null },
+        { stage: 'deploy', message: 'third', timestamp: 't' },
+      ],
+      after: undefined,
+    });
+  });
+
+  it('says so where there is no such revision, and where there are no logs at all', async () => {
+    const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
+    await expect(
+      logEnd(client({ getRevisionLogs: gone, getRevision: gone }), OF, undefined, 1),
+    ).rejects.toMatchObject({ message: 'no' });
+    const none = client({
+      getRevisionLogs: gone,
+      getRevision: () => Promise.resolve({} as never),
+      getBuildLogs: gone,
+    });
+    await expect(logEnd(none, OF, undefined, 1)).rejects.toMatchObject({
+      message: 'this control plane gives out no logs',
+    });
+  });
+});
+
+it('a log that is followed goes on after its last line where the stream is cut off', async () => {
+  const asked: unknown[] = [];
+  async function* stream(from: number, cut: boolean) {
+    yield { event: 'status', data: {}, id: undefined };
+    for (const line of LINES.slice(from, from + 2)) {
+      yield await Promise.resolve({ event: 'log', data: line, id: line.id });
+    }
+    if (cut) throw failure('SLIPWAY_NO_ANSWER');
+    yield { event: 'end', data: {}, id: undefined };
+  }
+  const cutOff = client({
+    followRevisionLogs: (_deployment, _revision, query) => {
+      asked.push(query?.offset);
+      const isFirst = asked.length === 1;
+      return Promise.resolve(stream(isFirst ? 10 : 12, isFirst) as never);
+    },
+  });
+  const lines: LogLine[] = [];
+  for await (const line of followLog(cutOff, OF, undefined, '10', new AbortController().signal))
+    lines.push(line);
+  expect(lines.map(({ message }) => message)).toEqual(['line 11', 'line 12', 'line 13', 'line 14']);
+  expect(asked).toEqual(['10', '12']);
+});
