@@ -14,10 +14,22 @@ const ARROWS = {
   artifact: [],
   temporal: ['workflows/messages.ts'],
   platform: ['contract'],
-  activities: ['clients', 'artifact', 'config'],
+  judge: ['clients', 'config'],
+  activities: ['clients', 'artifact', 'config', 'judge'],
   workflows: ['activities'],
+  rehearsal: ['activities', 'temporal', 'config', 'worker.ts', 'workflows/messages.ts'],
   dashboard: ['temporal', 'config', 'artifact', 'clients', 'platform'],
-  cli: ['temporal', 'config', 'artifact', 'clients', 'platform', 'dashboard', 'worker.ts'],
+  cli: [
+    'temporal',
+    'config',
+    'artifact',
+    'clients',
+    'platform',
+    'judge',
+    'dashboard',
+    'rehearsal',
+    'worker.ts',
+  ],
 };
 
 const zones = Object.entries(ARROWS).map(([room, uses]) => ({
@@ -39,6 +51,8 @@ export default tseslint.config(
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-empty': ['error', { allowEmptyCatch: false }],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      // With `verbatimModuleSyntax`, `import { type X }` loads X's module.
+      '@typescript-eslint/no-import-type-side-effects': 'error',
       '@typescript-eslint/restrict-template-expressions': [
         'error',
         { allowNumber: true, allowBoolean: true },

@@ -1,37 +1,50 @@
 import { defineConfig } from 'vitest/config';
 
-const needsTemporal = ['test/workflows/**/*.test.ts'];
+const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
+/** What stands on a platform, or puts something else in a module's place: each file has a process of its own. */
+const alone = ['test/platform/**/*.test.ts', 'test/activities/**/*.test.ts'];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'test/platform/store/database.test.ts',
   'test/platform/controlPlane/{deletion,idempotency,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
-  'test/platform/openapi/*.test.ts',
   'test/platform/controlPlane/fuzz/*.test.ts',
-  'test/platform/agentServer/{agentData,agentProcesses}.test.ts',
+  'test/platform/agentServer/{agentData,agentProcesses,threadBusy}.test.ts',
 ];
 /** What only a real PostgreSQL has. */
 const onPostgresOnly = [
   'test/platform/store/databaseOwner.test.ts',
   'test/platform/killed.test.ts',
-  'test/platform/agentServer/lateCancels.test.ts',
+  'test/platform/agentServer/{lateCancels,postgresRestart}.test.ts',
+  'test/platform/controlPlane/secretsRotationKilled.test.ts',
 ];
 
 export default defineConfig({
   test: {
     // Temporal's native library does not live in worker threads.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 3,
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd, ...onPostgresOnly],
-          globalSetup: 'test/support/preparedCluster.ts',
+          exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd, ...alone],
+          // They leave nothing behind in their process: it is the next file's, with the modules that it has.
+          isolate: false,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'platform',
+          include: alone,
+          exclude: ['**/fixtures/**', '**/node_modules/**', ...onPostgresOnly],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -53,7 +66,9 @@ export default defineConfig({
           name: 'workflows',
           include: needsTemporal,
           globalSetup: 'test/support/temporalServer.ts',
-          testTimeout: 60_000,
+          // Each test waits for most of its time, on a target and a world of its own.
+          maxConcurrency: 12,
+          testTimeout: 240_000,
           hookTimeout: 60_000,
         },
       },

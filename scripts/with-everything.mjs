@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// What `npm run demo`, `npm test`, `npm run verify` and `npm run temporal:install` do: install what is missing,
-// with progress on the screen, and then the work. Plain Node, because before the first run there is nothing else.
+// What `npm run demo`, `npm test` with its longer forms, `npm run verify` and `npm run temporal:install` do: install what is
+// missing, with progress on the screen, and then the work. Plain Node, because before the first run there is nothing else.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,6 +19,16 @@ const WORKS = {
     // Also where TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
     await ensureTemporal();
     return runTests(args);
+  },
+  'test:crash': async (args) => {
+    prepare();
+    await ensureTemporal();
+    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/crash/matrix.ts'), ...args]);
+  },
+  'test:chaos': async (args) => {
+    prepare();
+    await ensureTemporal();
+    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/chaos/run.ts'), ...args]);
   },
   verify: async (args) => {
     install();

@@ -1,4 +1,5 @@
-// `docs/slipway.schema.json`: the JSON Schema of `slipway.yaml`, for editors. It is committed; a test holds it current.
+// What is published of the schema of `slipway.yaml`: `docs/slipway.schema.json` for editors, and `docs/slipway-yaml.md`, the
+// reference, for people. Both are committed; tests hold them current.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,12 +8,21 @@ import { format, resolveConfig } from 'prettier';
 
 import { DIST, ROOT } from './freshness.mjs';
 
-const SCHEMA = join(ROOT, 'docs/slipway.schema.json');
-
-/** Writes the schema where it differs from what is there. */
+/** Writes both where they differ from what is there. */
 export async function writeConfigSchema() {
-  const { configJsonSchema } = await import(pathToFileURL(join(DIST, 'config/jsonSchema.js')).href);
-  const settings = await resolveConfig(SCHEMA);
-  const text = await format(JSON.stringify(configJsonSchema()), { ...settings, parser: 'json' });
-  if (!existsSync(SCHEMA) || readFileSync(SCHEMA, 'utf8') !== text) writeFileSync(SCHEMA, text);
+  const { configJsonSchema } = await fromBuild('config/jsonSchema.js');
+  const { configReferencePage } = await fromBuild('config/referencePage.js');
+  const schema = configJsonSchema();
+  await publish('docs/slipway.schema.json', JSON.stringify(schema));
+  await publish('docs/slipway-yaml.md', configReferencePage(schema));
+}
+
+async function fromBuild(path) {
+  return import(pathToFileURL(join(DIST, path)).href);
+}
+
+async function publish(path, content) {
+  const file = join(ROOT, path);
+  const text = await format(content, { ...(await resolveConfig(file)), filepath: file });
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
 }

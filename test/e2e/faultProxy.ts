@@ -5,7 +5,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
 /** A request as a rule sees it. */
@@ -29,28 +29,56 @@ export type Fault =
   | { readonly kind: 'lose_answer' }
   /** Waits before it passes it on. */
   | { readonly kind: 'hold'; readonly until: Promise<void> }
-  /** Passes it on, and waits before it answers. */
-  | { readonly kind: 'hold_answer'; readonly until: Promise<void> };
+  /** The same, but passes it on only if its caller still waits for it. */
+  | { readonly kind: 'hold_back'; readonly until: Promise<void> }
+  /**
+   * Passes it on, and waits before it answers. `onAnswer` is called when there is an answer to hold; where `until`
+   * rejects, the answer is lost.
+   */
+  | { readonly kind: 'hold_answer'; readonly until: Promise<void>; readonly onAnswer?: () => void }
+  /** Passes it on, lets it be carried out, and gives an answer of its own instead. */
+  | { readonly kind: 'answer_instead'; readonly status: number }
+  /** Passes it on twice, the second time once the first was answered, and gives the first answer. */
+  | { readonly kind: 'twice' }
+  /** Closes the connection at once, and passes the request on all the same, later. */
+  | { readonly kind: 'land_late'; readonly until: Promise<void> };
 
 /** Decides on one request; `undefined` passes it through. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
+/** One time that a request was passed on. Times are milliseconds of the clock of `performance`. */
+export interface Passage {
+  readonly at: number;
+  /** `null`: it was never answered. */
+  status: number | null;
+}
+
+/** A request as the log has it. */
+export interface LoggedRequest extends ProxiedRequest {
+  readonly at: number;
+  /** Each time that the control plane got it: none, once, or twice. */
+  readonly passages: Passage[];
+  /** The body of a PATCH, which tells whose it is. */
+  body?: string;
+}
+
 /** A proxy between Slipway and the platform that misbehaves on purpose, and keeps a log of what passed. */
 export interface FaultProxy {
   readonly url: string;
-  readonly log: readonly (ProxiedRequest & { readonly at: number })[];
+  readonly log: readonly LoggedRequest[];
   rule: FaultRule;
   close(): Promise<void>;
 }
 
 /** Starts a proxy before the platform at `origin`. */
 export async function startFaultProxy(origin: string): Promise<FaultProxy> {
-  const log: (ProxiedRequest & { at: number })[] = [];
+  const log: LoggedRequest[] = [];
   const proxy = { rule: (() => undefined) as FaultRule };
   const server = createServer((incoming, outgoing) => {
     const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
-    log.push({ ...seen, at: performance.now() });
-    pass(incoming, outgoing, proxy.rule(seen), origin).catch(() => outgoing.destroy());
+    const logged: LoggedRequest = { ...seen, at: performance.now(), passages: [] };
+    log.push(logged);
+    pass(incoming, outgoing, { fault: proxy.rule(seen), logged, origin }).catch(() => outgoing.destroy());
   });
   const url = await listen(server);
   return {
@@ -70,12 +98,14 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
   };
 }
 
-async function pass(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
-  fault: Fault | undefined,
-  origin: string,
-): Promise<void> {
+interface Order {
+  readonly fault: Fault | undefined;
+  readonly logged: LoggedRequest;
+  readonly origin: string;
+}
+
+async function pass(incoming: IncomingMessage, outgoing: ServerResponse, order: Order): Promise<void> {
+  const { fault, logged } = order;
   if (fault?.kind === 'answer') {
     incoming.resume();
     outgoing.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
@@ -86,30 +116,56 @@ async function pass(
     incoming.socket.destroy();
     return;
   }
-  // The request is taken in whole before it is held: its caller may be gone when it is passed on.
-  const body = fault?.kind === 'hold' ? await buffer(incoming) : undefined;
-  if (fault?.kind === 'hold') await fault.until;
+  // Taken in whole before it is held or sent twice: its caller may be gone when it is passed on.
+  const held =
+    fault?.kind === 'hold' || fault?.kind === 'hold_back' || fault?.kind === 'land_late' ? fault : undefined;
+  const isTakenIn = held !== undefined || fault?.kind === 'twice' || logged.method === 'PATCH';
+  const body = isTakenIn ? await buffer(incoming) : undefined;
+  if (body !== undefined && logged.method === 'PATCH') logged.body = body.toString('utf8');
+  if (fault?.kind === 'land_late') incoming.socket.destroy();
+  await held?.until;
+  if (fault?.kind === 'hold_back' && outgoing.destroyed) return;
+  await passOn(incoming, outgoing.destroyed ? undefined : outgoing, body, order);
+  if (fault?.kind === 'twice') await passOn(incoming, undefined, body, order);
+}
+
+/** Passes a request on, and its answer back; without anybody to answer, the answer is let go. */
+async function passOn(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse | undefined,
+  body: Buffer | undefined,
+  { fault, logged, origin }: Order,
+): Promise<void> {
   const headers = { ...incoming.headers, host: new URL(origin).host };
+  const passage: Passage = { at: performance.now(), status: null };
+  logged.passages.push(passage);
   await new Promise<void>((resolve, reject) => {
     const options = { method: incoming.method, headers };
     const upstream = forward(`${origin}${incoming.url ?? '/'}`, options, (answer) => {
+      passage.status = answer.statusCode ?? null;
       answer.on('error', reject);
-      if (fault?.kind === 'lose_answer') {
+      if (outgoing === undefined || fault?.kind === 'lose_answer' || fault?.kind === 'answer_instead') {
         answer.resume().on('end', () => {
-          incoming.socket.destroy();
+          if (outgoing !== undefined && fault?.kind === 'lose_answer') incoming.socket.destroy();
+          if (outgoing !== undefined && fault?.kind === 'answer_instead') {
+            outgoing.writeHead(fault.status, { 'content-type': 'application/json' });
+            outgoing.end(JSON.stringify({ detail: 'a fault on purpose, after the fact' }));
+          }
           resolve();
         });
         return;
       }
       const send = (): void => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(outgoing).on('finish', resolve);
+        answer.pipe(outgoing).on('finish', resolve).on('close', resolve);
       };
-      if (fault?.kind === 'hold_answer') fault.until.then(send, reject);
-      else send();
+      if (fault?.kind === 'hold_answer') {
+        fault.onAnswer?.();
+        fault.until.then(send, reject);
+      } else send();
     });
     upstream.on('error', reject);
-    outgoing.on('close', () => {
+    outgoing?.on('close', () => {
       // A request on which there is a rule is carried out although its caller has gone.
       if (!outgoing.writableFinished && fault === undefined) upstream.destroy();
     });

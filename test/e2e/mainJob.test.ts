@@ -1,10 +1,15 @@
-import { rename } from 'node:fs/promises';
+import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { tenantHeaders } from '../../src/domain/targetSpec.ts';
+import { Repository } from '../platform/git/repository.ts';
 import { Observer } from './observer.ts';
+import { slipway } from './processes.ts';
 import { Project } from './project.ts';
+import { goodAgent } from './servingDeployment.ts';
+import { writeSmallAgent } from './smallAgent.ts';
 import { deployByHand } from './somebodyElse.ts';
 import { eventually, Stack } from './stack.ts';
 
@@ -49,8 +54,25 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 
   it('puts the previous revision back when the new one answers wrongly, and says why', async () => {
     await project.use('broken/answers-wrongly');
-    const { code, text } = await project.ran('release', 'staging');
-    expect(code).toBe(2);
+    const summary = join(stack.folder, 'summary.md');
+    const onGitHub = {
+      GITHUB_ACTIONS: 'true',
+      GITHUB_ACTOR: 'ada',
+      GITHUB_REF_NAME: 'main',
+      GITHUB_STEP_SUMMARY: summary,
+    };
+    const released = slipway(['release', 'staging'], {
+      env: { ...stack.env, ...onGitHub },
+      cwd: project.folder,
+    });
+    expect(await released.exited).toBe(2);
+    const text = released.stdout;
+    expect(text).toMatch(
+      /^::group::[^]*^::endgroup::[^]*^::error title=release-2 on staging%3A rolled back::/m,
+    );
+    const told = await readFile(summary, 'utf8');
+    expect(told).toMatch(/^## ✖ release-2 on staging: rolled back$/m);
+    expect(told).toContain(`| put back | \`${revisions['A'] ?? ''}\` |`);
     expect(text).toContain('rolled back');
     expect(text).toMatch(/check "greets"/);
     expect((await seen.deployment()).active_revision_id).toBe(revisions['A']);
@@ -65,10 +87,11 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   });
 
   it('ships B, and ships A again after it', async () => {
-    await project.use('greeter');
+    await project.use(goodAgent(2));
     await project.touch('B');
     expect((await project.ran('release', 'staging')).code).toBe(0);
     revisions['B'] = (await seen.deployment()).active_revision_id!;
+    await project.use('greeter');
     await project.touch('A');
     expect((await project.ran('release', 'staging')).code).toBe(0);
     const again = (await seen.deployment()).active_revision_id;
@@ -82,6 +105,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(code).toBe(0);
     expect((await seen.deployment()).active_revision_id).toBe(revisions['B']);
 
+    await project.use(goodAgent(3));
     await project.touch('C');
     const refused = await project.ran('release', 'staging');
     expect(refused.code).toBe(4);
@@ -98,8 +122,45 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(text).toContain('rolled back');
   });
 
+  it('tells the past: the history, one release, and in what two of them differ', async () => {
+    const history = await project.ran('history', 'staging');
+    expect(history.code, history.text).toBe(0);
+    const [, , newest, ...older] = history.text.trimEnd().split('\n');
+    expect(newest).toMatch(/^ +release-\d+ +✔ released .* sha256:/);
+    expect(older.join('\n')).toMatch(/rolled back .*a look at 3 a\.m\./);
+
+    const shown = await project.ran('show', 'release-2');
+    expect(shown.code, shown.text).toBe(0);
+    expect(shown.text).toMatch(/^release-2 on staging: ✖ rolled back .*SLIPWAY_CHECK_FAILED/);
+    expect(shown.text).toMatch(new RegExp(`restored +revision ${revisions['A'] ?? ''}`));
+    expect(shown.text).toMatch(/✖ greets on revision/);
+    expect(shown.text).toMatch(/asked +by ada/);
+    expect(shown.text).toMatch(/ref +main/);
+
+    const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-2', '--json');
+    expect(code, text).toBe(0);
+    const difference = JSON.parse(text) as {
+      configuration: unknown;
+      files: { changed: { to: { path: string } }[] };
+    };
+    expect(difference.configuration).toEqual([]);
+    expect(difference.files.changed.map(({ to }) => to.path)).toContain('graph.json');
+
+    const logs = await project.ran('logs', 'staging', '--stage', 'build', '--tail', '2');
+    expect(logs.code, logs.text).toBe(0);
+    expect(logs.text).toMatch(/^\d\d:\d\d:\d\d build .+\n\d\d:\d\d:\d\d build .+\n$/);
+
+    const unknown = await project.ran('show', 'release-99');
+    expect(unknown.code).toBe(1);
+    expect(unknown.text).toContain('SLIPWAY_RELEASE_UNKNOWN');
+  });
+
   it('takes what a person says while it runs, and refuses it when nothing does', async () => {
     await project.touch('one more change');
+    const watching = project.run('watch', 'staging', '--json');
+    await eventually(() => {
+      expect(watching.stdout).toContain('"idle"');
+    });
     const running = project.run('release', 'staging');
     const said = await eventually(async () => {
       const { code, text } = await project.ran('abort', 'staging', '--reason', 'changed my mind');
@@ -109,6 +170,8 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(said).toContain('the release stops');
     expect(await running.exited).toBe(4);
     expect(running.stdout + running.stderr).toContain('changed my mind');
+    expect(await watching.exited).toBe(4);
+    expect(watching.stdout).toMatch(/"event":"ended".*"outcome":"aborted"/);
     const late = await project.ran('abort', 'staging');
     expect(late.code).toBe(4);
     expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
@@ -126,13 +189,14 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   });
 });
 
-describe('a deployment made by somebody else', () => {
+describe.concurrent('a deployment made by somebody else', () => {
   it('serves what it served before when our first release of it is bad', async () => {
-    const project = await Project.create(stack, { example: 'greeter', deployment: 'foreign' });
+    const example = goodAgent(1);
+    const project = await Project.create(stack, { example, deployment: 'foreign' });
     const { revisionId } = await deployByHand(stack, 'foreign', project.folder);
     const seen = new Observer(stack, 'foreign');
 
-    await project.use('broken/answers-wrongly');
+    await project.use({ says: 'No.' });
     const { code } = await project.ran('release', 'staging');
 
     expect(code).toBe(2);
@@ -144,10 +208,11 @@ describe('a deployment made by somebody else', () => {
   });
 });
 
-describe('a target that is spoken to in public names', () => {
+describe.concurrent('a target that is spoken to in public names', () => {
   it('is released to, and its deployment stands there as a public client would have made it', async () => {
+    const example = goodAgent(1);
     const target = { vocabulary: 'public', deploymentType: 'dev' };
-    const project = await Project.create(stack, { example: 'greeter', deployment: 'public', target });
+    const project = await Project.create(stack, { example, deployment: 'public', target });
     await rename(join(project.folder, 'graph.json'), join(project.folder, 'langgraph.json'));
     const seen = new Observer(stack, 'public');
 
@@ -162,6 +227,71 @@ describe('a target that is spoken to in public names', () => {
   });
 });
 
+describe.concurrent('a release of a git ref, on a target that names its tenant', () => {
+  const deployment = 'from-git';
+  const tenantId = '0b7a3c52-6a0e-4a52-9d3c-7d2f8f1f6a11';
+
+  it('is built from the repository, serves, says from which commit, and touches nothing of another tenant', async () => {
+    // Another tenant has a deployment of that name.
+    const { id: another } = (await stack.call('POST', '/v2/deployments', {
+      name: deployment,
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    })) as { id: string };
+    const before = await stack.call('GET', `/v2/deployments/${another}`);
+
+    const repositories = join(stack.folder, 'repositories');
+    const repository = await Repository.create(join(repositories, 'agent'));
+    await writeSmallAgent(repository.path, goodAgent(1));
+    const commit = await repository.commit({});
+    const tenant = tenantHeaders({ tenantId });
+    const local = { name: 'local', url_prefix: repositories };
+    const { id: integrationId } = (await stack.call(
+      'POST',
+      '/v1/integrations/github/install',
+      local,
+      tenant,
+    )) as { id: string };
+    const repo = { url: repository.path, ref: 'main', integrationId, buildOnPush: false };
+    const target = { tenantId, source: 'repo_host', repo };
+    const project = await Project.create(stack, { example: goodAgent(1), deployment, target });
+    const { code, text } = await project.ran('release', 'staging');
+
+    expect(text).toContain('released');
+    expect(code).toBe(0);
+    const seen = new Observer(stack, deployment, tenantId);
+    expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
+    const { id, active_revision_id: active } = await seen.deployment();
+    const path = `/v2/deployments/${id}/revisions/${active ?? ''}`;
+    expect(await stack.call('GET', path, undefined, tenant)).toMatchObject({
+      status: 'DEPLOYED',
+      source_revision_config: { repo_ref: 'main', repo_commit_sha: commit },
+    });
+
+    expect(await stack.call('GET', `/v2/deployments/${another}`)).toEqual(before);
+    const audit = (await stack.call('GET', `/v1/audit?resource_id=${another}`)) as {
+      resources: { operation: string }[];
+    };
+    expect(audit.resources.map(({ operation }) => operation)).toEqual(['createDeployment']);
+  });
+});
+
 it('what must always hold has held in all of it', async () => {
   expect(await stack.audit()).toEqual([]);
+});
+
+it('tells the past without a worker, too', async () => {
+  expect(await stack.worker.stop()).toBe(0);
+  const project = await Project.create(stack, { example: goodAgent(1), deployment: 'main-job' });
+  const { code, text } = await project.ran('history', 'staging', '--json');
+  expect(code, text).toBe(0);
+  const past = text
+    .trim()
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
+  expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+  const shown = await project.ran('show', 'release-1');
+  expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
 });

@@ -1,7 +1,7 @@
-import { type ReleaseResult } from '../../src/domain/release.ts';
-import { type TargetView } from '../../src/workflows/messages.ts';
-import { targetWorkflowId } from '../../src/domain/targetSpec.ts';
-import { type Stack } from './stack.ts';
+import type { ReleaseResult } from '../../src/domain/release.ts';
+import type { TargetView } from '../../src/workflows/messages.ts';
+import { targetWorkflowId, tenantHeaders } from '../../src/domain/targetSpec.ts';
+import type { Stack } from './stack.ts';
 
 interface Listed<T> {
   readonly resources: readonly T[];
@@ -21,31 +21,44 @@ interface Deployment {
   readonly source_config: { readonly custom_url: string | null };
 }
 
+/** As many revisions as a control plane lists at once. */
+const PAGE = 100;
+
 /** Looks at the outside past Slipway: what the control plane has, what the agent answers, what Temporal recorded. */
 export class Observer {
   readonly #stack: Stack;
   readonly #deployment: string;
+  readonly #tenant: { readonly tenantId?: string };
 
-  constructor(stack: Stack, deployment: string) {
+  /** `tenantId`: as the target has it. */
+  constructor(stack: Stack, deployment: string, tenantId?: string) {
     this.#stack = stack;
     this.#deployment = deployment;
+    this.#tenant = tenantId === undefined ? {} : { tenantId };
   }
 
   async deployment(): Promise<Deployment> {
-    const list = await this.#stack.call('GET', `/v2/deployments?name_contains=${this.#deployment}`);
+    const list = await this.#get(`/v2/deployments?name_contains=${this.#deployment}`);
     const found = (list as Listed<Deployment>).resources.find(({ name }) => name === this.#deployment);
     if (found === undefined) throw new Error(`there is no deployment ${this.#deployment}`);
     return found;
   }
 
+  /** The revisions that there are, newest first. */
+  async revisions(): Promise<readonly Revision[]> {
+    const { id } = await this.deployment();
+    const revisions: Revision[] = [];
+    for (let page: readonly Revision[] | undefined; page === undefined || page.length === PAGE;) {
+      const query = `limit=${PAGE}&offset=${revisions.length}`;
+      page = ((await this.#get(`/v2/deployments/${id}/revisions?${query}`)) as Listed<Revision>).resources;
+      revisions.push(...page);
+    }
+    return revisions;
+  }
+
   /** The revisions that an upload went into, oldest first: creating a deployment yields one of its own, exempt. */
   async shippedRevisions(): Promise<readonly Revision[]> {
-    const { id } = await this.deployment();
-    const list = (await this.#stack.call(
-      'GET',
-      `/v2/deployments/${id}/revisions?limit=100`,
-    )) as Listed<Revision>;
-    return list.resources
+    return (await this.revisions())
       .filter((revision) => typeof revision.source_revision_config.source_tarball_path === 'string')
       .toReversed();
   }
@@ -55,7 +68,11 @@ export class Observer {
     const { source_config: config } = await this.deployment();
     const answer = await fetch(`${config.custom_url ?? ''}/runs/wait`, {
       method: 'POST',
-      headers: { 'x-api-key': this.#stack.apiKey, 'content-type': 'application/json' },
+      headers: {
+        'x-api-key': this.#stack.apiKey,
+        'content-type': 'application/json',
+        ...tenantHeaders(this.#tenant),
+      },
       body: JSON.stringify({
         assistant_id: 'greeter',
         input: { messages: [{ role: 'user', content: text }] },
@@ -84,6 +101,26 @@ export class Observer {
     return [outcome, reason, `extra: ${extraRevisionIds.join()}`, ...told].join('\n');
   }
 
+  /** Every failure of an attempt at a step that Temporal recorded: of those that ended so, and of those tried again. */
+  async stepFailures(
+    releaseId: string,
+  ): Promise<readonly { activityType: string; code: string; message: string }[]> {
+    const client = await this.#stack.client();
+    const { events } = await client.workflow.getHandle(`${this.#targetId}/${releaseId}`).fetchHistory();
+    const types = new Map<string, string>();
+    return (events ?? []).flatMap((event) => {
+      const scheduled = event.activityTaskScheduledEventAttributes;
+      if (scheduled != null) types.set(String(event.eventId), scheduled.activityType?.name ?? '');
+      const { activityTaskStartedEventAttributes: started, activityTaskFailedEventAttributes: failed } =
+        event;
+      const failure = started?.lastFailure ?? failed?.failure;
+      if (failure == null) return [];
+      const activityType = types.get(String((started ?? failed)?.scheduledEventId)) ?? '';
+      const code = failure.applicationFailureInfo?.type ?? '';
+      return [{ activityType, code, message: failure.message ?? '' }];
+    });
+  }
+
   /** How many events the history of a release has. */
   async eventCount(releaseId: string): Promise<number> {
     const client = await this.#stack.client();
@@ -104,7 +141,15 @@ export class Observer {
   }
 
   get #targetId(): string {
-    return targetWorkflowId({ controlPlane: this.#stack.controlPlane, deployment: this.#deployment });
+    return targetWorkflowId({
+      controlPlane: this.#stack.controlPlane,
+      deployment: this.#deployment,
+      ...this.#tenant,
+    });
+  }
+
+  #get(path: string): Promise<unknown> {
+    return this.#stack.call('GET', path, undefined, tenantHeaders(this.#tenant));
   }
 }
 

@@ -1,11 +1,12 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { stringify } from 'yaml';
 
 import { type Process, slipway } from './processes.ts';
-import { type Stack } from './stack.ts';
+import { type SmallAgent, writeSmallAgent } from './smallAgent.ts';
+import type { Stack } from './stack.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 
@@ -25,12 +26,15 @@ export const QUICK_STEPS = {
 
 /** What a test says of a project; everything else is as the example has it. */
 export interface ProjectOptions {
-  /** A folder of `examples/`. */
-  readonly example: string;
+  /** What is released at first: a folder of `examples/`, or a small agent, which is built and started sooner. */
+  readonly example: string | SmallAgent;
   readonly deployment: string;
   readonly target?: Record<string, unknown>;
-  readonly steps?: Record<string, unknown>;
+  /** Overrides of the quick ones, by step; `as they are`: the deadlines and retries that every user has. */
+  readonly steps?: Record<string, unknown> | 'as they are';
   readonly checks?: readonly Record<string, unknown>[];
+  /** How an example is installed. Default: as its lock file says. */
+  readonly installCommand?: string;
 }
 
 /** A user's repository: an example agent with a `slipway.yaml` that points to the stack. */
@@ -58,16 +62,24 @@ export class Project {
           },
         },
         checks: options.checks ?? [GREETS],
-        steps: { ...QUICK_STEPS, ...options.steps },
+        ...(options.installCommand !== undefined && {
+          artifact: { installCommand: options.installCommand },
+        }),
+        ...(options.steps === 'as they are' ? {} : { steps: { ...QUICK_STEPS, ...options.steps } }),
       }),
     );
     return project;
   }
 
-  /** Replaces the source by that of another example; `slipway.yaml` stays. */
-  async use(example: string): Promise<void> {
+  /** Replaces the whole source by another one; `slipway.yaml` stays. */
+  async use(example: string | SmallAgent): Promise<void> {
+    const before = (await readdir(this.folder)).filter((name) => name !== 'slipway.yaml');
+    for (const name of before) await rm(join(this.folder, name), { recursive: true });
+    if (typeof example !== 'string') {
+      await writeSmallAgent(this.folder, example);
+      return;
+    }
     const kept = (path: string): boolean => !path.endsWith('slipway.yaml') && !path.includes('node_modules');
-    await rm(join(this.folder, 'src'), { recursive: true, force: true });
     await cp(join(EXAMPLES, example), this.folder, { recursive: true, filter: kept });
   }
 

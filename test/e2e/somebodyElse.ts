@@ -26,13 +26,22 @@ export async function deployByHand(
     source_revision_config: { graph_config_path: 'graph.json' },
     secrets: [],
   })) as Deployment;
-  const revisionId = await patchByHand(stack, created.id, source);
+  return { deploymentId: created.id, revisionId: await changeByHand(stack, created.id, source) };
+}
+
+/**
+ * Changes a deployment to another source, past Slipway.
+ *
+ * @returns the new revision, which is active.
+ */
+export async function changeByHand(stack: Stack, deploymentId: string, source: string): Promise<string> {
+  const revisionId = await patchByHand(stack, deploymentId, source);
   await eventually(async () => {
-    const deployment = (await stack.call('GET', `/v2/deployments/${created.id}`)) as Deployment;
+    const deployment = (await stack.call('GET', `/v2/deployments/${deploymentId}`)) as Deployment;
     if (deployment.active_revision_id !== revisionId)
-      throw new Error(`${name} does not serve ${revisionId} yet`);
+      throw new Error(`${deploymentId} does not serve ${revisionId} yet`);
   }, 180_000);
-  return { deploymentId: created.id, revisionId };
+  return revisionId;
 }
 
 /** Uploads a source and PATCHes the deployment to it; answers the new revision at once. */

@@ -6,15 +6,18 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 
 import { audit } from '../../src/domain/audit/audit.ts';
-import { type Violation } from '../../src/domain/audit/violation.ts';
+import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { connectTemporal } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
+import { prepareHome } from '../support/preparedHome.ts';
+import { evidenceOf } from './evidence.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 import { Process, slipway } from './processes.ts';
+import { openTemporalGate, type TemporalGate } from './temporalGate.ts';
 
 /**
  * Everything that a release needs, as real processes that can be killed one by one: Temporal with its database file,
@@ -25,30 +28,47 @@ export class Stack {
   apiKey = '';
   readonly #temporalPath: string;
   readonly #platformEnv: Record<string, string>;
+  readonly #gated: boolean;
   #temporalPort = 0;
   #platformPort = 0;
   #temporal: Process | undefined;
   #platform: Process | undefined;
   #worker: Process | undefined;
   #proxy: FaultProxy | undefined;
+  #gate: TemporalGate | undefined;
   #connection: Connection | undefined;
 
-  private constructor(folder: string, temporalPath: string, platformEnv: Record<string, string>) {
+  private constructor(
+    folder: string,
+    temporalPath: string,
+    platformEnv: Record<string, string>,
+    gated: boolean,
+  ) {
     this.#platformEnv = platformEnv;
+    this.#gated = gated;
     this.folder = folder;
     this.#temporalPath = temporalPath;
   }
 
-  /** Starts the whole stack. */
-  static async start(platformEnv: Record<string, string> = {}): Promise<Stack> {
+  /**
+   * Starts the whole stack.
+   *
+   * @param options.gated - whether the worker reaches Temporal through {@link Stack.gate}. Default: not.
+   */
+  static async start(
+    platformEnv: Record<string, string> = {},
+    { gated = false }: { readonly gated?: boolean } = {},
+  ): Promise<Stack> {
     const { path } = await installTemporal({ onProgress: () => undefined });
-    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv);
+    const stack = new Stack(await mkdtemp(join(tmpdir(), 'slipway-e2e-')), path, platformEnv, gated);
     try {
       // One after the other: Temporal takes more free ports than it is told of, and must not take one meant for another.
       stack.#temporalPort = await freePort();
       await stack.startTemporal();
       stack.#platformPort = await freePort();
+      await prepareHome(stack.platformHome);
       stack.#proxy = await startFaultProxy(stack.origin);
+      if (gated) stack.#gate = await openTemporalGate(`127.0.0.1:${stack.#temporalPort}`);
       await stack.startPlatform();
       await stack.startWorker();
     } catch (error) {
@@ -72,6 +92,16 @@ export class Stack {
     return required(this.#proxy);
   }
 
+  /** What stands between the worker and Temporal, where the stack was started so. */
+  get gate(): TemporalGate {
+    return required(this.#gate);
+  }
+
+  /** Where the platform keeps what it has. */
+  get platformHome(): string {
+    return join(this.folder, 'platform');
+  }
+
   get worker(): Process {
     return required(this.#worker);
   }
@@ -91,6 +121,8 @@ export class Stack {
       SLIPWAY_API_KEY: this.apiKey,
       TEMPORAL_ADDRESS: `127.0.0.1:${this.#temporalPort}`,
       NO_COLOR: '1',
+      // Promotions that come one after the other do not wait for each other.
+      SLIPWAY_PROMOTIONS_APART: '0s',
     };
   }
 
@@ -126,8 +158,8 @@ export class Stack {
 
   /** Starts the platform, with the home that it had before. */
   async startPlatform(): Promise<void> {
-    const home = join(this.folder, 'platform');
-    this.#platform = slipway(['platform', '--json', '--home', home, '--port', String(this.#platformPort)], {
+    const where = ['--home', this.platformHome, '--port', String(this.#platformPort)];
+    this.#platform = slipway(['platform', '--json', ...where], {
       // What the platform calls its own address leads through the proxy: uploads and agents pass there too.
       env: { SLIPWAY_PUBLIC_URL: this.proxy.url, ...this.#platformEnv },
     });
@@ -136,7 +168,8 @@ export class Stack {
   }
 
   async startWorker(): Promise<void> {
-    this.#worker = slipway(['worker', '--json'], { env: this.env });
+    const env = this.#gated ? { ...this.env, TEMPORAL_ADDRESS: this.gate.address } : this.env;
+    this.#worker = slipway(['worker', '--json'], { env });
     await this.#worker.ready();
   }
 
@@ -147,10 +180,15 @@ export class Stack {
   }
 
   /** Calls the platform as somebody else would, past Slipway and the proxy. */
-  async call(method: string, path: string, body?: unknown): Promise<unknown> {
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<unknown> {
     const answer = await fetch(`${this.origin}${path}`, {
       method,
-      headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json' },
+      headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
@@ -158,8 +196,13 @@ export class Stack {
     return text === '' ? undefined : (JSON.parse(text) as unknown);
   }
 
-  /** Holds every target that was worked on against the rules that hold always. */
-  async audit(): Promise<readonly Violation[]> {
+  /**
+   * Holds every target that was worked on against the rules that hold always.
+   *
+   * @param options - `controlPlane`: not only its histories, but also the revisions that the control plane has and what
+   *   it was asked to change, where it runs and only the worker asked through the proxy. Default: false.
+   */
+  async audit({ controlPlane = false } = {}): Promise<readonly Violation[]> {
     const settings = await temporalSettings(join(this.folder, 'home'), this.env);
     const temporal = await connectTemporal(settings);
     try {
@@ -170,7 +213,8 @@ export class Stack {
       const violations: Violation[] = [];
       for (const workflowId of targets) {
         const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
-        violations.push(...audit({ target, observed: null, secrets: [this.apiKey] }));
+        const evidence = controlPlane ? await evidenceOf(this, target) : { target, observed: null };
+        violations.push(...audit({ ...evidence, secrets: [this.apiKey] }));
       }
       return violations;
     } finally {
@@ -182,7 +226,7 @@ export class Stack {
     await this.#connection?.close();
     await Promise.all([this.#worker?.kill(), this.#platform?.kill()]);
     await this.#temporal?.kill();
-    await this.#proxy?.close();
+    await Promise.all([this.#proxy?.close(), this.#gate?.close()]);
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }

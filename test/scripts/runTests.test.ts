@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { expect, it } from 'vitest';
@@ -16,6 +18,16 @@ it('ends with 0 where nothing failed', () => {
 
 it('is a failure where there was nothing to run', () => {
   expect(run('nowhere')).toEqual({ status: 1, lastLine: '0 passed, 1 failed, 0 skipped' });
+});
+
+it('gives the tests a temporary folder that everybody may pass, and takes it away with what they left', () => {
+  const { lastLine } = run('leaving');
+  expect(lastLine).toBe('1 passed, 0 failed, 0 skipped');
+  const said = join(FIXTURES, 'leaving', 'folder.json');
+  const { folder, mode } = JSON.parse(readFileSync(said, 'utf8')) as { folder: string; mode: number };
+  rmSync(said);
+  expect(mode & 0o777).toBe(0o755);
+  expect(existsSync(folder)).toBe(false);
 });
 
 function run(fixture: string): { status: number | null; lastLine: string | undefined } {

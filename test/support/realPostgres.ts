@@ -11,6 +11,8 @@ import { basename, dirname, join } from 'node:path';
 export interface RealPostgres {
   /** Its database `postgres`, as the user who may do everything. */
   readonly url: string;
+  /** Stops it and starts it again, at the same address: every connection breaks. `meanwhile` happens in between. */
+  restart(meanwhile: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -46,13 +48,24 @@ export async function startRealPostgres(): Promise<RealPostgres> {
       for (const path of [data, passwordFile]) await chown(path, NOBODY.uid, NOBODY.gid);
     }
     await initialize(join(binaries, 'initdb'), { data, passwordFile, user });
-    const { port, child } = await serve(join(binaries, 'postgres'), { data, user });
+    const program = join(binaries, 'postgres');
+    const first = await serve(program, { data, user });
+    const { port } = first;
+    let { child } = first;
+    const stop = async () => {
+      const exited = child.exitCode === null ? once(child, 'exit') : undefined;
+      child.stdio[3]?.destroy();
+      await exited;
+    };
     return {
       url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres`,
+      restart: async (meanwhile) => {
+        await stop();
+        await meanwhile();
+        ({ child } = await serve(program, { data, user, port }));
+      },
       close: async () => {
-        const exited = child.exitCode === null ? once(child, 'exit') : undefined;
-        child.stdio[3]?.destroy();
-        await exited;
+        await stop();
         await rm(folder, { recursive: true, force: true });
       },
     };
@@ -94,10 +107,10 @@ async function initialize(
 /** Postgres has to be told its port: a free one, which another process may take in between, so it is tried again. */
 async function serve(
   postgres: string,
-  options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'> },
+  options: { data: string; user: Pick<SpawnOptions, 'uid' | 'gid'>; port?: number },
 ): Promise<{ port: number; child: ChildProcess }> {
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     // Nothing here outlives the tests, so nothing has to reach the disk.
     const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=300', 'unix_socket_directories='];
     const child = spawn(

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
-import { type TestProject } from 'vitest/node';
+import type { TestProject } from 'vitest/node';
 
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';

@@ -1,0 +1,158 @@
+import { randomInt } from 'node:crypto';
+
+import type { Violation } from '../../../src/domain/audit/violation.ts';
+import { revisionPhase } from '../../../src/domain/revision.ts';
+import type { HistoryRow, LateRevision, LateUpload, TargetState } from '../../../src/domain/targetState.ts';
+import { Observer } from '../observer.ts';
+import { eventually, Stack } from '../stack.ts';
+import { ChaosTarget } from './chaosTarget.ts';
+import { Kills, processesWith } from './kills.ts';
+import { NetworkFaults } from './networkFaults.ts';
+import { planChaos } from './plan.ts';
+import { Random } from './random.ts';
+import { Tally } from './tally.ts';
+
+/** How much chaos: the same seed asks for the same releases and draws the same faults. */
+export interface ChaosOptions {
+  /** Default: any. */
+  readonly seed?: number;
+  readonly releases: number;
+  readonly targets: number;
+  /** Told what goes on, one line each. */
+  readonly onProgress?: (line: string) => void;
+}
+
+/** How one target has come through. */
+export interface TargetReport {
+  readonly deployment: string;
+  /** What has ended on it, oldest first. */
+  readonly rows: readonly HistoryRow[];
+  /** What was put back because a revision came up that had been given up on. */
+  readonly servesAsTold: boolean;
+  /** What its agent said to a real question; `null` where nothing was ever deployed. */
+  readonly answer: string | null;
+}
+
+/** How a run went. */
+export interface ChaosReport {
+  readonly seed: number;
+  readonly asked: number;
+  readonly tookMs: number;
+  readonly faults: Tally;
+  readonly said: Tally;
+  readonly requests: number;
+  readonly targets: readonly TargetReport[];
+  readonly violations: readonly Violation[];
+  /** Processes that were left when everything had been stopped. */
+  readonly orphans: readonly string[];
+}
+
+/** What is still being put right when the last release has ended, such as a late revision, has to be by then. */
+const QUIET_MS = 240_000;
+
+/**
+ * Releases on several targets at once while the network and the processes fail at random, and holds what came of it
+ * against the rules.
+ *
+ * @throws where a release is stuck, or a target does not come to rest.
+ */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const seed = options.seed ?? randomInt(2 ** 31);
+  const startedAt = Date.now();
+  const progress = (line: string): void =>
+    options.onProgress?.(`${Math.round((Date.now() - startedAt) / 1_000)} s: ${line}`);
+  const random = new Random(seed);
+  const plans = planChaos(random, options.releases, options.targets);
+  const faults = new Tally();
+  const said = new Tally();
+  progress(`seed ${seed}, ${options.releases} releases on ${options.targets} targets`);
+  const stack = await Stack.start({ SLIPWAY_READY_TIMEOUT_MS: '30000' });
+  let seen: Omit<ChaosReport, 'orphans' | 'tookMs'>;
+  try {
+    const targets: ChaosTarget[] = [];
+    for (const plan of plans) targets.push(await ChaosTarget.create(stack, plan, said, progress));
+    const network = new NetworkFaults(random, faults);
+    stack.proxy.rule = network.rule;
+    const kills = new Kills(stack, random, faults, progress);
+    try {
+      await Promise.all(targets.map((target) => target.runErrands()));
+    } finally {
+      await kills.end();
+      network.end();
+    }
+    progress(`everything is asked for, ${faults.total} faults so far; what is under way ends undisturbed`);
+    const reports = await Promise.all(targets.map((target) => comeToRest(stack, target)));
+    progress('every target is at rest');
+    seen = {
+      seed,
+      asked: options.releases,
+      faults,
+      said,
+      requests: stack.proxy.log.length,
+      targets: reports,
+      violations: await stack.audit({ controlPlane: true }),
+    };
+  } finally {
+    await stack.stop();
+  }
+  const orphans = await leftOf(stack.folder);
+  return { ...seen, orphans, tookMs: Date.now() - startedAt };
+}
+
+/** Waits until a target has nothing to do and nothing to expect, and asks its agent. */
+async function comeToRest(stack: Stack, target: ChaosTarget): Promise<TargetReport> {
+  const { deployment } = target.plan;
+  const observer = new Observer(stack, deployment);
+  const { state } = await eventually(async () => {
+    const view = await target.view();
+    const { queue, rollbacks } = view.state;
+    const waits = view.running ?? queue[0] ?? rollbacks[0] ?? (await expected(observer, view.state));
+    if (waits !== undefined) throw new Error(`stuck: ${deployment} is at work on ${JSON.stringify(waits)}`);
+    return view;
+  }, QUIET_MS);
+  const active = (await observer.deployment()).active_revision_id;
+  return {
+    deployment,
+    rows: state.history,
+    servesAsTold: state.activeRevisionId === null || state.activeRevisionId === active,
+    answer: active === null ? null : await eventually(() => observer.ask('Hello, I am Grace')),
+  };
+}
+
+/**
+ * What a target watches and has still to deal with: a revision that may come up, or has; or one that has landed late. A
+ * revision that was deployed, and is no longer the active one, is watched until its deadline, and nothing comes of it.
+ */
+async function expected(
+  observer: Observer,
+  { late, lateUploads }: TargetState,
+): Promise<LateRevision | LateUpload | undefined> {
+  if (late.length + lateUploads.length === 0) return undefined;
+  const active = (await observer.deployment()).active_revision_id;
+  const revisions = await observer.revisions();
+  const mayComeUp = revisions.filter(
+    ({ id, status }) => id === active || revisionPhase(status) === 'pending',
+  );
+  return (
+    late.find(({ revisionId }) => mayComeUp.some(({ id }) => id === revisionId)) ??
+    lateUploads.find(({ objectPath, known }) =>
+      revisions.some(
+        ({ id, source_revision_config: { source_tarball_path: path } }) =>
+          path === objectPath && !known.includes(id),
+      ),
+    )
+  );
+}
+
+/** Agents notice within seconds that their platform has gone. */
+async function leftOf(folder: string): Promise<readonly string[]> {
+  try {
+    return await eventually(async () => {
+      const left = await processesWith(folder);
+      if (left.length > 0) throw new Error(left.join('\n'));
+      return left;
+    }, 30_000);
+  } catch {
+    return processesWith(folder);
+  }
+}

@@ -1,0 +1,86 @@
+import type { Random } from './random.ts';
+
+/** What is released: a folder of `examples/`, by what comes of it. */
+export type Variant = 'good' | 'wrong answer' | 'crash at start' | 'does not build';
+
+/** What is said to a target once a release was asked for. */
+export type Word =
+  | 'nothing'
+  | 'rollback by update'
+  | 'rollback by signal'
+  | 'abort by update'
+  | 'abort by signal'
+  | 'pause and resume'
+  | 'hold'
+  | 'quarantine and ask again'
+  | 'garbage';
+
+/** One release that is asked for, and what happens around it. */
+export interface Errand {
+  readonly variant: Variant;
+  /** The command that asks is killed after so many milliseconds, and run again; `null`: it is left alone. */
+  readonly commandKilledAfterMs: number | null;
+  readonly word: Word;
+  /** When the word is said, in milliseconds after the release was queued. */
+  readonly wordAfterMs: number;
+  /** Whether the end of the release is waited for before the next one is asked for. */
+  readonly settles: boolean;
+  /** Whether a hold that a word left is lifted before the next release is asked for, which is rejected otherwise. */
+  readonly liftsHold: boolean;
+}
+
+/** What happens to one target: its settings, and its releases one after the other. */
+export interface TargetPlan {
+  readonly deployment: string;
+  readonly source: 'tarball' | 'git';
+  readonly queue: 'latest' | 'all';
+  readonly errands: readonly Errand[];
+}
+
+/** Plans so many releases over so many targets, the same for the same seed. The last target is one of git refs. */
+export function planChaos(random: Random, releases: number, targets: number): readonly TargetPlan[] {
+  return Array.from({ length: targets }, (_, number) => ({
+    deployment: `chaos-${number + 1}`,
+    source: number === targets - 1 ? 'git' : 'tarball',
+    queue: number % 2 === 0 ? 'latest' : 'all',
+    errands: Array.from(
+      { length: Math.floor(releases / targets) + (number < releases % targets ? 1 : 0) },
+      (__, turn) => errand(random, `target ${number + 1} release ${turn + 1}`, turn === 0),
+    ),
+  }));
+}
+
+/** The first release of a target is a good one that nobody disturbs: what is put back has to come from somewhere. */
+function errand(random: Random, subject: string, isFirst: boolean): Errand {
+  const draw = <T>(choices: readonly (readonly [number, T])[], what: string): T =>
+    random.pick(choices, `${subject} ${what}`);
+  return {
+    variant: isFirst ? 'good' : draw(VARIANTS, 'variant'),
+    commandKilledAfterMs: random.chance(0.3, `${subject} command`)
+      ? random.between(100, 4_000, `${subject} command after`)
+      : null,
+    word: isFirst ? 'nothing' : draw(WORDS, 'word'),
+    wordAfterMs: random.between(0, 8_000, `${subject} word after`),
+    settles: isFirst || random.chance(0.6, `${subject} settles`),
+    liftsHold: random.chance(0.7, `${subject} lifts`),
+  };
+}
+
+const VARIANTS: readonly (readonly [number, Variant])[] = [
+  [6, 'good'],
+  [2, 'wrong answer'],
+  [1, 'crash at start'],
+  [1, 'does not build'],
+];
+
+const WORDS: readonly (readonly [number, Word])[] = [
+  [7, 'nothing'],
+  [1, 'rollback by update'],
+  [2, 'rollback by signal'],
+  [1, 'abort by update'],
+  [1, 'abort by signal'],
+  [2, 'pause and resume'],
+  [1, 'hold'],
+  [1, 'quarantine and ask again'],
+  [2, 'garbage'],
+];

@@ -1,0 +1,63 @@
+import type { Outcome } from '../../../src/domain/release.ts';
+import type { ChaosReport, TargetReport } from './chaos.ts';
+import { Tally } from './tally.ts';
+
+/** Everything that a run came to, for people. */
+export function summarize(report: ChaosReport): string {
+  const { seed, asked, targets, faults, said, requests, violations, orphans, tookMs } = report;
+  const outcomes = new Tally();
+  for (const { rows } of targets) for (const { kind, outcome } of rows) outcomes.add(`${kind} ${outcome}`);
+  return [
+    `chaos, seed ${seed}: ${asked} releases on ${targets.length} targets in ${Math.round(tookMs / 1_000)} s`,
+    `${faults.total} faults, in ${requests} requests and in the processes:`,
+    ...faults.counts.map(([what, count]) => `  ${count} × ${what}`),
+    'what people did:',
+    ...said.counts.map(([what, count]) => `  ${count} × ${what}`),
+    'outcomes:',
+    ...outcomes.counts.map(([what, count]) => `  ${count} × ${what}`),
+    'targets:',
+    ...targets.map((target) => `  ${describe(target)}`),
+    `violations of the rules: ${violations.length}`,
+    ...violations.map(({ rule, workflowId, what }) => `  rule ${rule}, ${workflowId}: ${what}`),
+    `processes left behind: ${orphans.length}`,
+    ...orphans.map((line) => `  ${line}`),
+    `the same again: npm run test:chaos -- --seed ${seed}`,
+    '',
+  ].join('\n');
+}
+
+/** What is not as it must be; nothing where the run held. */
+export function problemsOf({ asked, targets, violations, orphans }: ChaosReport): readonly string[] {
+  const ended = targets.flatMap(({ rows }) => rows.filter(({ kind }) => kind === 'release'));
+  return [
+    ...violations.map(({ rule, workflowId, what }) => `rule ${rule}, ${workflowId}: ${what}`),
+    ...orphans.map((line) => `left behind: ${line}`),
+    ...ended
+      .filter(({ outcome }) => !OUTCOMES.has(outcome))
+      .map(({ releaseId, outcome }) => `${releaseId}: ${outcome}`),
+    ...(ended.length < asked ? [`${asked} releases were asked for, and ${ended.length} have ended`] : []),
+    ...targets
+      .filter(({ servesAsTold }) => !servesAsTold)
+      .map((target) => `told wrongly: ${describe(target)}`),
+    ...targets
+      .filter(({ answer }) => answer !== null && !answer.includes('messages'))
+      .map((target) => `no answer: ${describe(target)}`),
+  ];
+}
+
+const OUTCOMES: ReadonlySet<Outcome> = new Set([
+  'released',
+  'rolled_back',
+  'failed',
+  'rollback_failed',
+  'errored',
+  'aborted',
+  'superseded',
+  'rejected',
+]);
+
+function describe({ deployment, rows, servesAsTold, answer }: TargetReport): string {
+  const told = rows.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`).join(', ');
+  const serves = answer === null ? 'nothing serves' : 'its agent answers';
+  return `${deployment}: ${told}; ${serves}${servesAsTold ? '' : ', but not the revision that the target tells of'}`;
+}

@@ -1,0 +1,76 @@
+/**
+ * The steps of a release, in their order; after `record` those of a restore, which has the last three once more. The
+ * calls by which each is recognized are in {@link file://./killPoint.ts}.
+ */
+export const STEPS = [
+  'find',
+  'create',
+  'baseline check',
+  'upload URL',
+  'upload',
+  'patch',
+  'deployed',
+  'serving',
+  'check',
+  'record',
+  'redeploy',
+  'deployed again',
+  'serving again',
+  'check again',
+] as const;
+export type Step = (typeof STEPS)[number];
+
+/** When in a step somebody dies. */
+export const MOMENTS = [
+  /** The call has been sent and has not reached the server. */
+  'before',
+  /** The server has carried the call out, and its answer has not arrived. */
+  'unanswered',
+  /** The answer has arrived, and Temporal does not know of it. */
+  'answered',
+  /** The step has asked several times, and what it waits for is not there yet. */
+  'polling',
+] as const;
+export type Moment = (typeof MOMENTS)[number];
+
+/** Who dies, by `kill -9`. */
+export const VICTIMS = ['worker', 'platform', 'agent', 'temporal', 'cli'] as const;
+export type Victim = (typeof VICTIMS)[number];
+
+/** One death in the middle of a release. */
+export interface Cell {
+  readonly step: Step;
+  readonly moment: Moment;
+  readonly victim: Victim;
+}
+
+/** How a cell is called on the command line and in tables: `worker/upload-url/before`. */
+export function cellName({ step, moment, victim }: Cell): string {
+  return [victim, step.replaceAll(' ', '-').toLowerCase(), moment].join('/');
+}
+
+const POLLED: ReadonlySet<Step> = new Set(['deployed', 'serving', 'deployed again', 'serving again']);
+const RESTORING: ReadonlySet<Step> = new Set(['redeploy', 'deployed again', 'serving again', 'check again']);
+
+/** Whether a step is one of putting the revision before back. */
+export function isRestoring(step: Step): boolean {
+  return RESTORING.has(step);
+}
+
+/** Why a combination cannot be met, or is another one by another name; `undefined` for a cell of the matrix. */
+export function whyNoCell({ step, moment, victim }: Cell): string | undefined {
+  if (moment === 'polling' && !POLLED.has(step)) return 'the step asks once';
+  if (step === 'upload URL' && moment === 'answered') {
+    return 'the upload follows within the same activity: this is the moment before it';
+  }
+  if (step === 'record' && moment === 'unanswered') return 'the record is a file: no server stands between';
+  if (step === 'create' && victim === 'agent') return 'before there is a deployment there is no agent';
+  return undefined;
+}
+
+/** Every cell of the matrix. */
+export function allCells(): readonly Cell[] {
+  return STEPS.flatMap((step) =>
+    MOMENTS.flatMap((moment) => VICTIMS.map((victim) => ({ step, moment, victim }))),
+  ).filter((cell) => whyNoCell(cell) === undefined);
+}

@@ -1,0 +1,203 @@
+import type { Outcome, ReleaseResult } from '../../../src/domain/release.ts';
+import type { Process } from '../processes.ts';
+import { eventually, type Stack } from '../stack.ts';
+import { type Cell, cellName } from './cells.ts';
+import type { Ground, Version } from './ground.ts';
+import { type KillPoint, placeKillPoints } from './killPoint.ts';
+import { agentProcesses, type Asking, kill } from './victims.ts';
+
+/** What is released, and over what. */
+export type Scenario =
+  /** A good version, where there is no deployment yet. */
+  | 'first'
+  /** A good version, after another one. */
+  | 'next'
+  /** A good version, over one that somebody else put there. */
+  | 'over a foreign one'
+  /** A bad version, after a good one, which is put back. */
+  | 'bad'
+  /** A bad version, over a good one that somebody else put there. */
+  | 'bad over a foreign one';
+
+/** A release in the middle of which there are deaths, in the order of its steps. */
+export interface CrashRelease {
+  readonly scenario: Scenario;
+  readonly cells: readonly Cell[];
+}
+
+/** What became of a release. */
+export interface CrashEnding {
+  readonly cells: readonly Cell[];
+  readonly outcome: Outcome | 'stuck' | 'broken';
+  /** What should not be; empty where everything is as it should be. */
+  readonly problems: readonly string[];
+  /** Revisions beyond the one that the release is to make. */
+  readonly duplicates: number;
+  /** From each death to the release's end. */
+  readonly seconds: readonly number[];
+  /** Of the release's workflow, where it came so far. */
+  readonly workflowId: string | undefined;
+}
+
+/** A release that has come neither to its next death nor to its end after this time is stuck. */
+const STUCK_AFTER_MS = 240_000;
+/** What has to come true after the end does so within this time. */
+const SETTLED_WITHIN_MS = 60_000;
+
+class Stuck extends Error {}
+
+/** Carries a release out, kills who is to be killed, and holds what came of it against what should have. */
+export async function crashRelease(
+  stack: Stack,
+  ground: Ground,
+  { scenario, cells }: CrashRelease,
+): Promise<CrashEnding> {
+  const deaths: number[] = [];
+  let asking: Asking | undefined;
+  const seconds = (): number[] => deaths.map((at) => (performance.now() - at) / 1_000);
+  try {
+    if (scenario !== 'first') await ground.makeReady();
+    if (scenario.endsWith('foreign one')) await ground.changeBehindItsBack();
+    const before = scenario === 'first' ? 0 : (await ground.seen.shippedRevisions()).length;
+    const version = await ground.nextVersion(scenario.startsWith('bad') ? 'bad' : 'good');
+    const killPoints = placeKillPoints(stack, cells, {
+      forward: version.slowStart,
+      restoring: ground.serving?.slowStart ?? version.slowStart,
+    });
+    asking = askFor(ground);
+    await die(stack, ground, asking, killPoints, deaths);
+    const code = await within(STUCK_AFTER_MS, asking.command.exited);
+    const took = seconds();
+    const expected = scenario.startsWith('bad')
+      ? ({ outcome: 'rolled_back', code: 2, serving: ground.serving } as const)
+      : ({ outcome: 'released', code: 0, serving: version } as const);
+    const result = endingOf(asking.command);
+    const problems = [
+      ...(code === expected.code ? [] : [`the command ended with ${code}`]),
+      ...(scenario.endsWith('foreign one') && result?.baseline?.verified !== true
+        ? ['the baseline was not verified']
+        : []),
+      ...(result?.outcome === expected.outcome ? [] : [`it ended ${result?.outcome ?? 'without a result'}`]),
+      ...(await wrongWith(stack, ground, result, expected.serving)),
+    ];
+    const made = (await ground.seen.shippedRevisions()).length - before;
+    if (made !== 1) problems.push(`it made ${made} revisions`);
+    if (expected.serving !== undefined) ground.serves(expected.serving);
+    return {
+      cells,
+      outcome: result?.outcome ?? 'broken',
+      problems: problems.length === 0 ? [] : [...problems, storyOf(asking.command, stack)],
+      duplicates: Math.max(made - 1, 0),
+      seconds: took,
+      workflowId: workflowOf(asking.command),
+    };
+  } catch (error) {
+    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return {
+      cells,
+      outcome: error instanceof Stuck ? 'stuck' : 'broken',
+      problems: [what, ...(asking === undefined ? [] : [storyOf(asking.command, stack)])],
+      duplicates: 0,
+      seconds: seconds(),
+      workflowId: asking === undefined ? undefined : workflowOf(asking.command),
+    };
+  } finally {
+    stack.proxy.rule = () => undefined;
+    stack.gate.rule = () => undefined;
+    await asking?.command.kill();
+  }
+}
+
+function askFor({ project }: Ground): Asking {
+  const again = (): Process => project.run('release', 'staging', '--json');
+  return { command: again(), again };
+}
+
+/** The deaths, one after the other. */
+async function die(
+  stack: Stack,
+  ground: Ground,
+  asking: Asking,
+  killPoints: readonly KillPoint[],
+  deaths: number[],
+): Promise<void> {
+  for (const killPoint of killPoints) {
+    const { cell } = killPoint;
+    const { command } = asking;
+    const ended = command.exited.then(() => {
+      // Another command asks by now.
+      if (asking.command !== command) return;
+      throw new Error(`the release ended before ${cellName(cell)}`);
+    });
+    await within(STUCK_AFTER_MS, Promise.race([killPoint.met, ended]));
+    deaths.push(performance.now());
+    const startAgain = await kill(cell.victim, { stack, ground, asking });
+    // Whoever asks again is to find the release where it is; everybody else comes back to one that went on meanwhile.
+    if (cell.victim === 'cli') await startAgain();
+    await killPoint.letGo();
+    if (cell.victim !== 'cli') await startAgain();
+  }
+}
+
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Stuck(`nothing came of it within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What serves in the end, and what is left behind. */
+async function wrongWith(
+  stack: Stack,
+  ground: Ground,
+  result: ReleaseResult | undefined,
+  serving: Version | undefined,
+): Promise<readonly string[]> {
+  const problems: string[] = [];
+  if (result !== undefined && result.extraRevisionIds.length > 0) {
+    problems.push(`extra revisions: ${result.extraRevisionIds.join(', ')}`);
+  }
+  const { id, active_revision_id: active } = await ground.seen.deployment();
+  if (result !== undefined && result.servingRevisionId !== active) {
+    problems.push(`revision ${active ?? 'none'} serves instead of ${result.servingRevisionId ?? 'none'}`);
+  }
+  const count = await ground.deployments();
+  if (count !== 1) problems.push(`there are ${count} deployments of that name`);
+  const settled = async (what: () => Promise<void>): Promise<void> => {
+    try {
+      await eventually(what, SETTLED_WITHIN_MS);
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+  };
+  await settled(async () => {
+    const answer = await ground.seen.ask('Hello, I am Ada');
+    if (serving === undefined || !answer.includes(`"${serving.says}"`))
+      throw new Error(`it answers ${answer}`);
+  });
+  await settled(async () => {
+    const agents = (await agentProcesses(stack, id)).map(({ revisionId }) => revisionId);
+    if (agents.join() !== active) throw new Error(`agents of these revisions run: ${agents.join(', ')}`);
+  });
+  return problems;
+}
+
+function endingOf(command: Process): ReleaseResult | undefined {
+  const ended = command.lines.find(({ event }) => event === 'ended');
+  return (ended?.['result'] ?? undefined) as ReleaseResult | undefined;
+}
+
+function workflowOf(command: Process): string | undefined {
+  const started = command.lines.find(({ event }) => event === 'started');
+  return started === undefined ? undefined : String(started['workflowId']);
+}
+
+/** What the release and its worker said, to be read where something went wrong. */
+function storyOf(command: Process, stack: Stack): string {
+  return [command.stdout, command.stderr, 'worker:', stack.worker.stderr.slice(-4_000)].join('\n');
+}

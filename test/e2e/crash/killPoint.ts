@@ -1,0 +1,221 @@
+import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+
+import type { Fault, ProxiedRequest } from '../faultProxy.ts';
+import type { Stack } from '../stack.ts';
+import type { GatedMessage } from '../temporalGate.ts';
+import { type Cell, isRestoring, type Moment, type Step } from './cells.ts';
+
+/** A moment in a release at which everything stands still, until it is let go. */
+export interface KillPoint {
+  readonly cell: Cell;
+  /** The release has come to it. */
+  readonly met: Promise<void>;
+  /** Lets the release go on, whoever is there to do so. */
+  letGo(): Promise<void>;
+}
+
+/** How a step is recognized: its call on the wire, and the activity that makes it. */
+interface Call {
+  readonly activity: string;
+  readonly matches?: (request: ProxiedRequest) => boolean;
+}
+
+const REVISION = /\/revisions\/[0-9a-f-]+$/;
+const poll: Call = {
+  activity: 'awaitDeployed',
+  matches: ({ method, path }) => method === 'GET' && REVISION.test(path),
+};
+const serving: Call = {
+  activity: 'confirmServing',
+  matches: ({ method, path }) => method === 'GET' && /\/agents\/[0-9a-f-]+\/ok$/.test(path),
+};
+const check: Call = {
+  activity: 'runCheck',
+  matches: ({ method, path }) => method === 'POST' && path.endsWith('/runs/stream'),
+};
+
+const CALLS: Readonly<Record<Step, Call>> = {
+  find: {
+    activity: 'findDeployment',
+    matches: ({ method, path }) => method === 'GET' && path.startsWith('/v2/deployments?'),
+  },
+  create: {
+    activity: 'createDeployment',
+    matches: ({ method, path }) => method === 'POST' && path === '/v2/deployments',
+  },
+  'baseline check': check,
+  'upload URL': {
+    activity: 'uploadArtifact',
+    matches: ({ method, path }) => method === 'POST' && path.endsWith('/upload-url'),
+  },
+  upload: {
+    activity: 'uploadArtifact',
+    matches: ({ method, path }) => method === 'PUT' && path.startsWith('/uploads/'),
+  },
+  patch: { activity: 'patchDeployment', matches: ({ method }) => method === 'PATCH' },
+  deployed: poll,
+  serving,
+  check,
+  record: { activity: 'recordRelease' },
+  redeploy: {
+    activity: 'redeployRevision',
+    matches: ({ method, path }) => method === 'POST' && path.endsWith('/redeploy'),
+  },
+  'deployed again': poll,
+  'serving again': serving,
+  'check again': check,
+};
+
+const BEFORE_THE_PATCH: ReadonlySet<Step> = new Set([
+  'find',
+  'create',
+  'baseline check',
+  'upload URL',
+  'upload',
+]);
+
+/** How often a step has asked when it counts as polling. */
+const POLLS = 3;
+
+/** How far a release has got, as far as the wire tells. */
+type Phase = 'before the PATCH' | 'forward' | 'restoring';
+
+/**
+ * Places kill points in the release that is about to start, the only one on its stack: at the fault proxy before the
+ * platform, and at the gate before Temporal. None of it is known to what is under test.
+ *
+ * @param slowStart - the file that holds up the start of what the release brings up (`forward`), and of what it puts
+ * back (`restoring`): so there is something to poll for.
+ */
+export function placeKillPoints(
+  stack: Stack,
+  cells: readonly Cell[],
+  slowStart: { readonly forward: string; readonly restoring: string },
+): readonly KillPoint[] {
+  let phase: Phase = 'before the PATCH';
+  const traps = cells.map(
+    (cell) => new Trap(cell, isRestoring(cell.step) ? slowStart.restoring : slowStart.forward),
+  );
+  stack.proxy.rule = (request) => {
+    if (CALLS.patch.matches?.(request) === true) phase = enter('forward', traps);
+    if (CALLS.redeploy.matches?.(request) === true) phase = enter('restoring', traps);
+    return first(traps, (trap) => trap.onRequest(request, phase));
+  };
+  stack.gate.rule = (message) => first(traps, (trap) => trap.onMessage(message, phase));
+  return traps;
+}
+
+/** What starts from now on starts slowly, where its being polled for is waited for. */
+function enter(phase: Phase, traps: readonly Trap[]): Phase {
+  for (const trap of traps) if (phaseOf(trap.cell.step) === phase) trap.prepare();
+  return phase;
+}
+
+function phaseOf(step: Step): Phase {
+  if (isRestoring(step)) return 'restoring';
+  return BEFORE_THE_PATCH.has(step) ? 'before the PATCH' : 'forward';
+}
+
+function first<T>(traps: readonly Trap[], ask: (trap: Trap) => T | undefined): T | undefined {
+  for (const trap of traps) {
+    const answer = ask(trap);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+class Trap implements KillPoint {
+  readonly cell: Cell;
+  readonly met: Promise<void>;
+  readonly #slowStart: string;
+  readonly #released: Promise<void>;
+  #meet = (): void => undefined;
+  #release = (): void => undefined;
+  #lose = (_why: Error): void => undefined;
+  #polls = 0;
+  #state: 'waiting' | 'holding' | 'over' = 'waiting';
+
+  constructor(cell: Cell, slowStart: string) {
+    this.cell = cell;
+    this.#slowStart = slowStart;
+    this.met = new Promise((resolve) => (this.#meet = resolve));
+    this.#released = new Promise((resolve, reject) => {
+      this.#release = resolve;
+      this.#lose = reject;
+    });
+    // Nobody may be waiting for it.
+    this.#released.catch(() => undefined);
+  }
+
+  prepare(): void {
+    if (this.#state !== 'over' && this.#needsSlowStart) writeFileSync(this.#slowStart, '');
+  }
+
+  onRequest(request: ProxiedRequest, phase: Phase): Fault | undefined {
+    const { step, moment } = this.cell;
+    if (this.#state === 'over' || !isPhaseOf(step, phase) || CALLS[step].matches?.(request) !== true)
+      return undefined;
+    if (moment === 'polling') return this.#onPoll(step);
+    if (this.#state === 'holding') return undefined;
+    if (moment === 'before') return this.#hold({ kind: 'hold_back', until: this.#released });
+    if (moment !== 'unanswered') return undefined;
+    this.#state = 'holding';
+    return { kind: 'hold_answer', until: this.#released, onAnswer: () => this.#meet() };
+  }
+
+  onMessage({ call, way, bytes }: GatedMessage, phase: Phase): Promise<void> | undefined {
+    const { step, moment } = this.cell;
+    if (this.#state !== 'waiting' || !isPhaseOf(step, phase) || !isOfRelease(bytes, CALLS[step].activity))
+      return undefined;
+    // What is no call to a server is met where its task is handed out.
+    const wanted = handedOut(step, moment)
+      ? call === 'PollActivityTaskQueue' && way === 'answer'
+      : moment === 'answered' && call === 'RespondActivityTaskCompleted' && way === 'request';
+    return wanted ? this.#hold(this.#released) : undefined;
+  }
+
+  async letGo(): Promise<void> {
+    this.#state = 'over';
+    // Nobody else's: a kill point further on may need it still.
+    if (this.#needsSlowStart) await rm(this.#slowStart, { force: true });
+    const { victim, moment } = this.cell;
+    // A platform that is dead says nothing more.
+    if (victim === 'platform' && moment === 'unanswered') this.#lose(new Error('the platform was killed'));
+    else this.#release();
+  }
+
+  get #needsSlowStart(): boolean {
+    return isDeployed(this.cell.step) && this.cell.moment === 'polling';
+  }
+
+  #hold<T>(how: T): T {
+    this.#state = 'holding';
+    this.#meet();
+    return how;
+  }
+
+  #onPoll(step: Step): Fault | undefined {
+    this.#polls++;
+    if (this.#polls >= POLLS) this.#hold(undefined);
+    return isDeployed(step) ? undefined : { kind: 'answer', status: 503 };
+  }
+}
+
+function isDeployed(step: Step): boolean {
+  return step === 'deployed' || step === 'deployed again';
+}
+
+function handedOut(step: Step, moment: Moment): boolean {
+  return step === 'record' && moment === 'before';
+}
+
+/** A record is written at the end of a release, whichever way that came. */
+function isPhaseOf(step: Step, phase: Phase): boolean {
+  return step === 'record' || phaseOf(step) === phase;
+}
+
+/** Names and ids stand in a message as they are. */
+function isOfRelease(bytes: Buffer, activity: string): boolean {
+  return bytes.includes(activity) && bytes.includes('/release-');
+}

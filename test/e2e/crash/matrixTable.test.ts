@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+
+import { allCells, cellName } from './cells.ts';
+import type { CrashEnding } from './crashRelease.ts';
+import { findingsOf, matrixCounts, matrixTable, omissions, readMatrixTable } from './matrixTable.ts';
+
+const endings: readonly CrashEnding[] = allCells().map((cell, index) => ({
+  cells: [cell],
+  outcome: index === 0 ? 'stuck' : 'released',
+  problems: index < 2 ? ['something'] : [],
+  duplicates: index === 1 ? 1 : 0,
+  seconds: [index / 10],
+  workflowId: undefined,
+}));
+
+it('the table shows every cell, and is read back as it was written', () => {
+  const findings = findingsOf(endings);
+  expect(findings.size).toBe(allCells().length);
+  expect(readMatrixTable(matrixTable(findings))).toEqual(findings);
+});
+
+it('a cell that was not run is told as such, and is no finding', () => {
+  const table = matrixTable(new Map());
+  expect(table.match(/not run/g)).toHaveLength(allCells().length);
+  expect(readMatrixTable(table).size).toBe(0);
+});
+
+it('the counts tell what is not as it should be', () => {
+  const counts = matrixCounts(findingsOf(endings));
+  expect(counts).toContain(`${allCells().length} cells, ${allCells().length - 2} as they should be`);
+  expect(counts).toContain('1 duplicate revisions, 1 stuck');
+});
+
+it('no two cells have one name, and what is left out has its reason', () => {
+  expect(new Set(allCells().map(cellName)).size).toBe(allCells().length);
+  for (const reason of omissions().keys()) expect(reason).not.toBe('');
+});

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+
+import type { CommandContext } from '../../src/cli/context.ts';
+import { SlipwayError } from '../../src/domain/errors.ts';
+import { testOutput } from '../cli/testOutput.ts';
+import type { Project } from './project.ts';
+import { eventually, type Stack } from './stack.ts';
+
+type Event = Readonly<Record<string, unknown>>;
+type Command = (context: CommandContext, config: string) => Promise<number>;
+
+/** One command under way: what it has told so far, and its exit code in the end. */
+export class Said {
+  readonly code: Promise<number>;
+  readonly events: Event[];
+  error: SlipwayError | undefined;
+
+  constructor(command: Command, context: CommandContext & { output: { events: Event[] } }, config: string) {
+    this.events = context.output.events;
+    this.code = command(context, config).catch((error: unknown) => {
+      if (!(error instanceof SlipwayError)) throw error;
+      this.error = error;
+      return error.exitCode;
+    });
+  }
+
+  /** Waits for something that it tells, or will. */
+  async told(wanted: (event: Event) => boolean): Promise<Event> {
+    return eventually(() => {
+      const found = this.events.find(wanted);
+      if (found === undefined) throw new Error(`not told yet:\n${JSON.stringify(this.events, null, 1)}`);
+      return found;
+    });
+  }
+
+  /** Everything that it told, to be shown when an expectation does not hold. */
+  async text(): Promise<string> {
+    await this.code;
+    return `${JSON.stringify(this.events)} ${this.error?.code ?? ''} ${this.error?.message ?? ''}`;
+  }
+}
+
+/**
+ * Somebody who gives commands, in this process: the same code without a process for each, which is most of what they
+ * cost. Everything behind Temporal stays a process of its own.
+ */
+export class Person {
+  readonly #stack: Stack;
+  readonly #project: Project;
+  readonly #who: string;
+
+  constructor(stack: Stack, project: Project, who: string) {
+    this.#stack = stack;
+    this.#project = project;
+    this.#who = who;
+  }
+
+  /** Gives a command, told as events. */
+  says(command: Command): Said {
+    const { env } = this.#stack;
+    const environment = { ...env, GITHUB_ACTIONS: 'true', GITHUB_ACTOR: this.#who };
+    const output = testOutput({ json: true });
+    const context = { output, home: env['SLIPWAY_HOME']!, environment };
+    return new Said(command, context, join(this.#project.folder, 'slipway.yaml'));
+  }
+
+  /** Gives a command, and waits for its end. */
+  async did(command: Command): Promise<{ readonly code: number; readonly text: string }> {
+    const said = this.says(command);
+    return { code: await said.code, text: await said.text() };
+  }
+}

@@ -1,0 +1,20 @@
+/** Things of which each is used by one at a time; whoever finds none waits for the next. */
+export class Pool<T> {
+  readonly #free: T[];
+  readonly #waiting: ((thing: T) => void)[] = [];
+
+  constructor(things: readonly T[]) {
+    this.#free = [...things];
+  }
+
+  async use(work: (thing: T) => Promise<void>): Promise<void> {
+    const thing = this.#free.pop() ?? (await new Promise<T>((resolve) => this.#waiting.push(resolve)));
+    try {
+      await work(thing);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free.push(thing);
+      else next(thing);
+    }
+  }
+}

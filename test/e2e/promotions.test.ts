@@ -1,0 +1,365 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+
+import { runHoldCommand } from '../../src/cli/hold.ts';
+import { type InterventionOptions, runInterventionCommand } from '../../src/cli/intervene.ts';
+import { type PromoteOptions, runPromoteCommand } from '../../src/cli/promote.ts';
+import { runReleaseCommand } from '../../src/cli/release.ts';
+import { runScheduleApply, runScheduleList, runSchedulePause } from '../../src/cli/schedule.ts';
+import { runStatusCommand } from '../../src/cli/status.ts';
+import type { InterventionKind } from '../../src/domain/intervention.ts';
+import type { StepRecord } from '../../src/domain/release.ts';
+import { Observer } from './observer.ts';
+import { Person, type Said } from './person.ts';
+import { Project, QUICK_STEPS } from './project.ts';
+import type { SmallAgent } from './smallAgent.ts';
+import { eventually, Stack } from './stack.ts';
+
+/**
+ * Promotions on a real Temporal, a real platform and real agents, all on one canary and one production. What takes a
+ * while and little else, the outages over times of a schedule, is done by `npm run test:promotions` alone.
+ */
+const WITH_OUTAGES = process.env['SLIPWAY_E2E_OUTAGES'] !== undefined;
+
+const EVERY_MS = 2_000;
+const INPUTS = 100;
+/** In the text of so many of a hundred inputs the candidate breaks. */
+const BREAKING = 5;
+
+let stack: Stack;
+let project: Project;
+let canary: Observer;
+let production: Observer;
+let ada: Person;
+let bo: Person;
+
+beforeAll(async () => {
+  stack = await Stack.start();
+  project = await Project.create(stack, { example: agent('A'), deployment: 'canary' });
+  await writeInputs();
+  canary = new Observer(stack, 'canary');
+  production = new Observer(stack, 'production');
+  ada = new Person(stack, project, 'ada');
+  bo = new Person(stack, project, 'bo');
+});
+afterAll(() => stack.stop());
+
+/** What stands at this path makes the agent of that name answer wrongly. */
+function flagOf(name: string): string {
+  return join(stack.folder, `BAD-${name}`);
+}
+
+function agent(name: string, traits: Partial<SmallAgent> = {}): SmallAgent {
+  return { says: `Hello Ada, this is ${name}`, takesMs: 20, badWhileThereIs: flagOf(name), ...traits };
+}
+
+function config(): object {
+  const target = (deployment: string) => ({
+    controlPlane: stack.controlPlane,
+    apiKey: { from: 'env:SLIPWAY_API_KEY' },
+    deployment,
+  });
+  const promotion = { from: 'canary', to: 'production', checkEvery: '1s' };
+  const always = { name: 'always', from: '2020-01-01', until: '2999-01-01' };
+  const judge = { assistant: 'greeter', concurrency: 8, warmUpRuns: 1, onInconclusive: 'fail' };
+  return {
+    targets: { canary: target('canary'), production: target('production') },
+    checks: [
+      {
+        name: 'greets',
+        assistant: 'greeter',
+        input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
+        expect: { contains: 'Ada' },
+        timeout: '20s',
+      },
+    ],
+    steps: QUICK_STEPS,
+    promotions: {
+      plain: { ...promotion, soak: '2s', bake: '1s' },
+      long: { ...promotion, soak: '1h' },
+      baked: { ...promotion, bake: '1h' },
+      guarded: { ...promotion, approval: { within: '2m' }, freezes: [{ ...always, then: 'wait' }] },
+      frozen: { ...promotion, freezes: [{ ...always, then: 'refuse' }] },
+      slower: {
+        ...promotion,
+        judge: {
+          ...judge,
+          inputs: 'slow.jsonl',
+          repetitions: 1,
+          concurrency: 12,
+          metrics: { latency: 0.05 },
+        },
+      },
+      worse: {
+        ...promotion,
+        judge: { ...judge, inputs: 'all.jsonl', repetitions: 1, metrics: { success: 0.03 } },
+      },
+      unsure: {
+        ...promotion,
+        judge: { ...judge, inputs: 'few.jsonl', repetitions: 1, onInconclusive: 'ask' },
+      },
+      scheduled: {
+        ...promotion,
+        schedule: { every: `${EVERY_MS / 1_000}s`, jitter: '0s', overlap: 'skip', catchUp: '10s' },
+      },
+    },
+  };
+}
+
+async function writeInputs(): Promise<void> {
+  const file = (count: number, text: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) =>
+      JSON.stringify({ input: { messages: [{ role: 'user', content: text(index) }] } }),
+    ).join('\n');
+  await writeFile(join(project.folder, 'slipway.yaml'), stringify(config()));
+  const breaks = (index: number): string => (index < BREAKING ? `break ${index}` : `hello ${index}`);
+  await writeFile(join(project.folder, 'all.jsonl'), file(INPUTS, breaks));
+  await writeFile(
+    join(project.folder, 'few.jsonl'),
+    file(BREAKING, (index) => `hello ${index}`),
+  );
+  await writeFile(
+    join(project.folder, 'slow.jsonl'),
+    file(60, (index) => `slowly ${index}`),
+  );
+}
+
+/** Releases another agent on the canary. */
+async function releaseOnCanary(example: SmallAgent): Promise<void> {
+  await project.use(example);
+  await writeInputs();
+  const { code, text } = await ada.did((context, file) =>
+    runReleaseCommand(context, 'canary', { config: file, wait: true, timeout: 120_000 }),
+  );
+  expect(code, text).toBe(0);
+}
+
+function promote(who: Person, name: string, options: Partial<PromoteOptions> = {}): Said {
+  return who.says((context, file) =>
+    runPromoteCommand(context, name, { config: file, wait: true, timeout: 200_000, ...options }),
+  );
+}
+
+function say(who: Person, kind: InterventionKind, promotion: string, options: InterventionOptions = {}) {
+  return who.did((context, file) =>
+    runInterventionCommand(context, kind, undefined, { config: file, promotion, ...options }),
+  );
+}
+
+/** How a promotion ended: its record, as the command tells it. */
+async function ended(said: Said): Promise<Readonly<Record<string, unknown>>> {
+  await said.code;
+  return said.told(({ event }) => event === 'promotion_ended');
+}
+
+async function active(target: Observer): Promise<string | null> {
+  return (await target.deployment()).active_revision_id;
+}
+
+describe('promotions, on a real Temporal, a real platform and real agents', () => {
+  it('release on production the artifact that is verified on the canary, after soak and bake', async () => {
+    await releaseOnCanary(agent('A', { slowlyMs: 800 }));
+    // As a process of its own, as people do it.
+    const { code, text } = await project.ran('promote', 'plain', '--reason', 'the first');
+    expect(code, text).toBe(0);
+    expect(await production.ask('Hello')).toContain('this is A');
+    const artifact = async (target: Observer) => (await target.result('release-1')).artifact;
+    expect(await artifact(production)).toBe(await artifact(canary));
+    expect(await ended(promote(ada, 'plain'))).toMatchObject({ outcome: 'released', nothingToDo: true });
+  });
+
+  it('end at a check that fails in the soak, and production is not touched', async () => {
+    const before = await active(production);
+    await releaseOnCanary(agent('B', { slowlyMs: 1_040, breaks: true }));
+    const promotion = promote(ada, 'long');
+    await promotion.told(({ step, status }) => step === 'soak' && status === 'running');
+    await writeFile(flagOf('B'), '');
+    expect(await promotion.code, await promotion.text()).toBe(2);
+    expect(await ended(promotion)).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CHECK_FAILED' });
+    await rm(flagOf('B'));
+    expect(await active(production)).toBe(before);
+  });
+
+  it('are judged: a drop of success by 5 points is found, and few runs do not tell', async () => {
+    const before = await active(production);
+    const [worse, unsure] = [promote(ada, 'worse'), promote(ada, 'unsure')];
+    await unsure.told(({ event }) => event === 'waiting');
+    expect((await say(bo, 'abort', 'unsure')).code).toBe(0);
+    expect(await ended(unsure)).toMatchObject({
+      outcome: 'aborted',
+      judgement: { verdict: 'inconclusive' },
+    });
+    expect(await worse.code, await worse.text()).toBe(2);
+    const { code, judgement } = await ended(worse);
+    expect(code).toBe('SLIPWAY_CANDIDATE_WORSE');
+    expect(judgement).toMatchObject({ verdict: 'failed', reasons: [expect.stringContaining('5.0 points')] });
+    expect(await active(production)).toBe(before);
+  });
+
+  it('are judged: latencies that grow by 30 % are found, by a worker that is killed in the middle too', async () => {
+    const before = await active(production);
+    const promotion = promote(ada, 'slower');
+    await promotion.told(({ step, status }) => step === 'judge' && status === 'running');
+    await stack.worker.kill();
+    await stack.startWorker();
+    expect(await promotion.code, await promotion.text()).toBe(2);
+    const { code, judgement, steps } = await ended(promotion);
+    const judged = (steps as readonly StepRecord[]).find(({ step }) => step === 'judge');
+    expect(judged?.attempts).toBeGreaterThan(1);
+    expect(code, await promotion.text()).toBe('SLIPWAY_CANDIDATE_WORSE');
+    expect(judgement).toMatchObject({ reasons: [expect.stringContaining('latency')] });
+    expect(await active(production)).toBe(before);
+    const status = ada.says((context, file) =>
+      runStatusCommand(context, 'production', { config: file, last: 1 }),
+    );
+    expect(await status.told(({ name }) => name === 'slower')).toMatchObject({
+      event: 'promotion_status',
+      last: { judgement },
+    });
+  });
+
+  it('are refused by a freeze; one that waits is approved by somebody else, and goes on by override', async () => {
+    const refused = promote(ada, 'frozen');
+    expect(await refused.code).toBe(4);
+    expect(refused.error?.code ?? (await ended(refused))['reason']).toMatch(/FROZEN|frozen/);
+    const promotion = promote(ada, 'guarded');
+    await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'approval');
+    const own = await say(ada, 'approve', 'guarded');
+    expect(own).toMatchObject({ code: 4, text: expect.stringContaining('nobody approves') as string });
+    expect((await say(bo, 'approve', 'guarded', { reason: 'looked at it' })).code).toBe(0);
+    await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'freeze');
+    expect((await say(bo, 'skip', 'guarded', { freeze: true, reason: 'incident 42' })).code).toBe(0);
+    expect(await promotion.code, await promotion.text()).toBe(0);
+    const { interventions } = await ended(promotion);
+    expect(interventions).toContainEqual(expect.objectContaining({ kind: 'skip', what: 'freeze' }));
+    expect(JSON.stringify(interventions)).toContain('incident 42');
+    const late = await say(bo, 'approve', 'guarded');
+    expect(late).toMatchObject({ code: 4, text: expect.stringContaining('has ended released') as string });
+  });
+
+  it('take back what fails in the bake, and stop the line until a person lets it go on', async () => {
+    const before = await active(production);
+    await releaseOnCanary(agent('C'));
+    const promotion = promote(ada, 'baked');
+    await promotion.told(({ step, status }) => step === 'bake' && status === 'running');
+    expect(await active(production)).not.toBe(before);
+    await writeFile(flagOf('C'), '');
+    expect(await promotion.code, await promotion.text()).toBe(2);
+    expect(await ended(promotion)).toMatchObject({ outcome: 'rolled_back' });
+    expect(await active(production)).toBe(before);
+    expect(await production.ask('Hello')).toContain('this is B');
+    await rm(flagOf('C'));
+    const held = promote(ada, 'plain');
+    expect(await held.code).toBe(4);
+    expect((await ended(held))['reason']).toContain('the line is stopped');
+    const unheld = await bo.did((context, file) =>
+      runHoldCommand(context, false, 'production', { config: file, reason: 'mended' }),
+    );
+    expect(unheld.code, unheld.text).toBe(0);
+    // Without the hold the same artifact is looked at again: it is in quarantine, since production rolled back from it.
+    expect((await ended(promote(ada, 'plain')))['reason']).not.toContain('the line is stopped');
+  });
+});
+
+describe('the schedule of a promotion', () => {
+  it('is applied once, shows what differs, and is paused with its reason', async () => {
+    const dry = await scheduled((context, file) => runScheduleApply(context, { config: file, dryRun: true }));
+    expect(dry).toContain('"kind":"create"');
+    const none = await scheduled((context, file) => runScheduleList(context, { config: file }));
+    expect(none).not.toContain('"event":"schedule"');
+    await scheduled((context, file) => runScheduleApply(context, { config: file }));
+    expect(await pause(true)).toContain('bo: not yet');
+    const again = await scheduled((context, file) => runScheduleApply(context, { config: file }));
+    expect(again).toContain('"kind":"unchanged"');
+    const list = await scheduled((context, file) => runScheduleList(context, { config: file }));
+    expect(list).toContain('"paused":true');
+  });
+
+  it.runIf(WITH_OUTAGES)(
+    'makes one promotion of three times that pass while the worker is down',
+    async () => {
+      await noTurnRuns();
+      await releaseOnCanary(agent('E'));
+      const before = (await production.shippedRevisions()).length;
+      await stack.worker.kill();
+      const passed = await timesPass(() => pause(false));
+      await stack.startWorker();
+      await onlyOneMore(before, passed);
+    },
+  );
+
+  it.runIf(WITH_OUTAGES)('makes one promotion of three times that pass while Temporal is down', async () => {
+    await noTurnRuns();
+    await releaseOnCanary(agent('F'));
+    const before = (await production.shippedRevisions()).length;
+    const passed = await timesPass(async () => {
+      await stack.worker.kill();
+      await pause(false);
+      await stack.temporal.kill();
+      await new Promise((resolve) => setTimeout(resolve, 3 * EVERY_MS));
+      await stack.startTemporal();
+      await stack.startWorker();
+    });
+    await onlyOneMore(before, passed);
+  });
+});
+
+/** Does something with the schedules, as Bo. */
+async function scheduled(command: Parameters<Person['did']>[0]): Promise<string> {
+  const { code, text } = await bo.did(command);
+  expect(code, text).toBe(0);
+  return text;
+}
+
+function pause(paused: boolean): Promise<string> {
+  return scheduled((context, file) =>
+    runSchedulePause(context, paused, 'scheduled', { config: file, reason: 'not yet' }),
+  );
+}
+
+/** Waits until exactly one more revision was shipped, and another time of the schedule has made none. */
+async function onlyOneMore(before: number, passed: { untilOneMore(): Promise<void> }): Promise<void> {
+  await eventually(async () => expect(await production.shippedRevisions()).toHaveLength(before + 1));
+  await passed.untilOneMore();
+  await noTurnRuns();
+  expect(await production.shippedRevisions()).toHaveLength(before + 1);
+  await pause(true);
+}
+
+/** Waits until nothing goes on that a time of the schedule has begun. */
+async function noTurnRuns(): Promise<void> {
+  const client = await stack.client();
+  await eventually(async () => {
+    const running = "WorkflowType IN ('promotionTurn', 'promotion') AND ExecutionStatus = 'Running'";
+    const { count } = await client.workflow.count(running);
+    expect(count).toBe(0);
+  });
+}
+
+/** What Temporal counts of the schedule's times. */
+async function times(): Promise<number> {
+  const client = await stack.client();
+  for await (const { scheduleId } of client.schedule.list()) {
+    if (!scheduleId.endsWith(':scheduled')) continue;
+    const { info } = await client.schedule.getHandle(scheduleId).describe();
+    return info.numActionsTaken + info.numActionsSkippedOverlap + info.numActionsMissedCatchupWindow;
+  }
+  throw new Error('there is no schedule');
+}
+
+/** Lets three times of the schedule pass, from something on; then tells when one more has. */
+async function timesPass(from: () => Promise<unknown>): Promise<{ untilOneMore(): Promise<void> }> {
+  const before = await times();
+  await from();
+  const reached = (count: number) =>
+    eventually(async () => expect(await times()).toBeGreaterThanOrEqual(count));
+  await reached(before + 3);
+  return { untilOneMore: async () => reached((await times()) + 1) };
+}
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
+});

@@ -1,0 +1,76 @@
+import type { FaultRule, ProxiedRequest } from './faultProxy.ts';
+import { Observer } from './observer.ts';
+import { Project, type ProjectOptions } from './project.ts';
+import type { Stack } from './stack.ts';
+
+/** The good agent that serves, in a version of its own for each release. */
+export const goodAgent = (version: number): { readonly says: string } => ({
+  says: `Hello Ada, hello Grace! This is version ${version}.`,
+});
+
+/**
+ * A deployment on which a good version serves, with its repository and with faults of its own: several of them can be
+ * released to at once, each in a bad world that the others do not see.
+ */
+export class ServingDeployment {
+  readonly project: Project;
+  readonly seen: Observer;
+  readonly #id: string;
+  readonly #name: string;
+  #rule: FaultRule = () => undefined;
+  #versions = 1;
+
+  private constructor(name: string, id: string, project: Project, seen: Observer) {
+    this.#name = name;
+    this.#id = id;
+    this.project = project;
+    this.seen = seen;
+  }
+
+  /** Makes several at once: `name-1`, `name-2`, … */
+  static async several(
+    stack: Stack,
+    name: string,
+    count: number,
+    options: Partial<ProjectOptions> = {},
+  ): Promise<readonly ServingDeployment[]> {
+    const names = Array.from({ length: count }, (_, index) => `${name}-${index + 1}`);
+    const all = await Promise.all(names.map((each) => ServingDeployment.#create(stack, each, options)));
+    stack.proxy.rule = (request) => {
+      const asked = all.find((one) => one.#isAskedFor(request));
+      return asked === undefined ? undefined : asked.#rule(request);
+    };
+    return all;
+  }
+
+  static async #create(
+    stack: Stack,
+    name: string,
+    options: Partial<ProjectOptions>,
+  ): Promise<ServingDeployment> {
+    const project = await Project.create(stack, { example: goodAgent(0), deployment: name, ...options });
+    const { code, text } = await project.ran('release', 'staging');
+    if (code !== 0) throw new Error(`the release before all others failed:\n${text}`);
+    const seen = new Observer(stack, name);
+    return new ServingDeployment(name, (await seen.deployment()).id, project, seen);
+  }
+
+  /** What the proxy does with requests for this deployment. */
+  set rule(rule: FaultRule) {
+    this.#rule = rule;
+  }
+
+  /** Puts another good version into the repository. */
+  change(): Promise<void> {
+    return this.project.use(goodAgent(this.#versions++));
+  }
+
+  /** The revision that serves. */
+  async active(): Promise<string | null> {
+    return (await this.seen.deployment()).active_revision_id;
+  }
+
+  #isAskedFor({ path }: ProxiedRequest): boolean {
+    return path.includes(this.#id) || path.includes(`name_contains=${this.#name}`);
+  }
+}

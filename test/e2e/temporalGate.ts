@@ -1,0 +1,150 @@
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+
+/** One message between a worker and Temporal. */
+export interface GatedMessage {
+  /** The call, as Temporal's service names it: `RespondActivityTaskCompleted`. */
+  readonly call: string;
+  readonly way: 'request' | 'answer';
+  /** The message itself: protobuf, in which ids and names stand as they are. */
+  readonly bytes: Buffer;
+}
+
+/** Holds a message back until the promise is settled; `undefined` lets it through. */
+export type GateRule = (message: GatedMessage) => Promise<void> | undefined;
+
+/** A gate between a worker and Temporal, that knows one call from the other. It outlives both. */
+export interface TemporalGate {
+  /** `host:port`, for the worker. */
+  readonly address: string;
+  rule: GateRule;
+  close(): Promise<void>;
+}
+
+const UNAVAILABLE = 14;
+
+/** Opens a gate before the Temporal at `address`, which need not be there yet. */
+export async function openTemporalGate(address: string): Promise<TemporalGate> {
+  const gate = { rule: (() => undefined) as GateRule };
+  let session: ClientHttp2Session | undefined;
+  const temporal = (): ClientHttp2Session => {
+    if (session === undefined || session.closed || session.destroyed) {
+      session = connect(`http://${address}`);
+      // Told by each call that was on its way.
+      session.on('error', () => undefined);
+    }
+    return session;
+  };
+  const server = createServer();
+  server.on('session', (worker) => worker.on('error', () => undefined));
+  server.on('stream', (stream, headers) => {
+    stream.on('error', () => undefined);
+    carry(stream, headers, temporal, (message) => gate.rule(message)).catch(() => refuse(stream));
+  });
+  const port = await listen(server);
+  return {
+    address: `127.0.0.1:${port}`,
+    get rule() {
+      return gate.rule;
+    },
+    set rule(rule) {
+      gate.rule = rule;
+    },
+    close: async () => {
+      session?.destroy();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/** One call: every call of a worker is one message there and one back. */
+async function carry(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  temporal: () => ClientHttp2Session,
+  rule: GateRule,
+): Promise<void> {
+  const hasGone = (): boolean => stream.closed;
+  const call = (headers[':path'] ?? '').split('/').at(-1) ?? '';
+  const encoding = headers['grpc-encoding'];
+  const asked = await buffer(stream);
+  await rule({ call, way: 'request', bytes: messageIn(asked, encoding) });
+  if (hasGone()) return;
+  const answer = await ask(stream, headers, asked, temporal());
+  await rule({ call, way: 'answer', bytes: messageIn(answer.body, answer.headers['grpc-encoding']) });
+  if (hasGone()) return;
+  const failed = answer.body.length === 0 && Object.keys(answer.trailers).length === 0;
+  stream.respond(answer.headers, failed ? { endStream: true } : { waitForTrailers: true });
+  if (failed) return;
+  stream.on('wantTrailers', () => stream.sendTrailers(answer.trailers));
+  stream.end(answer.body);
+}
+
+interface Answer {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly trailers: IncomingHttpHeaders;
+}
+
+function ask(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  temporal: ClientHttp2Session,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const upstream = temporal.request(headers);
+    // A worker that is gone polls no longer.
+    const give = (): void => upstream.close(constants.NGHTTP2_CANCEL);
+    stream.once('close', give);
+    const answer: { headers?: IncomingHttpHeaders; trailers: IncomingHttpHeaders } = { trailers: {} };
+    upstream.on('response', (headers) => (answer.headers = headers));
+    upstream.on('trailers', (trailers: IncomingHttpHeaders) => (answer.trailers = trailers));
+    upstream.on('error', reject);
+    upstream.on('close', () => reject(new Error('Temporal has gone')));
+    upstream.end(body);
+    buffer(upstream).then((received) => {
+      stream.off('close', give);
+      const { headers, trailers } = answer;
+      if (headers === undefined) reject(new Error('Temporal has not answered'));
+      else resolve({ headers, trailers, body: received });
+    }, reject);
+  });
+}
+
+/** As a server says it that has gone, or that is not there yet. */
+function refuse(stream: ServerHttp2Stream): void {
+  if (stream.closed || stream.headersSent) {
+    stream.destroy();
+    return;
+  }
+  stream.respond(
+    { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': String(UNAVAILABLE) },
+    { endStream: true },
+  );
+}
+
+/** What stands behind the five bytes that say how long it is and whether it is compressed. */
+function messageIn(body: Buffer, encoding: string | string[] | undefined): Buffer {
+  if (body.length < 5) return Buffer.alloc(0);
+  const message = body.subarray(5);
+  return body[0] === 1 && encoding === 'gzip' ? gunzipSync(message) : message;
+}
+
+function listen(server: Http2Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}

@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { constants, existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const MODULES = new URL('../../node_modules/', import.meta.url);
+const MIGRATIONS = new URL('../../src/platform/store/migrations/', import.meta.url);
+/** Runs in a process of its own: what loads tests is not what loads a thread's module. */
+const MAKE = fileURLToPath(new URL('makeCluster.ts', import.meta.url));
+
+/** A home of its own with an embedded database in it that has nothing but the platform's tables. */
+export async function preparedHome(prefix: string): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), prefix));
+  await prepareHome(home);
+  return home;
+}
+
+/** Puts such a database into a home that has none: making one anew takes seconds, copying it does not. */
+export async function prepareHome(home: string): Promise<void> {
+  const options = { recursive: true, mode: constants.COPYFILE_FICLONE };
+  await cp(await preparedCluster(), join(home, 'postgres'), options);
+}
+
+/** Made once per engine and tables, and kept beside the dependencies. */
+async function preparedCluster(): Promise<string> {
+  const folder = fileURLToPath(new URL(`.cache/slipway-test/cluster-${await fingerprint()}`, MODULES));
+  if (!existsSync(folder)) await makeCluster(folder);
+  return folder;
+}
+
+/** Of what the database is made by. */
+async function fingerprint(): Promise<string> {
+  const hash = createHash('sha256');
+  hash.update(await readFile(new URL('@electric-sql/pglite/package.json', MODULES)));
+  for (const file of (await readdir(MIGRATIONS)).sort()) {
+    hash.update(file).update(await readFile(new URL(file, MIGRATIONS)));
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+/** It stands in its place only once it is whole; where two make one at once, the first to be done stays. */
+async function makeCluster(folder: string): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true });
+  const home = await mkdtemp(`${folder}.`);
+  try {
+    await promisify(execFile)(process.execPath, ['--import', 'tsx', MAKE, home]);
+    await rename(join(home, 'postgres'), folder);
+  } catch (error) {
+    if (!existsSync(folder)) throw error;
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}

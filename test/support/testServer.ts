@@ -1,0 +1,17 @@
+import { choosePort } from '../../src/cli/dev/ports.ts';
+import { SlipwayError } from '../../src/domain/errors.ts';
+import { startTestServer, type TestServer } from '../../src/temporal/testServer.ts';
+import { installTestServer } from '../../src/temporal/testServerInstallation.ts';
+
+/** A test server whose time is skipped; or why there is none on this machine. To be stopped by whoever asked for it. */
+export async function openTestServer(): Promise<TestServer | string> {
+  try {
+    const { path: executable } = await installTestServer();
+    const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
+    return await startTestServer({ executable, port });
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_TEST_SERVER_UNAVAILABLE')
+      return error.message;
+    throw error;
+  }
+}
