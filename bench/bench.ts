@@ -6,7 +6,16 @@ import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-const BENCHMARKS = ['rollback-latency', 'runs', 'deployments', 'switch', 'builds'] as const;
+const BENCHMARKS = [
+  'target-history',
+  'rollback-latency',
+  'recovery',
+  'runs',
+  'deployments',
+  'switch',
+  'builds',
+  'judge-rates',
+] as const;
 
 const [name, ...args] = process.argv.slice(2);
 if (name !== undefined && !(BENCHMARKS as readonly string[]).includes(name)) {

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { copyFile, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 import { type Row, ServerUnderTest } from '../test/platform/agentServer/conformance/row.ts';
 import { ROWS } from '../test/platform/agentServer/conformance/rows.ts';
+import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
 
 // Holds two servers against the conformance table, with the same graphs: this one, and the public JS server
 // (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits 1 where this
@@ -23,6 +23,7 @@ const ROW_MS = 30_000;
 
 const home = await mkdtemp(join(tmpdir(), 'slipway-compare-'));
 const children: ChildProcess[] = [];
+let publicServer: PublicServer | undefined;
 try {
   const [ours, theirs] = await Promise.all([startOurs(), startPublic()]);
   const judged: { row: Row; ours: string | undefined; theirs: string | undefined }[] = [];
@@ -41,6 +42,7 @@ try {
   process.exitCode = passed('ours') === ROWS.length ? 0 : 1;
 } finally {
   for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  await publicServer?.close();
   await rm(home, { recursive: true, force: true });
 }
 
@@ -72,18 +74,10 @@ async function startOurs(): Promise<ServerUnderTest> {
 }
 
 async function startPublic(): Promise<ServerUnderTest> {
-  const port = await freePort();
-  const dir = await mkdtemp(join(home, 'public-'));
-  await copyFile(join(agent, 'graphs.ts'), join(dir, 'graphs.ts'));
-  await symlink(join(root, 'node_modules'), join(dir, 'node_modules'));
-  await writeFile(join(dir, 'package.json'), '{"type":"module"}');
   const graphs = Object.fromEntries(GRAPHS.map((name) => [name, `./graphs.ts:${name}`]));
   const env = { GREETING: 'hello from graph.json' };
-  await writeFile(join(dir, 'langgraph.json'), JSON.stringify({ node_version: '20', graphs, env }));
-  const cli = join(root, 'node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs');
-  const flags = ['dev', '--port', String(port), '--host', '127.0.0.1', '--no-browser', '--no-reload'];
-  run(process.execPath, [cli, ...flags, '--config', join(dir, 'langgraph.json')], {});
-  return answering(`http://127.0.0.1:${port}`);
+  publicServer = await startPublicServer({ agentDir: agent, graphs, env });
+  return new ServerUnderTest(publicServer.url);
 }
 
 /** In a group of its own, so that what it starts ends with it. */
@@ -103,16 +97,6 @@ async function answering(url: string): Promise<ServerUnderTest> {
     await delay(200);
   }
   throw new Error(`Nothing answers at ${url}.`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  return port;
 }
 
 function print(line: string): void {

@@ -16,10 +16,9 @@ import {
 import { connectTemporal, type TemporalConnection } from '../src/temporal/connection.ts';
 import { startDevServer } from '../src/temporal/devServer.ts';
 import { installTemporal } from '../src/temporal/installation.ts';
-import { type TemporalSettings } from '../src/temporal/temporalSettings.ts';
 import { runWorker } from '../src/worker.ts';
 
-/** A real Temporal, started as `slipway dev` starts it, and a worker in this process. */
+/** A real Temporal, started as `slipway dev` starts it. */
 export interface Engine {
   readonly temporal: TemporalConnection;
   /** A folder of its own, removed at the end. */
@@ -30,7 +29,35 @@ export interface Engine {
 const TASK_QUEUE = 'slipway-bench';
 
 /**
- * Starts Temporal (installing it where it is missing), bundles the workflows as they are now, and runs the worker.
+ * Starts Temporal, installing it where it is missing. Nobody works for it yet.
+ *
+ * @param say - told what it is doing.
+ */
+export async function startTemporal(say: (line: string) => void): Promise<Engine> {
+  return undoable(async (undo) => {
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
+    undo.push(() => rm(folder, { recursive: true, force: true }));
+    const { path: executable } = await installTemporal({ onProgress: say });
+    const [port, uiPort] = await freePorts();
+    const databaseFile = join(folder, 'temporal.db');
+    const server = await startDevServer({ executable, databaseFile, port, uiPort });
+    undo.push(() => server.stop());
+    const { address, namespace, ui } = server;
+    const temporal = await connectTemporal({
+      address,
+      namespace,
+      taskQueue: TASK_QUEUE,
+      origin: 'dev',
+      connectionOptions: { address },
+      ui,
+    });
+    undo.push(() => temporal.close());
+    return { temporal, folder };
+  });
+}
+
+/**
+ * Starts Temporal, bundles the workflows as they are now, and runs a worker in this process.
  *
  * @param say - told what it is doing.
  */
@@ -40,35 +67,19 @@ export async function startEngine(say: (line: string) => void): Promise<Engine> 
     // Targets that were measured are terminated, which the worker would warn of.
     telemetryOptions: { logging: { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) } },
   });
-  const undo: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
-    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
-  };
-  try {
-    const folder = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
-    undo.push(() => rm(folder, { recursive: true, force: true }));
-    const { path: executable } = await installTemporal({ onProgress: say });
-    const [port, uiPort] = await freePorts();
-    const databaseFile = join(folder, 'temporal.db');
-    const server = await startDevServer({ executable, databaseFile, port, uiPort });
-    undo.push(() => server.stop());
-    const { address, namespace } = server;
-    const settings: TemporalSettings = {
-      address,
-      namespace,
-      taskQueue: TASK_QUEUE,
-      origin: 'dev',
-      connectionOptions: { address },
-      ui: server.ui,
-    };
+  return undoable(async (undo) => {
+    const engine = await startTemporal(say);
+    const { temporal, folder } = engine;
+    undo.push(() => engine.close());
     say('bundling the workflows');
     const bundlePath = await bundle(folder);
+    const { address, namespace } = temporal.settings;
     const connection = await NativeConnection.connect({ address });
     undo.push(() => connection.close());
     const stop = new AbortController();
     let running: Promise<void> | undefined;
     await new Promise<void>((resolve, reject) => {
-      const options = { connection, namespace, taskQueue: TASK_QUEUE, bundlePath };
+      const options = { connection, namespace, taskQueue: TASK_QUEUE, identity: 'bench', bundlePath };
       running = runWorker({ ...options, signal: stop.signal, onReady: resolve });
       running.catch(reject);
     });
@@ -76,9 +87,20 @@ export async function startEngine(say: (line: string) => void): Promise<Engine> 
       stop.abort();
       return running ?? Promise.resolve();
     });
-    const temporal = await connectTemporal(settings);
-    undo.push(() => temporal.close());
-    return { temporal, folder, close };
+    return { temporal, folder };
+  });
+}
+
+/** What is undone last to first at the end, and at once where the beginning fails. */
+async function undoable<T>(
+  begin: (undo: (() => Promise<unknown>)[]) => Promise<T>,
+): Promise<T & { close(): Promise<void> }> {
+  const undo: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    return { ...(await begin(undo)), close };
   } catch (error) {
     await close();
     throw error;

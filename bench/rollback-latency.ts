@@ -1,36 +1,26 @@
 // How long until a bad release is being taken back: from the moment that says so, to the arrival of the redeploy
 // request at the control plane. bench/README.md says what is measured and what is not.
 //
-//   npx tsx bench/rollback-latency.ts [--count 20]
+//   npx tsx bench/rollback-latency.ts [--count 50]
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
-import { openArtifactStore } from '../src/artifact/artifactStore.ts';
-import { digestFile } from '../src/artifact/digest.ts';
 import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
-import { type TarballArtifact } from '../src/domain/artifact.ts';
-import { type ReleaseRequest, type ReleaseResult } from '../src/domain/release.ts';
+import type { TarballArtifact } from '../src/domain/artifact.ts';
+import type { ReleaseResult } from '../src/domain/release.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
 import { rollbackSignal } from '../src/workflows/messages.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
-import {
-  type Behavior,
-  RIGHT_ANSWER,
-  type StandIn,
-  type StandInDeployment,
-  startStandIn,
-} from './standIn.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { type Behavior, type StandIn, type StandInDeployment, startStandIn } from './standIn.ts';
 import { summarize, type Summary, table } from './statistics.ts';
 
 const AIM_MS = 1_000;
 /** The first ones open connections and warm the just-in-time compiler up. */
 const WARM_UP = 2;
-const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
 
 /** One thing that is measured. */
 interface Series {
@@ -79,7 +69,7 @@ async function sent(rollBack: () => Promise<void>): Promise<number> {
   return at;
 }
 
-const { values } = parseArgs({ options: { count: { type: 'string', default: '20' } } });
+const { values } = parseArgs({ options: { count: { type: 'string', default: '50' } } });
 const count = Number(values.count);
 if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
 
@@ -87,7 +77,7 @@ process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
 const engine = await startEngine(say);
 try {
-  const artifact = await putArtifact(engine);
+  const artifact = await putArtifact(engine.folder);
   const results: { readonly from: string; readonly summary: Summary }[] = [];
   const without = await measure('no engine', (turn) => callsAlone(services, turn));
   for (const series of SERIES) {
@@ -145,51 +135,6 @@ async function measure(name: string, once: (turn: number) => Promise<number>): P
   const latencies: number[] = [];
   for (let turn = 0; turn < WARM_UP + count; turn++) latencies.push(await once(turn));
   return summarize(latencies.slice(WARM_UP));
-}
-
-function releaseRequest(
-  url: string,
-  deployment: StandInDeployment,
-  artifact: TarballArtifact,
-): ReleaseRequest {
-  return {
-    requestKey: `sha256:${randomUUID()}`,
-    target: {
-      name: deployment.name,
-      controlPlane: url,
-      apiKey: { from: `env:${KEY_VARIABLE}` },
-      deployment: deployment.name,
-      deploymentId: deployment.id,
-      source: 'internal_source',
-      sourceConfig: {},
-    },
-    artifact,
-    graphConfigPath: 'graph.json',
-    checks: [
-      {
-        name: 'greets',
-        assistant: 'agent',
-        input: { messages: [] },
-        expect: { contains: RIGHT_ANSWER },
-        timeoutMs: 60_000,
-      },
-    ],
-    steps: {},
-    soakMs: 0,
-    queue: 'latest',
-    recordStore: artifact.store,
-    requestedBy: { who: 'bench', from: 'bench' },
-  };
-}
-
-async function putArtifact({ folder }: Engine): Promise<TarballArtifact> {
-  const file = join(folder, 'source.tar.gz');
-  const content = 'no one unpacks this';
-  await writeFile(file, content);
-  const store = openArtifactStore(join(folder, 'store'));
-  const digest = await digestFile(file);
-  await store.put(file, digest);
-  return { kind: 'tarball', digest, sizeBytes: content.length, store: store.url };
 }
 
 function report(

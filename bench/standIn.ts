@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** How the revision behaves that a release makes. */
-export type Behavior = 'answers wrongly' | 'never ready' | 'never answers';
+export type Behavior = 'answers rightly' | 'answers wrongly' | 'never ready' | 'never answers';
 
 /** What a deployment can be waited for. */
-export type Moment = 'polled' | 'run began' | 'wrong answer' | 'redeploy';
+export type Moment = 'held' | 'polled' | 'run began' | 'wrong answer' | 'redeploy';
 
 /** What the agent says while a good revision serves. */
 export const RIGHT_ANSWER = 'hello';
@@ -24,22 +24,43 @@ interface Revision {
   readonly tarballPath: string | null;
 }
 
+/** A request, by which a step is recognized on the wire. */
+export type RequestMatch = (method: string, path: string) => boolean;
+
 /** One deployment, with a good revision that somebody else made. */
 export class StandInDeployment {
   readonly id = randomUUID();
   readonly name: string;
   readonly good: string;
+  /** Otherwise it is not there until it is asked for. */
+  exists: boolean;
   readonly #behavior: Behavior;
   readonly #revisions: Revision[];
   readonly #moments = new EventEmitter();
   #active: string;
+  #held: RequestMatch | undefined;
 
-  constructor(name: string, behavior: Behavior) {
+  constructor(name: string, behavior: Behavior, exists: boolean) {
     this.name = name;
+    this.exists = exists;
     this.#behavior = behavior;
     this.good = randomUUID();
     this.#revisions = [{ id: this.good, status: 'DEPLOYED', tarballPath: null }];
     this.#active = this.good;
+  }
+
+  /** The next such request is neither carried out nor answered. Resolves when it has arrived. */
+  async hold(matches: RequestMatch): Promise<void> {
+    this.#held = matches;
+    await this.next('held');
+  }
+
+  /** Whether this request is the one to be held. */
+  holds(method: string, path: string): boolean {
+    if (this.#held?.(method, path) !== true) return false;
+    this.#held = undefined;
+    this.happens('held');
+    return true;
   }
 
   /** Resolves with the time of the next such moment, by `performance.now()`. */
@@ -70,8 +91,8 @@ export class StandInDeployment {
   }
 
   /** How a run on the revision that serves behaves. */
-  get run(): 'right' | Behavior {
-    return this.#active === this.good ? 'right' : this.#behavior;
+  get run(): 'right' | Exclude<Behavior, 'answers rightly'> {
+    return this.#active === this.good || this.#behavior === 'answers rightly' ? 'right' : this.#behavior;
   }
 
   /** Contract 000, Deployment. */
@@ -106,7 +127,8 @@ export class StandInDeployment {
 /** A control plane and its agents that answer at once, so that what is measured is Slipway. */
 export interface StandIn {
   readonly url: string;
-  deploy(name: string, behavior: Behavior): StandInDeployment;
+  /** @param exists - whether it is there before anybody asks for it. Default: true. */
+  deploy(name: string, behavior: Behavior, exists?: boolean): StandInDeployment;
   close(): Promise<void>;
 }
 
@@ -124,8 +146,8 @@ export async function startStandIn(): Promise<StandIn> {
   url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
   return {
     url,
-    deploy(name, behavior) {
-      const deployment = new StandInDeployment(name, behavior);
+    deploy(name, behavior, exists = true) {
+      const deployment = new StandInDeployment(name, behavior, exists);
       deployments.set(deployment.id, deployment);
       return deployment;
     },
@@ -143,19 +165,25 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const path = new URL(request.url ?? '/', url).pathname;
-  const id = /^\/(?:v2\/deployments|deployments|agents|uploads)\/([^/]+)/.exec(path)?.[1] ?? '';
-  const deployment = deployments.get(id);
+  const { pathname: path, searchParams } = new URL(request.url ?? '/', url);
+  const method = request.method ?? 'GET';
+  const id = /^\/(?:v2\/deployments|deployments|agents|uploads)\/([^/]+)/.exec(path)?.[1];
   // The moment of arrival, before anything else is done about it.
-  if (path.endsWith('/redeploy')) deployment?.happens('redeploy');
+  if (id !== undefined && path.endsWith('/redeploy')) deployments.get(id)?.happens('redeploy');
   const body = await read(request);
+  const name = searchParams.get('name_contains') ?? nameOf(body);
+  const deployment =
+    id === undefined ? [...deployments.values()].find((other) => other.name === name) : deployments.get(id);
+  if (deployment?.holds(method, path) === true) return;
   await delay(ANSWER_MS);
   if (deployment === undefined) {
     json(response, 404, { detail: `${path} is not here` });
+  } else if (path === '/v2/deployments' && method === 'GET') {
+    json(response, 200, { resources: deployment.exists ? [deployment.view(url)] : [], offset: 0 });
   } else if (path.endsWith('/runs/stream')) {
     stream(deployment, response);
   } else {
-    json(response, 200, controlPlane(url, deployment, request.method, path, body));
+    json(response, 200, controlPlane(url, deployment, method, path, body));
     if (path.includes('/revisions/')) deployment.happens('polled');
   }
 }
@@ -164,7 +192,7 @@ async function answer(
 function controlPlane(
   url: string,
   deployment: StandInDeployment,
-  method: string | undefined,
+  method: string,
   path: string,
   body: string,
 ): unknown {
@@ -180,6 +208,7 @@ function controlPlane(
     return deployment.revisions().find((revision) => revision.id === revisionId);
   }
   if (revisionId !== undefined) deployment.redeploy(revisionId);
+  if (method === 'POST') deployment.exists = true;
   if (method === 'PATCH') deployment.ship(tarballPathOf(body));
   return deployment.view(url);
 }
@@ -208,6 +237,11 @@ async function read(request: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of request.setEncoding('latin1')) text += chunk as string;
   return text;
+}
+
+/** The name in a request to create a deployment. */
+function nameOf(body: string): string | undefined {
+  return body.startsWith('{') ? (JSON.parse(body) as { name?: string }).name : undefined;
 }
 
 function tarballPathOf(body: string): string | null {

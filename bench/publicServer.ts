@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const COMMAND = join(ROOT, 'node_modules/@langchain/langgraph-cli/dist/cli/cli.mjs');
+
+/** How long the server may take to start, in milliseconds. */
+const START_MS = 120_000;
+
+/** The public JS server (`@langchain/langgraph-api`, started by `langgraphjs dev`), in a process group of its own. */
+export interface PublicServer {
+  readonly url: string;
+  /** The leader of its process group, and so the group's id. */
+  readonly group: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the public server on a folder's graphs, whose names and places are given. `jobs` is how many runs it executes
+ * at once; its default is 10.
+ */
+export async function startPublicServer(options: {
+  agentDir: string;
+  graphs: Record<string, string>;
+  env?: Record<string, string>;
+  jobs?: number;
+}): Promise<PublicServer> {
+  const dir = await mkdtemp(join(tmpdir(), 'slipway-public-'));
+  await cp(options.agentDir, dir, { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(dir, 'node_modules'));
+  await writeFile(join(dir, 'package.json'), '{"type":"module"}');
+  const { graphs, env = {} } = options;
+  await writeFile(join(dir, 'langgraph.json'), JSON.stringify({ node_version: '20', graphs, env }));
+  const port = await freePort();
+  const flags = ['--port', String(port), '--host', '127.0.0.1', '--no-browser', '--no-reload'];
+  const jobs = options.jobs === undefined ? [] : ['--n-jobs-per-worker', String(options.jobs)];
+  const child = spawn(
+    process.execPath,
+    [COMMAND, 'dev', ...flags, ...jobs, '--config', join(dir, 'langgraph.json')],
+    // In a group of its own, so that what it starts ends with it.
+    { detached: true, stdio: 'ignore' },
+  );
+  const exited = once(child, 'exit');
+  const url = `http://127.0.0.1:${port}`;
+  const group = child.pid ?? 0;
+  const close = async () => {
+    process.kill(-group, 'SIGKILL');
+    await exited;
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await untilAnswering(url);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { url, group, close };
+}
+
+async function untilAnswering(url: string): Promise<void> {
+  for (const end = Date.now() + START_MS; Date.now() < end;) {
+    const ok = await fetch(`${url}/ok`).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (ok) return;
+    await delay(200);
+  }
+  throw new Error(`Nothing answers at ${url}.`);
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  return port;
+}

@@ -1,0 +1,209 @@
+// How much later a release is done whose worker was killed in the middle of a step and started again at once.
+// bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from `dist/`.
+//
+//   npx tsx bench/recovery.ts [--count 5] [--step patch]
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { watch } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+import { WorkflowNotFoundError } from '@temporalio/client';
+
+import type { TarballArtifact } from '../src/domain/artifact.ts';
+import type { ReleaseResult } from '../src/domain/release.ts';
+import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { submitRelease } from '../src/temporal/targetClient.ts';
+import { type Engine, startTemporal } from './engine.ts';
+import { machine } from './machine.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
+import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
+import { summarize, type Summary, table } from './statistics.ts';
+
+const AIM_MS = 4_000;
+const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
+
+/** A step in the middle of which the worker is killed. */
+interface Step {
+  readonly name: string;
+  /** What it is recognized by on the wire; `record` has no request. */
+  readonly matches: RequestMatch | 'record';
+  readonly behavior?: Behavior;
+  /** Whether the deployment has to be created. */
+  readonly creates?: boolean;
+  /** How many such requests pass before. */
+  readonly passing?: number;
+}
+
+const isRun: RequestMatch = (_method, path) => path.endsWith('/runs/stream');
+
+const STEPS: readonly Step[] = [
+  { name: 'find', matches: (method, path) => method === 'GET' && /deployments\/[^/]+$/.test(path) },
+  {
+    name: 'create',
+    matches: (method, path) => method === 'POST' && path === '/v2/deployments',
+    creates: true,
+  },
+  { name: 'baseline', matches: isRun },
+  { name: 'upload', matches: (_method, path) => path.startsWith('/uploads/') },
+  { name: 'patch', matches: (method) => method === 'PATCH' },
+  { name: 'deployed', matches: (_method, path) => /\/revisions\/[^/]+$/.test(path) },
+  { name: 'serving', matches: (_method, path) => path.endsWith('/ok') },
+  { name: 'check', matches: isRun, passing: 1 },
+  { name: 'redeploy', matches: (_method, path) => path.endsWith('/redeploy'), behavior: 'answers wrongly' },
+  { name: 'record', matches: 'record' },
+];
+
+const { values } = parseArgs({
+  args: process.argv.slice(2),
+  options: { count: { type: 'string', default: '5' }, step: { type: 'string' } },
+});
+const count = Number(values.count);
+const steps = STEPS.filter(({ name }) => values.step === undefined || values.step === name);
+if (!Number.isInteger(count) || count < 1 || steps.length === 0) {
+  throw new Error('--count is a whole number from 1, --step one of the steps');
+}
+process.env[KEY_VARIABLE] = randomUUID();
+const services = await startStandIn();
+const engine = await startTemporal(say);
+let worker = await startWorker(engine);
+/** How long each restarted worker took from the kill until it polled, in milliseconds. */
+const starts: number[] = [];
+try {
+  const artifact = await putArtifact(engine.folder);
+  // Opens connections and warms Temporal up.
+  await measure(artifact, STEPS[0], false);
+  const results: { step: string; uninterrupted: Summary; later: Summary }[] = [];
+  for (const step of steps) {
+    say(`${step.name}: ${count}`);
+    const uninterrupted: number[] = [];
+    for (let turn = 0; turn < count; turn++) uninterrupted.push(await measure(artifact, step, false));
+    const usual = summarize(uninterrupted);
+    const later: number[] = [];
+    for (let turn = 0; turn < count; turn++) {
+      later.push((await measure(artifact, step, true)) - usual.medianMs);
+    }
+    results.push({ step: step.name, uninterrupted: usual, later: summarize(later) });
+  }
+  report(results);
+} finally {
+  await kill(worker);
+  await engine.close();
+  await services.close();
+}
+
+/** One release, with or without the kill. Returns how long it took from asking for it to its result, in milliseconds. */
+async function measure(artifact: TarballArtifact, step: Step | undefined, killing: boolean): Promise<number> {
+  const { temporal } = engine;
+  const { matches = 'record', behavior = 'answers rightly', creates = false, passing = 0 } = step ?? {};
+  const deployment = services.deploy(`bench-${randomUUID()}`, behavior, !creates);
+  const { target, ...request } = releaseRequest(services.url, deployment, artifact);
+  const { deploymentId: _given, ...byName } = target;
+  const shipped = { ...request, target: creates ? byName : target };
+  const interrupted = killing ? interrupt(deployment, matches, passing, artifact) : undefined;
+  const from = performance.now();
+  const { releaseId } = await submitRelease(temporal, shipped);
+  const targetId = targetWorkflowId(shipped.target);
+  const result = await resultOf(`${targetId}/${releaseId}`);
+  const tookMs = performance.now() - from;
+  await interrupted;
+  const expected = behavior === 'answers rightly' ? 'released' : 'rolled_back';
+  if (result.outcome !== expected) throw new Error(`the release ended ${result.outcome}: ${result.reason}`);
+  await temporal.client.workflow.getHandle(targetId).terminate('measured');
+  return tookMs;
+}
+
+/** The result of a release, which begins a moment after it was taken. */
+async function resultOf(workflowId: string): Promise<ReleaseResult> {
+  for (;;) {
+    try {
+      return (await engine.temporal.client.workflow.getHandle(workflowId).result()) as ReleaseResult;
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      await delay(5);
+    }
+  }
+}
+
+/** Kills the worker in the middle of the step, and starts it again at once. */
+async function interrupt(
+  deployment: StandInDeployment,
+  matches: RequestMatch | 'record',
+  passing: number,
+  artifact: TarballArtifact,
+): Promise<void> {
+  if (matches === 'record') {
+    await recordBegun(artifact, deployment.name);
+  } else {
+    for (let passed = 0; passed < passing; passed++) await deployment.next('run began');
+    await deployment.hold(matches);
+  }
+  const from = performance.now();
+  worker.kill('SIGKILL');
+  worker = await startWorker(engine);
+  starts.push(performance.now() - from);
+}
+
+/** Resolves when the release's record begins to be written, which is a moment before Temporal is told. */
+async function recordBegun(artifact: TarballArtifact, target: string): Promise<void> {
+  const folder = join(fileURLToPath(artifact.store), 'records', target);
+  await mkdir(folder, { recursive: true });
+  const watcher = watch(folder);
+  await once(watcher, 'change');
+  watcher.close();
+}
+
+/** `slipway worker` in a process of its own. Resolves when it polls. */
+async function startWorker({ temporal, folder }: Engine): Promise<ChildProcess> {
+  const { address, namespace, taskQueue } = temporal.settings;
+  const started = spawn(process.execPath, [SLIPWAY, 'worker', '--json'], {
+    env: {
+      ...process.env,
+      TEMPORAL_ADDRESS: address,
+      TEMPORAL_NAMESPACE: namespace,
+      SLIPWAY_TASK_QUEUE: taskQueue,
+      SLIPWAY_HOME: join(folder, 'home'),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(createInterface({ input: started.stdout }), 'line');
+  return started;
+}
+
+async function kill(running: ChildProcess): Promise<void> {
+  const exited = once(running, 'exit');
+  running.kill('SIGKILL');
+  await exited;
+}
+
+function report(
+  results: readonly { readonly step: string; readonly uninterrupted: Summary; readonly later: Summary }[],
+): void {
+  const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(2)} s`;
+  const rows = [
+    ['killed in', 'uninterrupted', 'later by', 'longest'],
+    ...results.map(({ step, uninterrupted, later }) => [
+      step,
+      seconds(uninterrupted.medianMs),
+      seconds(later.medianMs),
+      seconds(later.maxMs),
+    ]),
+  ];
+  const within = results.every(({ later }) => later.medianMs <= AIM_MS);
+  const start = summarize(starts);
+  say(
+    `\n${table(rows)}\n\nOf which from the kill until the new worker polls: ${seconds(start.medianMs)}, at most ${seconds(start.maxMs)}. The aim, at most ${AIM_MS / 1_000} s later in every step, is ${within ? '' : 'not '}reached.\n`,
+  );
+  process.stdout.write(
+    `${JSON.stringify({ benchmark: 'recovery', aimMs: AIM_MS, within, results, start, machine: machine() })}\n`,
+  );
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { openArtifactStore } from '../src/artifact/artifactStore.ts';
+import { digestFile } from '../src/artifact/digest.ts';
+import type { TarballArtifact } from '../src/domain/artifact.ts';
+import type { ReleaseRequest } from '../src/domain/release.ts';
+import { RIGHT_ANSWER, type StandInDeployment } from './standIn.ts';
+
+/** The environment variable that holds the stand-in's API key: any text. */
+export const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
+
+/**
+ * A release of the artifact on a deployment of the stand-in, with one check.
+ *
+ * @param url - the stand-in's.
+ */
+export function releaseRequest(
+  url: string,
+  deployment: StandInDeployment,
+  artifact: TarballArtifact,
+): ReleaseRequest {
+  return {
+    requestKey: `sha256:${randomUUID()}`,
+    target: {
+      name: deployment.name,
+      controlPlane: url,
+      apiKey: { from: `env:${KEY_VARIABLE}` },
+      deployment: deployment.name,
+      deploymentId: deployment.id,
+      source: 'internal_source',
+      sourceConfig: {},
+    },
+    artifact,
+    graphConfigPath: 'graph.json',
+    checks: [
+      {
+        name: 'greets',
+        assistant: 'agent',
+        input: { messages: [] },
+        expect: { contains: RIGHT_ANSWER },
+        timeoutMs: 60_000,
+      },
+    ],
+    steps: {},
+    soakMs: 0,
+    queue: 'latest',
+    recordStore: artifact.store,
+    requestedBy: { who: 'bench', from: 'bench' },
+  };
+}
+
+/** Puts something to be shipped into a store in that folder. */
+export async function putArtifact(folder: string): Promise<TarballArtifact> {
+  const file = join(folder, 'source.tar.gz');
+  const content = 'no one unpacks this';
+  await writeFile(file, content);
+  const store = openArtifactStore(join(folder, 'store'));
+  const digest = await digestFile(file);
+  await store.put(file, digest);
+  return { kind: 'tarball', digest, sizeBytes: content.length, store: store.url };
+}

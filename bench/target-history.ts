@@ -1,0 +1,169 @@
+// How fast a target answers `status` with 5 releases behind it, and with 5,000. bench/README.md says what is measured and
+// what is not.
+//
+//   npx tsx bench/target-history.ts [--count 200]
+import { randomUUID } from 'node:crypto';
+import { parseArgs } from 'node:util';
+
+import { jsonBytes, STATE_MAX_BYTES } from '../src/domain/bounds.ts';
+import type { ReleaseRequest, ReleaseResult } from '../src/domain/release.ts';
+import { submitRelease, takeNext } from '../src/domain/targetQueue.ts';
+import { recordResult } from '../src/domain/targetResult.ts';
+import { EMPTY_TARGET, type TargetState } from '../src/domain/targetState.ts';
+import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { viewQuery, WORKFLOW_TYPES } from '../src/workflows/messages.ts';
+import { type Engine, startEngine } from './engine.ts';
+import { machine } from './machine.ts';
+import { summarize, type Summary, table } from './statistics.ts';
+
+const BEHIND = [5, 5_000] as const;
+/** The first ones open connections and warm the just-in-time compiler up. */
+const WARM_UP = 10;
+/** "As fast": the longer history may cost half as much again. */
+const AIM_RATIO = 1.5;
+
+const { values } = parseArgs({ options: { count: { type: 'string', default: '200' } } });
+const count = Number(values.count);
+if (!Number.isInteger(count) || count < 1) throw new TypeError('--count takes a number from 1');
+
+const engine = await startEngine(say);
+try {
+  const asks = await Promise.all(BEHIND.map((releases) => startTarget(engine, releases)));
+  const latencies = asks.map((): number[] => []);
+  say(`status of each target, ${count} times in turn, after ${WARM_UP} that do not count`);
+  for (let turn = 0; turn < WARM_UP + count; turn++) {
+    for (const [index, { ask }] of asks.entries()) {
+      const from = performance.now();
+      await ask();
+      if (turn >= WARM_UP) latencies[index]?.push(performance.now() - from);
+    }
+  }
+  report(
+    asks.map(({ releases, bytes }, index) => ({
+      releases,
+      bytes,
+      summary: summarize(latencies[index] ?? []),
+    })),
+  );
+} finally {
+  await engine.close();
+}
+
+interface Measured {
+  readonly releases: number;
+  readonly bytes: number;
+  readonly summary: Summary;
+}
+
+/** A target that carries what so many releases have left, and what `status` asks of it. */
+async function startTarget({ temporal }: Engine, releases: number) {
+  const request = releaseRequest(releases);
+  const state = lived(request, releases);
+  const workflowId = targetWorkflowId(request.target);
+  const handle = await temporal.client.workflow.start(WORKFLOW_TYPES.target, {
+    workflowId,
+    taskQueue: temporal.settings.taskQueue,
+    args: [{ state }],
+  });
+  return {
+    releases,
+    bytes: jsonBytes(state),
+    ask: async (): Promise<void> => {
+      const { state: seen } = await handle.query(viewQuery);
+      if (seen.nextNumber !== state.nextNumber)
+        throw new Error('the target does not carry what it was given');
+    },
+  };
+}
+
+/** The state after so many releases, one after another, as the target itself keeps it. */
+function lived(request: ReleaseRequest, releases: number): TargetState {
+  let state = EMPTY_TARGET;
+  for (let number = 1; number <= releases; number++) {
+    const asked = { ...request, requestKey: `sha256:${number}` };
+    const next = takeNext(submitRelease(state, null, asked, new Date().toISOString()).state);
+    if (next === undefined) throw new Error('the release was not queued');
+    state = recordResult(next.state, result(asked, next.work.releaseId, number), 0);
+  }
+  return state;
+}
+
+function releaseRequest(releases: number): ReleaseRequest {
+  const store = 'file:///artifacts';
+  return {
+    requestKey: '',
+    target: {
+      name: 'production',
+      controlPlane: 'http://127.0.0.1:1',
+      apiKey: { from: 'env:KEY' },
+      deployment: `bench-${releases}-${randomUUID()}`,
+      source: 'internal_source',
+      sourceConfig: {},
+    },
+    artifact: { kind: 'tarball', digest: `sha256:${'0'.repeat(64)}`, sizeBytes: 1, store },
+    graphConfigPath: 'graph.json',
+    checks: [],
+    steps: {},
+    soakMs: 0,
+    queue: 'latest',
+    recordStore: store,
+    requestedBy: { who: 'ci', from: 'https://ci.example.com/jobs/4711', reason: 'merged to main' },
+  };
+}
+
+function result(request: ReleaseRequest, releaseId: string, number: number): ReleaseResult {
+  const at = new Date().toISOString();
+  const revisionId = randomUUID();
+  return {
+    releaseId,
+    kind: 'release',
+    target: request.target.name,
+    deploymentId: 'deployment',
+    artifact: 'sha256:000000000000',
+    commit: String(number).padStart(40, '0'),
+    requestKey: request.requestKey,
+    outcome: 'released',
+    reason: `revision ${revisionId} is deployed, serves, and passed its checks`,
+    code: null,
+    instructions: null,
+    revisionId,
+    baseline: null,
+    servingRevisionId: revisionId,
+    servingVerified: true,
+    extraRevisionIds: [],
+    givenUpRevisionIds: [],
+    knownRevisions: [
+      { revisionId, verified: true, artifact: `sha256:${String(number).padStart(64, '0')}`, at },
+    ],
+    agentUrl: null,
+    steps: [],
+    verdicts: [],
+    requestedBy: request.requestedBy,
+    preemptedBy: null,
+    interventions: [],
+    startedAt: at,
+    endedAt: at,
+  };
+}
+
+function report(measured: readonly Measured[]): void {
+  const [few, many] = measured;
+  const ratio = (many?.summary.medianMs ?? NaN) / (few?.summary.medianMs ?? NaN);
+  const rows = [
+    ['status of a target with, behind it,', 'median', 'p95', 'longest', 'its state'],
+    ...measured.map(({ releases, bytes, summary: { medianMs, p95Ms, maxMs } }) => [
+      `${releases.toLocaleString('en')} releases`,
+      ...[medianMs, p95Ms, maxMs].map((milliseconds) => `${milliseconds} ms`),
+      `${bytes.toLocaleString('en')} bytes`,
+    ]),
+  ];
+  const within = ratio <= AIM_RATIO && measured.every(({ bytes }) => bytes < STATE_MAX_BYTES);
+  say(`\n${table(rows)}\n\n5,000 to 5: ${ratio.toFixed(2)} ×, of which at most ${AIM_RATIO} is aimed at.\n`);
+  process.stdout.write(
+    `${JSON.stringify({ benchmark: 'target-history', aimRatio: AIM_RATIO, ratio, within, results: measured, machine: machine() })}\n`,
+  );
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
