@@ -35,6 +35,7 @@ import type { SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import type { BuildRevision, Containers, StartAgent, Switchboard } from './seams.ts';
 import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
+import { removeScratches } from './scratch.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
 import { createUploads } from './uploads.ts';
@@ -284,7 +285,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     app,
     start: async () => {
       // What an earlier process was at when it was killed; nothing is at anything yet.
-      await rm(home.scratches, { recursive: true, force: true });
+      await removeScratches(home);
       await removeLeftContainers();
       await secretsRotation.resume();
       await restoreAgents();

@@ -10,6 +10,7 @@ import type { AgentSpec, Fleet } from './fleet.ts';
 import { isThere, type HomeLayout } from './homeLayout.ts';
 import { recordChange, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
+import { withScratch } from './scratch.ts';
 import type { BuildResult, BuildRevision, StartAgent } from './seams.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
@@ -86,32 +87,29 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
     signal: AbortSignal,
   ): Promise<BuildResult> => {
     const workspace = home.build(revision.deployment_id, revision.id);
-    const scratch = home.scratch(revision.id);
     const log = logs.sink(revision.id, 'build');
     try {
-      await rm(scratch, { recursive: true, force: true });
-      await mkdir(scratch, { recursive: true, mode: 0o700 });
-      const fetched = await source.fetch(revision, { scratch, log, signal });
-      if (!fetched.ok) return fetched;
-      await rm(workspace, { recursive: true, force: true });
-      await mkdir(workspace, { recursive: true });
-      return await options.buildRevision({
-        tarball: fetched.tarball,
-        workspace,
-        graphConfigPath: textOr(revision.source_revision_config['graph_config_path'], 'graph.json'),
-        installCommand: textOrNull(revision.source_config['install_command']),
-        buildCommand: textOrNull(revision.source_config['build_command']),
-        cacheDir: home.cache,
-        log,
-        signal,
+      return await withScratch(home, revision.id, async (scratch) => {
+        const fetched = await source.fetch(revision, { scratch, log, signal });
+        if (!fetched.ok) return fetched;
+        await rm(workspace, { recursive: true, force: true });
+        await mkdir(workspace, { recursive: true });
+        return await options.buildRevision({
+          tarball: fetched.tarball,
+          workspace,
+          graphConfigPath: textOr(revision.source_revision_config['graph_config_path'], 'graph.json'),
+          installCommand: textOrNull(revision.source_config['install_command']),
+          buildCommand: textOrNull(revision.source_config['build_command']),
+          cacheDir: home.cache,
+          log,
+          signal,
+        });
       });
     } catch (error) {
       if (signal.aborted) return CALLED_OFF;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
       options.log.error({ err: error, revision: revision.id }, 'the builder failed');
       return { ok: false, reason: 'The builder itself failed; the log of the platform says how.' };
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
     }
   };
 

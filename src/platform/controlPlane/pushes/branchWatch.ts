@@ -1,6 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
-
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
@@ -9,6 +6,7 @@ import { readRemoteRefs } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
 import { remoteOf } from '../gitRemotes.ts';
 import type { HomeLayout } from '../homeLayout.ts';
+import { withScratch } from '../scratch.ts';
 import { followBranch } from './followBranch.ts';
 import { type FollowedBranch, followedBranches } from './followedBranch.ts';
 
@@ -94,13 +92,15 @@ export function createBranchWatch(options: BranchWatchOptions): BranchWatch {
   const ask = async (branches: readonly FollowedBranch[], state: Watched): Promise<void> => {
     const [first] = branches;
     if (first === undefined) return;
-    const scratch = options.home.scratch(`ask-${randomUUID()}`);
     try {
-      await mkdir(scratch, { recursive: true, mode: 0o700 });
-      const refs = await readRemoteRefs(
-        await remoteOf(kysely, first.repository),
-        [...new Set(branches.map(({ ref }) => ref))],
-        { scratch, knownHosts: options.home.knownHosts, limits: options.limits, signal: stopping.signal },
+      const remote = await remoteOf(kysely, first.repository);
+      const refs = await withScratch(options.home, 'ask', (scratch) =>
+        readRemoteRefs(remote, [...new Set(branches.map(({ ref }) => ref))], {
+          scratch,
+          knownHosts: options.home.knownHosts,
+          limits: options.limits,
+          signal: stopping.signal,
+        }),
       );
       for (const seen of branches) {
         const commit = refs.get(seen.ref)?.commit;
@@ -124,8 +124,6 @@ export function createBranchWatch(options: BranchWatchOptions): BranchWatch {
         { err: error, repository: first.repository.repoUrl, failures: state.failures },
         'a repository could not be asked for its branches; it is asked again later',
       );
-    } finally {
-      await rm(scratch, { recursive: true, force: true });
     }
   };
 
