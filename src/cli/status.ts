@@ -1,12 +1,14 @@
 import { loadConfig } from '../config/loadConfig.ts';
-import { targetWorkflowId } from '../domain/targetSpec.ts';
+import type { SlipwayError } from '../domain/errors.ts';
+import { pastOfWork } from '../domain/pastRelease.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { promotionLines } from './status/promotionLines.ts';
 import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
 import { statusLines } from './status/statusLines.ts';
-import { type TargetStatus, targetStatus } from './status/targetStatus.ts';
+import { type TargetStatus, targetStatus, type Unanswered } from './status/targetStatus.ts';
+import { UNKNOWN_FIELDS } from './status/unansweredLines.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway status [TARGET]`. */
@@ -18,10 +20,11 @@ export interface StatusOptions {
 
 /**
  * `slipway status [TARGET]`: what runs, what waits, what serves, whether it is on hold, and how the last releases
- * ended; then the promotions that lead to it. Without a name: every target of the file.
+ * ended; then the promotions that lead to it. Without a name: every target of the file. Where no worker answers, what
+ * Temporal and the control plane tell; that it is not all is the error that it ends with.
  *
  * @returns the exit code.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after everything else was told.
  */
 export async function runStatusCommand(
   context: CommandContext,
@@ -35,32 +38,40 @@ export async function runStatusCommand(
   for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
   const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
   try {
-    for (const { name, spec } of targets) {
-      const status = await targetStatus(context.home, temporal, name, targetWorkflowId(spec));
+    let silence: SlipwayError | undefined;
+    for (const target of targets) {
+      const status = await targetStatus(context, temporal, target, { last: options.last, silence });
+      silence ??= status.unanswered?.silence;
       output.event(statusEvent(status, options.last));
       for (const line of statusLines(status, options.last, Date.now(), output.style)) output.say(line);
     }
     const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
-    for (const status of await promotionStatuses({ config }, temporal, specs)) {
+    for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
       output.event(promotionEvent(status));
       for (const line of promotionLines(status, Date.now(), output.style)) output.say(line);
     }
+    if (silence !== undefined) throw silence;
     return 0;
   } finally {
     await temporal.close();
   }
 }
 
-function statusEvent(
-  { target, workflowId, workflowUrl, view, progress, localHold }: TargetStatus,
-  last: number,
-): { readonly event: 'status'; readonly [field: string]: unknown } {
+interface StatusEvent {
+  readonly event: 'status';
+  readonly [field: string]: unknown;
+}
+
+function statusEvent(status: TargetStatus, last: number): StatusEvent {
+  const { target, workflowId, workflowUrl, view, progress, localHold, unanswered } = status;
+  if (unanswered !== undefined) return unansweredEvent(status, unanswered);
   const state = view?.state;
   return {
     event: 'status',
     target,
     workflowId,
     workflowUrl,
+    from: 'target',
     known: view !== undefined,
     running: view?.running ?? null,
     progress: progress ?? null,
@@ -82,6 +93,32 @@ function statusEvent(
     quarantined: state?.quarantined ?? [],
     drift: state?.drift ?? null,
     needsPerson: state?.needsPerson ?? null,
+  };
+}
+
+/** What only a worker would tell is left out: a `null` would say that there is none. */
+function unansweredEvent(
+  { target, workflowId, workflowUrl, localHold }: TargetStatus,
+  { kept, deployment }: Unanswered,
+): StatusEvent {
+  const { running, servingRevisionId, ended, messages } = kept;
+  return {
+    event: 'status',
+    target,
+    workflowId,
+    workflowUrl,
+    from: 'temporal',
+    known: true,
+    running:
+      running === null
+        ? null
+        : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities },
+    localHold: localHold ?? null,
+    activeRevisionId: typeof deployment === 'string' ? servingRevisionId : deployment.activeRevisionId,
+    deployment: typeof deployment === 'string' ? null : deployment,
+    history: ended,
+    messages,
+    unknown: UNKNOWN_FIELDS,
   };
 }
 

@@ -109,11 +109,13 @@ export type PromotionView =
 /**
  * Where the promotion of a name stands: the one that runs, else the last one that Temporal keeps.
  *
+ * @param answering - whether a worker answers, as far as is known: else one that runs is not asked. Default: one does.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function viewPromotion(
   temporal: TemporalConnection,
   workflowId: string,
+  answering = true,
 ): Promise<PromotionView> {
   const { client, settings } = temporal;
   try {
@@ -121,7 +123,10 @@ export async function viewPromotion(
     const { status } = await handle.describe();
     switch (status.name) {
       case 'RUNNING':
-        return { state: 'running', progress: await readProgress(temporal, workflowId) };
+        return {
+          state: 'running',
+          progress: answering ? await readProgress(temporal, workflowId) : undefined,
+        };
       case 'COMPLETED':
         return { state: 'ended', result: (await handle.result()) as PromotionResult };
       default:

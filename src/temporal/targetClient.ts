@@ -175,7 +175,8 @@ export async function viewTarget(
     if (error instanceof WorkflowNotFoundError) return undefined;
     // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
     if (isWorkerSilent(error) || grpcStatus(error) === GRPC_DEADLINE_EXCEEDED) {
-      throw noWorker(settings, `no worker answered within ${QUERY_TIMEOUT_MS / 1_000} s`, error);
+      const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;
+      throw noWorker(settings, silent, error);
     }
     throw temporalError(error, settings);
   }

@@ -282,16 +282,40 @@ it('what must always hold has held in all of it', async () => {
   expect(await stack.audit()).toEqual([]);
 });
 
-it('tells the past without a worker, too', async () => {
-  expect(await stack.worker.stop()).toBe(0);
-  const project = await Project.create(stack, { example: goodAgent(1), deployment: 'main-job' });
-  const { code, text } = await project.ran('history', 'staging', '--json');
-  expect(code, text).toBe(0);
-  const past = text
-    .trim()
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
-  expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
-  const shown = await project.ran('show', 'release-1');
-  expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
+describe('without a worker', () => {
+  let project: Project;
+
+  beforeAll(async () => {
+    project = await Project.create(stack, { example: goodAgent(4), deployment: 'main-job' });
+    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
+    expect(await stack.worker.stop()).toBe(0);
+  });
+
+  it('the past is told', async () => {
+    const { code, text } = await project.ran('history', 'staging', '--json');
+    expect(code, text).toBe(0);
+    const past = text
+      .trim()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    const shown = await project.ran('show', 'release-1');
+    expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
+  });
+
+  it('the status tells what Temporal and the control plane know, and that no worker answers: exit code 6', async () => {
+    const said = await project.ran('rollback', 'staging', '--no-wait', '--reason', 'it is slow');
+    expect(said.code, said.text).toBe(0);
+    const { active_revision_id: active } = await new Observer(stack, 'main-job').deployment();
+
+    const { code, text } = await project.ran('status', 'staging', '--last', '2');
+
+    expect(code, text).toBe(6);
+    expect(text).toContain(`serves   revision ${active ?? ''}, as the control plane says`);
+    expect(text).toMatch(/^ {2}running {2}release-\d+, for .*, by its history$/m);
+    expect(text).toMatch(/^ {2}kept {5}rollback by .* \(it is slow\), said .* ago: it waits for a worker$/m);
+    expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
+    expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
+    expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+  });
 });

@@ -22,19 +22,21 @@ export interface PromotionStatus {
 /**
  * Asks for everything that is known of the promotions that have to do with some targets.
  *
+ * @param answering - whether a worker answers: else none is asked.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function promotionStatuses(
   { config }: Pick<LoadedConfig, 'config'>,
   temporal: TemporalConnection,
   specs: ReadonlyMap<string, TargetSpec>,
+  answering: boolean,
 ): Promise<readonly PromotionStatus[]> {
   const statuses: PromotionStatus[] = [];
   for (const [name, { from, to, schedule: declared }] of Object.entries(config.promotions)) {
     const spec = specs.get(to);
     if (spec === undefined) continue;
     const workflowId = promotionWorkflowId({ name, to: spec });
-    const view = await viewPromotion(temporal, workflowId);
+    const view = await viewPromotion(temporal, workflowId, answering);
     const schedule = declared === undefined ? undefined : await scheduleOf(temporal, workflowId);
     statuses.push({
       ...{ name, from, to, workflowId, view },

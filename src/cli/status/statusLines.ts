@@ -1,12 +1,14 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { pastOfRow } from '../../domain/pastRelease.ts';
 import { driftWords, extraWords } from '../../domain/story.ts';
-import type { HistoryRow, TargetState } from '../../domain/targetState.ts';
-import { OUTCOME_WORDS } from '../follow/endingText.ts';
+import type { TargetState } from '../../domain/targetState.ts';
 import { fitLine } from '../follow/progressLines.ts';
 import { describeHold } from '../rollback/localHold.ts';
 import { MARKS, type Style } from '../style.ts';
+import { endedLine } from './endedLine.ts';
 import { runningLines } from './runningLines.ts';
 import type { TargetStatus } from './targetStatus.ts';
+import { unansweredLines } from './unansweredLines.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
@@ -17,10 +19,14 @@ export function statusLines(
   now: number,
   style: Style,
 ): readonly string[] {
-  const { target, view, progress, localHold, workflowUrl } = status;
+  const { target, view, progress, localHold, workflowUrl, unanswered } = status;
   const lines = [style.strong(target)];
   if (localHold !== undefined) {
     lines.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
+  }
+  if (unanswered !== undefined) {
+    lines.push(...unansweredLines(unanswered, now, style));
+    return workflowUrl === null ? lines : [...lines, `  Temporal ${workflowUrl}`];
   }
   if (view === undefined) return [...lines, '  has never taken a release'];
   const { state, running } = view;
@@ -58,7 +64,7 @@ export function statusLines(
     lines.push(`  ignored  ${count}; the last, ${ago} ago: ${why}`);
   }
   if (state.history.length > 0) lines.push('  last');
-  for (const row of state.history.slice(-last).reverse()) lines.push(historyLine(row, now, style));
+  for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
   if (workflowUrl !== null) lines.push(`  Temporal ${workflowUrl}`);
   return lines;
 }
@@ -81,14 +87,4 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
       ({ releaseId, until }) => `a PATCH of ${releaseId} that went unanswered and may land, until ${until}`,
     ),
   ].map((what) => `  watches  ${what}`);
-}
-
-function historyLine(row: HistoryRow, now: number, style: Style): string {
-  const good = row.outcome === 'released' || (row.kind === 'rollback' && row.outcome === 'rolled_back');
-  const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);
-  const ago = `${formatDuration(Math.max(now - Date.parse(row.endedAt), 0))} ago`;
-  const { who, reason: why } = row.requestedBy;
-  const by = why === undefined ? who : `${who} (${fitLine(why, REASON_MAX_CHARACTERS)})`;
-  const reason = fitLine(row.reason, REASON_MAX_CHARACTERS);
-  return `    ${mark} ${row.releaseId}: ${OUTCOME_WORDS[row.outcome]} ${ago}, by ${by}: ${reason}`;
 }

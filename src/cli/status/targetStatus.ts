@@ -1,36 +1,94 @@
+import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release.ts';
+import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
+import { type KeptTarget, readKeptTarget } from '../../temporal/keptTarget.ts';
 import { readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
+import type { CommandContext } from '../context.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';
+import type { ChosenTarget } from '../targetAccess.ts';
+import { type DeploymentSeen, seeDeployment } from './deploymentSeen.ts';
 
 /** Everything that is known of a target. */
 export interface TargetStatus {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
-  /** `undefined` where the target has never taken a release. */
+  /** The target's own word; `undefined` where it has never taken a release, or no worker answers. */
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
   /** What runs, where it answers. */
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
+  /** What others know of it; absent where it was asked itself. */
+  readonly unanswered?: Unanswered;
+}
+
+/** What is known of a target that no worker speaks for. */
+export interface Unanswered {
+  /** That there is no worker: SLIPWAY_NO_WORKER. */
+  readonly silence: SlipwayError;
+  readonly kept: KeptTarget;
+  /** What the control plane says of the deployment; a sentence where it could not be asked. */
+  readonly deployment: DeploymentSeen | string;
+}
+
+/** How a target is asked. */
+export interface StatusQuestion {
+  /** How many ended releases are told. */
+  readonly last: number;
+  /** That no worker answers, where that is known already: then none is waited for again. */
+  readonly silence: SlipwayError | undefined;
 }
 
 /**
- * Asks for everything that is known of a target.
+ * Asks for everything that is known of a target: the target itself, or, where no worker answers, Temporal and the control
+ * plane.
  *
- * @param home - where holds of this machine are kept.
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function targetStatus(
-  home: string,
+  context: CommandContext,
   temporal: TemporalConnection,
-  target: string,
-  workflowId: string,
+  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  { last, silence: known }: StatusQuestion,
 ): Promise<TargetStatus> {
-  const localHold = await readLocalHold(home, target);
-  const view = await viewTarget(temporal, workflowId);
-  const progress = view?.running == null ? undefined : await readProgress(temporal, view.running.workflowId);
-  const workflowUrl = view === undefined ? null : workflowPage(temporal.settings, workflowId);
-  return { target, workflowId, workflowUrl, view, progress, localHold };
+  const workflowId = targetWorkflowId(spec);
+  const localHold = await readLocalHold(context.home, target);
+  const asked = known ?? (await askTarget(temporal, workflowId));
+  const workflowUrl = workflowPage(temporal.settings, workflowId);
+  const status = { target, workflowId, workflowUrl, localHold };
+  const nothing = { ...status, workflowUrl: null, view: undefined, progress: undefined };
+  if (asked === undefined) return nothing;
+  if (!(asked instanceof SlipwayError)) return { ...status, ...asked };
+  const [kept, deployment] = await Promise.all([
+    readKeptTarget(temporal, workflowId, last),
+    seeDeployment(context, spec),
+  ]);
+  if (kept === undefined) return nothing;
+  return {
+    ...status,
+    view: undefined,
+    progress: undefined,
+    unanswered: { silence: asked, kept, deployment },
+  };
+}
+
+/** The target's own word; `undefined` where it has never taken a release, an error where no worker answers. */
+async function askTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<Pick<TargetStatus, 'view' | 'progress'> | SlipwayError | undefined> {
+  try {
+    const view = await viewTarget(temporal, workflowId);
+    if (view === undefined) return undefined;
+    const { running } = view;
+    return {
+      view,
+      progress: running === null ? undefined : await readProgress(temporal, running.workflowId),
+    };
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER') return error;
+    throw error;
+  }
 }

@@ -3,8 +3,14 @@ import type { TemporalConnection } from '../connection.ts';
 import { isGone, temporalError } from '../temporalError.ts';
 import type { AuditedHistory } from './readFacts.ts';
 
+/** Which histories are fetched. */
+export interface FetchOptions {
+  /** Only so many children, the newest ones, and the runs that started them. Default: all. */
+  readonly newest?: number;
+}
+
 /**
- * Fetches every history of a target that Temporal still has: those of its runs, newest first, and of their children.
+ * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
  *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -12,15 +18,18 @@ import type { AuditedHistory } from './readFacts.ts';
 export async function fetchHistories(
   temporal: TemporalConnection,
   workflowId: string,
+  { newest = Infinity }: FetchOptions = {},
 ): Promise<readonly AuditedHistory[]> {
   try {
     const own: AuditedHistory[] = [];
-    for (let runId: string | undefined; ;) {
+    const started: Child[] = [];
+    for (let runId: string | undefined; started.length < newest;) {
       const history = await fetchHistory(temporal, workflowId, runId);
       if (history === undefined) break;
       own.push({ workflowId, history });
-      const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-      runId = started?.continuedExecutionRunId ?? '';
+      started.push(...childrenOf(history).reverse());
+      const begun = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+      runId = begun?.continuedExecutionRunId ?? '';
       if (runId === '') break;
     }
     if (own.length === 0) {
@@ -29,10 +38,8 @@ export async function fetchHistories(
       });
     }
     const children: AuditedHistory[] = [];
-    for (const event of own.flatMap(({ history }) => history.events ?? [])) {
-      const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
-      if (child?.workflowId == null) continue;
-      const history = await fetchHistory(temporal, child.workflowId, child.runId ?? undefined);
+    for (const child of started.slice(0, newest)) {
+      const history = await fetchHistory(temporal, child.workflowId, child.runId);
       if (history !== undefined) children.push({ workflowId: child.workflowId, history });
     }
     return [...own, ...children];
@@ -40,6 +47,20 @@ export async function fetchHistories(
     if (error instanceof SlipwayError) throw error;
     throw temporalError(error, temporal.settings);
   }
+}
+
+interface Child {
+  readonly workflowId: string;
+  readonly runId: string | undefined;
+}
+
+/** The children that one run started, in their order. */
+function childrenOf({ events }: AuditedHistory['history']): Child[] {
+  return (events ?? []).flatMap((event) => {
+    const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
+    if (child?.workflowId == null) return [];
+    return [{ workflowId: child.workflowId, runId: child.runId ?? undefined }];
+  });
 }
 
 /**

@@ -1,13 +1,8 @@
-import type { WorkflowHandle } from '@temporalio/client';
-
 import type { ActivityFact, TargetFacts, TaskFailure, WorkFact } from '../../domain/audit/facts.ts';
 import { failureDetail } from '../../domain/failure.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
-
-type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
-type HistoryEvent = NonNullable<History['events']>[number];
-type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
+import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /** One history, under its workflow's id. */
 export interface AuditedHistory {
@@ -179,24 +174,6 @@ function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[
  * while it was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
  */
 const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);
-
-function timeOf(event: HistoryEvent | undefined): number {
-  const time = event?.eventTime;
-  return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
-}
-
-function decode(payloads: Payloads): unknown {
-  return decodeAll(payloads)[0];
-}
-
-function decodeAll(payloads: Payloads): unknown[] {
-  return (payloads?.payloads ?? []).map(({ metadata, data }) => {
-    const encoding = metadata?.['encoding'];
-    if (data == null || encoding === undefined || Buffer.from(encoding).toString() !== 'json/plain')
-      return undefined;
-    return JSON.parse(Buffer.from(data).toString('utf8')) as unknown;
-  });
-}
 
 function asText(history: History): string {
   return JSON.stringify(history, (_name, value: unknown) =>

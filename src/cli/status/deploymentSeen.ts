@@ -1,0 +1,33 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import type { TargetSpec } from '../../domain/targetSpec.ts';
+import type { CommandContext } from '../context.ts';
+import { findDeployment, withControlPlane } from '../targetAccess.ts';
+
+/** A deployment as the control plane tells it at this moment. */
+export interface DeploymentSeen {
+  readonly deploymentId: string;
+  /** What serves; `null`: nothing. */
+  readonly activeRevisionId: string | null;
+  /** The newest, which need not be the one that serves. */
+  readonly latestRevisionId: string | null;
+}
+
+/** Asks the control plane for a target's deployment; a sentence where that cannot be done from here. */
+export async function seeDeployment(
+  context: CommandContext,
+  spec: TargetSpec,
+): Promise<DeploymentSeen | string> {
+  try {
+    return await withControlPlane(context, spec, async (client) => {
+      const { id, active_revision_id, latest_revision_id } = await findDeployment(client, spec);
+      return {
+        deploymentId: id,
+        activeRevisionId: active_revision_id ?? null,
+        latestRevisionId: latest_revision_id ?? null,
+      };
+    });
+  } catch (error) {
+    if (error instanceof SlipwayError) return error.message;
+    throw error;
+  }
+}

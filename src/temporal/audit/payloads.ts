@@ -1,0 +1,27 @@
+import type { WorkflowHandle } from '@temporalio/client';
+
+/** One workflow's history, as Temporal hands it out. */
+export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+export type HistoryEvent = NonNullable<History['events']>[number];
+export type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
+
+/** The first of an event's payloads; `undefined` where there is none, or it is no JSON. */
+export function decode(payloads: Payloads): unknown {
+  return decodeAll(payloads)[0];
+}
+
+/** An event's payloads; `undefined` for each that is no JSON, whoever put it there. */
+export function decodeAll(payloads: Payloads): unknown[] {
+  return (payloads?.payloads ?? []).map(({ metadata, data }) => {
+    const encoding = metadata?.['encoding'];
+    if (data == null || encoding === undefined || Buffer.from(encoding).toString() !== 'json/plain')
+      return undefined;
+    return JSON.parse(Buffer.from(data).toString('utf8')) as unknown;
+  });
+}
+
+/** When an event was written, in milliseconds since 1970; 0 for none. */
+export function timeOf(event: HistoryEvent | undefined): number {
+  const time = event?.eventTime;
+  return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+}
