@@ -29,7 +29,8 @@ let server: TestServer | string;
 
 beforeAll(async () => {
   server = await openTestServer();
-});
+  // On a machine that has none yet, it is fetched.
+}, 600_000);
 
 afterAll(async () => {
   if (typeof server !== 'string') await server.stop();
