@@ -9,12 +9,12 @@ import { QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName } from './world.ts';
 
-/** So short that what is down is given up on at once. */
+/** What is down is given up on at once: after so many attempts, however long a busy machine takes for one. */
 const IMPATIENT: StepOverrides = {
   ...QUICK,
-  find: { ...QUICK.find, scheduleToCloseMs: 300 },
-  deployed: { ...QUICK.deployed, scheduleToCloseMs: 300 },
-  serving: { ...QUICK.serving, scheduleToCloseMs: 300 },
+  find: impatient(QUICK.find),
+  deployed: impatient(QUICK.deployed),
+  serving: impatient(QUICK.serving),
 };
 
 /** The steps in which the control plane or the agent can be away, with what is asked of it there. */
@@ -85,6 +85,10 @@ describeWorkflows('a control plane that is down for long', (harness) => {
 
 const WAIT: ErrorPolicy = { then: 'wait', waitMs: 60_000 };
 const OFTEN = 500;
+
+function impatient(step: StepOverrides['find']): StepOverrides['find'] {
+  return { ...step, retry: { ...step?.retry, maximumAttempts: 3 } };
+}
 
 /** A target whose world does not answer these calls until it comes back. */
 function down(
