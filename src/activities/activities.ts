@@ -4,6 +4,8 @@ import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { RollbackMessage } from '../domain/message.ts';
+import type { Notice } from '../domain/notify/notice.ts';
+import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
@@ -174,6 +176,17 @@ export interface Activities {
     readonly target: TargetSpec;
     readonly by: Actor;
   }): Promise<Attempted<{ onHold: boolean }>>;
+
+  /**
+   * Tells a receiver of what happened. Sent again it is the same notice, under the same id; where the receiver is
+   * GitHub, several calls: what is there already is looked up first.
+   *
+   * @returns what came of it, in a few words.
+   */
+  sendNotice(input: {
+    readonly receiver: ReceiverSpec;
+    readonly notice: Notice;
+  }): Promise<Attempted<{ detail: string }>>;
 
   /** Writes the promotion's record into the artifact store; writing it again is writing it once. */
   recordPromotion(input: {

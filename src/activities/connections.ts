@@ -1,5 +1,8 @@
+import type { Agent } from 'undici';
+
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
+import { createAgent } from '../clients/service.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
@@ -12,6 +15,7 @@ export class Connections {
   readonly #controlPlanes = new Map<string, ControlPlaneClient>();
   readonly #agents = new Map<string, RunApiClient>();
   #feedback: FeedbackClient | undefined;
+  #receivers: Agent | undefined;
 
   /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
   controlPlane(target: TargetSpec): ControlPlaneClient {
@@ -36,13 +40,22 @@ export class Connections {
     return (this.#feedback ??= createFeedbackClient());
   }
 
+  /** The pool of those who are told of what happens: few, and each of them seldom. */
+  receivers(): Agent {
+    return (this.#receivers ??= createAgent({ connections: RECEIVER_CONNECTIONS }));
+  }
+
   /** Closes every connection once the calls in flight have ended. */
   async close(): Promise<void> {
     const clients = [...this.#controlPlanes.values(), ...this.#agents.values()];
     await Promise.all(clients.map((client) => client.close()));
     await this.#feedback?.close();
+    await this.#receivers?.close();
   }
 }
+
+/** For each receiver's origin. */
+const RECEIVER_CONNECTIONS = 16;
 
 function remember<T>(clients: Map<string, T>, key: string, create: () => T): T {
   const known = clients.get(key);

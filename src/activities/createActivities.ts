@@ -7,6 +7,7 @@ import { deploymentActivities } from './deploymentActivities.ts';
 import { freezeActivities } from './freezeActivities.ts';
 import { judgeActivities } from './judgeActivities.ts';
 import { lineActivities } from './lineActivities.ts';
+import { noticeActivities } from './noticeActivities.ts';
 import { placesOf } from './places.ts';
 import { pollActivities } from './pollActivities.ts';
 import { pollsUntilShutdown } from './polling.ts';
@@ -48,6 +49,7 @@ export function createActivities(shuttingDown: AbortSignal, rules: PlaceRules): 
     ...promotionRecordActivities(),
     ...freezeActivities(),
     ...recordActivities(),
+    ...noticeActivities(connections),
   });
   return { activities, close: () => connections.close() };
 }

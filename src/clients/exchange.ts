@@ -11,6 +11,8 @@ export interface ExchangeRequest {
   readonly url: URL;
   /** What errors call the URL's path, where the path itself is a credential. Default: the path. */
   readonly shownPath?: string;
+  /** What errors call the service, where its origin is part of a credential. Default: the URL's origin. */
+  readonly shownOrigin?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | AsyncIterable<Uint8Array>;
   /** Texts of the request that no error may repeat. */
@@ -125,7 +127,7 @@ export class Exchange {
   /** What a failure of the transport means. */
   failure(cause: unknown): ServiceError {
     const { signal, timeoutMs = 0, idleTimeoutMs = 0 } = this.#bounds;
-    const { method, url } = this.#request;
+    const { method } = this.#request;
     const reason = transportReason(cause, idleTimeoutMs);
     const what = `${method} ${this.#path}`;
     if (signal?.aborted === true) {
@@ -133,12 +135,12 @@ export class Exchange {
     }
     if (this.#timedOut) {
       const message = this.#written
-        ? `${url.origin} did not answer ${what} within ${timeoutMs} ms`
-        : `${url.origin} could not be connected to within ${timeoutMs} ms`;
+        ? `${this.#origin} did not answer ${what} within ${timeoutMs} ms`
+        : `${this.#origin} could not be connected to within ${timeoutMs} ms`;
       return this.#error(this.#lostCode, message, { cause });
     }
     if (!this.#written) {
-      return this.#error('SLIPWAY_UNREACHABLE', `${url.origin} could not be reached: ${reason}`, { cause });
+      return this.#error('SLIPWAY_UNREACHABLE', `${this.#origin} could not be reached: ${reason}`, { cause });
     }
     // The parser's error quotes what came: it is no cause to keep.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
@@ -155,17 +157,21 @@ export class Exchange {
     return this.#request.shownPath ?? this.#request.url.pathname;
   }
 
+  get #origin(): string {
+    return this.#request.shownOrigin ?? this.#request.url.origin;
+  }
+
   get #lostCode(): ServiceErrorCode {
     return this.#written ? 'SLIPWAY_NO_ANSWER' : 'SLIPWAY_UNREACHABLE';
   }
 
   #error(code: ServiceErrorCode, message: string, options: Partial<ServiceErrorOptions>): ServiceError {
     this.close();
-    const { method, url } = this.#request;
+    const { method } = this.#request;
     return new ServiceError(code, message, {
       method,
       path: this.#path,
-      place: `${url.origin}${this.#path}`,
+      place: `${this.#origin}${this.#path}`,
       mayHaveBeenTaken: this.#written,
       status: this.#answer?.statusCode,
       ...options,

@@ -51,10 +51,11 @@ function nameOf({ key }: Pair): string {
   return isScalar(key) ? String(key.value) : '';
 }
 
+/** The URL of a webhook lets whoever knows it speak in its channel. */
 function mayBeSecret(names: readonly string[], value: string): boolean {
   if (URL_CREDENTIALS.test(value)) return true;
   if (SECRET_REFERENCE.test(value) || HARMLESS_NAMES.includes(names.at(-1) ?? '')) return false;
-  return names.some(isSecretName);
+  return names.some(isSecretName) || (names.includes('notify') && names.includes('url'));
 }
 
 function rangeAt(document: Document, path: readonly PropertyKey[]): readonly Range[] {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 
-import { SECRET_REFERENCE } from '../domain/secretReference.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
+import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
+import { Reference, SecretReference, ServiceUrl } from './referenceFields.ts';
 import { Duration, Text } from './scalarFields.ts';
 
 /**
@@ -13,17 +14,10 @@ import { Duration, Text } from './scalarFields.ts';
  * side is what the rest of Slipway works with: durations in milliseconds, defaults filled in.
  */
 
-const Reference = Text.refine((text) => SECRET_REFERENCE.test(text), {
-  message:
-    'expected a reference, "env:NAME" or "file:/absolute/path"; a secret itself never belongs in this file',
-}).describe('Where the secret comes from: env:NAME or file:/absolute/path');
-
 /** Run although parts are wrong: what they have to do with each other is told at the same time. */
 const EVEN_IF_WRONG = {
   when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null,
 };
-
-const SecretReference = z.strictObject({ from: Reference });
 
 const NamedSecretReference = z.strictObject({
   name: z
@@ -32,10 +26,6 @@ const NamedSecretReference = z.strictObject({
     .describe('The environment variable of the deployment'),
   from: Reference,
 });
-
-const ServiceUrl = z
-  .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-  .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
 
 const Repository = z
   .strictObject({
@@ -208,18 +198,25 @@ export const Config = z
     promotions: Promotions.default({}).describe(
       'What is released on one target once it is verified on another',
     ),
+    notify: Notify.default([]).describe('Who is told of what happens on the targets'),
   })
-  .superRefine((config: { readonly promotions?: LoosePromotions; readonly targets?: object }, context) => {
-    const { promotions, targets } = config;
-    for (const { path, message } of promotionProblems(promotions ?? {}, Object.keys(targets ?? {}))) {
+  .superRefine(({ promotions = {}, notify, targets = {} }: LooseConfig, context) => {
+    const names = Object.keys(targets);
+    for (const { path, message } of [
+      ...promotionProblems(promotions, names),
+      ...notifyProblems(notify, names),
+    ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
   }, EVEN_IF_WRONG);
 export type Config = z.infer<typeof Config>;
 
+/** A file in which anything may be wrong. */
+interface LooseConfig {
+  readonly promotions?: LoosePromotions;
+  readonly notify?: unknown;
+  readonly targets?: object;
+}
+
 /** One target of the file. */
 export type TargetConfig = Config['targets'][string];
-
-function hasCredentials(url: string): boolean {
-  return URL.canParse(url) && new URL(url).username !== '';
-}

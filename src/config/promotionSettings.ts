@@ -55,14 +55,18 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
   if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);
   const { from, to, soak, bake, checkEvery, judge, schedule } = promotion;
   const target = releaseSettings(config, to);
-  const { checks, steps, soakMs, graphConfigPath, onError } = target;
+  const { checks, steps, soakMs, graphConfigPath, onError, notify } = target;
   const approval = approvalOf(promotion, target);
   return {
     name,
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: { checks, steps, soakMs, graphConfigPath, ...(onError === undefined ? {} : { onError }) },
+    release: {
+      ...{ checks, steps, soakMs, graphConfigPath },
+      ...(onError === undefined ? {} : { onError }),
+      ...(notify === undefined ? {} : { notify }),
+    },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,

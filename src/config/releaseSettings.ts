@@ -7,11 +7,21 @@ import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
 import { toExpectation } from './expectationSchema.ts';
 import { nearestWord } from './nearestWord.ts';
+import { notifySettings } from './notifySettings.ts';
 
 /** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
 export interface ReleaseSettings extends Pick<
   ReleaseRequest,
-  'checks' | 'steps' | 'soakMs' | 'pauseMs' | 'queue' | 'graphConfigPath' | 'onError' | 'approval' | 'freezes'
+  | 'checks'
+  | 'steps'
+  | 'soakMs'
+  | 'pauseMs'
+  | 'queue'
+  | 'graphConfigPath'
+  | 'onError'
+  | 'approval'
+  | 'freezes'
+  | 'notify'
 > {
   readonly target: Omit<TargetSpec, 'deployment'> & { readonly deployment?: string };
 }
@@ -40,6 +50,7 @@ export function chooseTarget(config: Config, name: string | undefined): string {
 export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const target = config.targets[chooseTarget(config, name)];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
+  const receivers = notifySettings(config.notify, name);
   const buildable = target.source === 'internal_source' || target.source === 'repo_host';
   return {
     target: {
@@ -69,6 +80,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       onError: toErrorPolicy(target.onError),
       approval: toApprovalPolicy(target.approval),
       freezes: target.freezes,
+      notify: receivers.length === 0 ? undefined : receivers,
     }),
   };
 }

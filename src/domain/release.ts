@@ -4,6 +4,7 @@ import type { ErrorCode } from './errors.ts';
 import type { FreezeWindow } from './freeze/freeze.ts';
 import type { ApprovalPolicy, InterventionRecord } from './intervention.ts';
 import type { JudgeVerdict } from './judge/verdict.ts';
+import type { ReceiverSpec } from './notify/receiver.ts';
 import type { StepName, StepOverrides } from './step.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
@@ -81,6 +82,8 @@ export interface ReleaseRequest {
   readonly freezes?: readonly FreezeWindow[];
   /** Release although a freeze is in force; the request's reason says why. */
   readonly overrideFreeze?: boolean;
+  /** Who is told of what happens on the target. Absent: nobody. */
+  readonly notify?: readonly ReceiverSpec[];
   readonly requestedBy: Actor;
 }
 

@@ -1,5 +1,6 @@
 import { jsonBytes } from './bounds.ts';
 import { freezeProblem } from './freeze/freezeProblem.ts';
+import { receiversProblem } from './notify/receiverProblem.ts';
 import { STEP_NAMES } from './step.ts';
 
 /**
@@ -29,7 +30,8 @@ export function releaseRequestProblem(raw: unknown): string | undefined {
     onErrorProblem(raw['onError']) ??
     approvalProblem(raw['approval']) ??
     freezesProblem(raw['freezes']) ??
-    booleanProblem(raw, 'overrideFreeze')
+    booleanProblem(raw, 'overrideFreeze') ??
+    receiversProblem(raw['notify'])
   );
 }
 

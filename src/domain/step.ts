@@ -34,6 +34,8 @@ export const STEP_NAMES = [
   'watch',
   /** Write the release's record. */
   'record',
+  /** Tell a receiver of what happened, beside everything else. */
+  'notify',
 ] as const;
 
 export type StepName = (typeof STEP_NAMES)[number];

@@ -1,3 +1,4 @@
+import { undeliveredWords } from './notify/undelivered.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './targetState.ts';
 
@@ -28,6 +29,8 @@ export function tellTarget(state: TargetState, running: Running | null): string 
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
   if (state.drift !== null) lines.push(driftWords(state.drift), '');
   for (const extra of state.extras) lines.push(extraWords(extra), '');
+  const untold = state.undelivered?.at(-1);
+  if (untold !== undefined) lines.push(cell(undeliveredWords(untold)), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);

@@ -24,6 +24,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     commit: result.commit,
     outcome: result.outcome,
     reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
+    ...(result.code === null ? {} : { code: result.code }),
     revisionId: result.revisionId,
     servingRevisionId: result.servingRevisionId,
     requestedBy: result.requestedBy,

@@ -1,4 +1,6 @@
 import { type Bound, newest } from './bounds.ts';
+import type { ErrorCode } from './errors.ts';
+import type { Undelivered } from './notify/undelivered.ts';
 import type { FailedChecks, Quarantined } from './quarantine.ts';
 import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from './release.ts';
 import type { TargetSpec } from './targetSpec.ts';
@@ -45,6 +47,8 @@ export interface HistoryRow {
   readonly commit: string | null;
   readonly outcome: Outcome;
   readonly reason: string;
+  /** The code of the failure that ended it. Absent or `null`: nothing failed, or a person stopped it. */
+  readonly code?: ErrorCode | null;
   readonly revisionId: string | null;
   readonly servingRevisionId: string | null;
   readonly requestedBy: Actor;
@@ -135,6 +139,8 @@ export interface TargetState {
   /** Artifacts that are not released any more. Oldest first. */
   readonly quarantined: readonly Quarantined[];
   readonly failedChecks: readonly FailedChecks[];
+  /** Notices that a receiver could not be told. Oldest first; absent: none. */
+  readonly undelivered?: readonly Undelivered[];
 }
 
 /** What runs on the target at this moment. */

@@ -29,12 +29,22 @@ export class Interventions {
   readonly #request: IntervenedRequest;
   readonly #forward: CancellationScope;
   readonly #said: WhatWasSaid;
+  readonly #onPersonAwaited: (waiting: Waiting) => void;
 
-  /** @param forward - the scope of the way forward, which an abort cancels. */
-  constructor(journal: Journal, request: IntervenedRequest, forward: CancellationScope) {
+  /**
+   * @param forward - the scope of the way forward, which an abort cancels.
+   * @param onPersonAwaited - told when somebody has to approve, or to decide. It must not wait.
+   */
+  constructor(
+    journal: Journal,
+    request: IntervenedRequest,
+    forward: CancellationScope,
+    onPersonAwaited: (waiting: Waiting) => void,
+  ) {
     this.#journal = journal;
     this.#request = request;
     this.#forward = forward;
+    this.#onPersonAwaited = onPersonAwaited;
     this.#said = new WhatWasSaid(journal, request, forward);
   }
 
@@ -185,14 +195,17 @@ export class Interventions {
     note: string,
     arrived: () => boolean,
   ): Promise<boolean> {
-    this.#said.awaits(what === 'approval' || what === 'decision' ? what : null);
+    const person = what === 'approval' || what === 'decision' ? what : null;
+    this.#said.awaits(person);
     const since = Date.now();
-    this.#journal.waiting({
+    const waiting: Waiting = {
       for: what,
       since: new Date(since).toISOString(),
       until: new Date(since + forMs).toISOString(),
       note,
-    });
+    };
+    this.#journal.waiting(waiting);
+    if (person !== null) this.#onPersonAwaited(waiting);
     try {
       return await condition(() => {
         this.#journal.tellUnknownSignals();

@@ -12,9 +12,13 @@ import type {
   RollbackMessage,
   WithdrawMessage,
 } from '../domain/message.ts';
+import type { Notice } from '../domain/notify/notice.ts';
+import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
 import type { KnownRevision, Progress, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { StepOverrides } from '../domain/step.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
 
 /** The workflow types, by the names under which they are registered. */
@@ -66,6 +70,25 @@ export interface PromotionInput {
   readonly schedule?: PromotionSchedule;
 }
 
+/** What a notice starts from. */
+export interface NoticeInput {
+  readonly notice: Notice;
+  /** Those who want to be told of it. */
+  readonly receivers: readonly ReceiverSpec[];
+  /** The overrides of the step `notify`. */
+  readonly steps: StepOverrides;
+  /** The workflow of the target, which keeps what could not be told. */
+  readonly reportTo: string;
+}
+
+/** Who was told, and who could not be. */
+export interface NoticeResult {
+  readonly delivered: readonly { readonly receiver: string; readonly detail: string }[];
+  readonly undelivered: readonly Undelivered[];
+  /** Whether the target knows of what could not be told. */
+  readonly reported: boolean;
+}
+
 /** The target's answer to the query `view`. */
 export interface TargetView {
   readonly state: TargetState;
@@ -92,6 +115,8 @@ export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quara
 export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
 export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
 export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
+/** From a notice alone: a receiver could not be told. */
+export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 export const viewQuery = defineQuery<TargetView>('view');
 /** Where a release or a rollback request stands; `null` for an unknown id. */
 export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');

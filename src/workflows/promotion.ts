@@ -1,15 +1,19 @@
 import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
 
+import { promotionEndNotice } from '../domain/notify/promotionNotices.ts';
+import { waitingNotice } from '../domain/notify/waitingNotice.ts';
 import { chooseCandidate } from '../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import { SOAK } from '../domain/intervention.ts';
+import type { Waiting } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { explain } from './failure.ts';
 import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { judgeCandidate } from './judgePromoted.ts';
 import type { PromotionInput } from './messages.ts';
+import { Notices } from './notices.ts';
 import { passFreezes } from './passFreezes.ts';
 import { confirmLine, lookAtLine, releaseOnTarget } from './promotionLine.ts';
 import type { Ending, Way } from './promotionWay.ts';
@@ -26,15 +30,18 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
   const { release, soakMs, approval, freezes, requestedBy } = request;
   const judged = request.judge !== undefined;
   const said = { ...release, checks: [], soakMs, freezes, requestedBy, judged, called: 'promotion' } as const;
+  const notices = new Notices();
   const interventions = new Interventions(
     journal,
     approval === undefined ? said : { ...said, approval },
     forward,
+    (waiting) => tellWaiting(way, waiting),
   );
   const way: Way = {
     request,
     journal,
     interventions,
+    notices,
     candidate: null,
     before: null,
     accepted: null,
@@ -109,8 +116,15 @@ function findArtifact(way: Way, artifact: string): Promise<{ readonly sizeBytes:
   });
 }
 
+function tellWaiting({ request, notices, candidate }: Way, waiting: Waiting): void {
+  const { name, to: target, requestedBy, release } = request;
+  const waiter = { kind: 'promotion', name, target, requestedBy } as const;
+  const { artifact, commit } = candidate ?? { artifact: null, commit: null };
+  notices.tell(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
+}
+
 async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
-  const { journal, request, candidate } = way;
+  const { journal, request, candidate, notices } = way;
   const { outcome, reason, nothingToDo = false, code = null } = ending;
   journal.end(outcome, null);
   upsertSearchAttributes([
@@ -138,6 +152,8 @@ async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
     startedAt: journal.progress.startedAt,
     endedAt: now(),
   });
+  const notice = promotionEndNotice(request, result(reason));
+  if (notice !== undefined) notices.tell(notice, request.release);
   try {
     const { runId } = workflowInfo();
     await journal.step('record', undefined, async (activities) => {
@@ -151,5 +167,7 @@ async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
     return result(reason);
   } catch (error) {
     return result(`${reason} (its record could not be written: ${explain(error).message})`);
+  } finally {
+    await notices.begun();
   }
 }

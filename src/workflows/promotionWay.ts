@@ -3,12 +3,14 @@ import type { PromotionRequest, PromotionResult } from '../domain/promotion/prom
 import type { TargetSeen } from '../domain/promotion/targetSeen.ts';
 import type { Interventions } from './interventions.ts';
 import type { Journal } from './journal.ts';
+import type { Notices } from './notices.ts';
 
 /** One promotion under way: what it was asked, and what it has found out and done so far. */
 export interface Way {
   readonly request: PromotionRequest;
   readonly journal: Journal;
   readonly interventions: Interventions;
+  readonly notices: Notices;
   candidate: Candidate | null;
   /** `to` as it was before anything was changed: seen when the candidate was chosen, or when a person said to go on. */
   before: TargetSeen | null;

@@ -1,9 +1,10 @@
 import { CancellationScope, CancelledFailure, patched, setHandler, sleep } from '@temporalio/workflow';
 
-import { artifactIdentity } from '../domain/artifact.ts';
+import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
-import type { Baseline, ReleaseResult, RollbackRequest } from '../domain/release.ts';
+import { waitingNotice } from '../domain/notify/waitingNotice.ts';
+import type { Baseline, ReleaseResult, RollbackRequest, Waiting } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import { bringUp, runCheck, runChecks } from './bringUp.ts';
 import { explain, type StepFailure } from './failure.ts';
@@ -11,6 +12,7 @@ import { passFreezes } from './passFreezes.ts';
 import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { preemptSignal, type ReleaseInput } from './messages.ts';
+import { Notices } from './notices.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 import { takeBack } from './takeBack.ts';
@@ -24,7 +26,9 @@ import { takeBack } from './takeBack.ts';
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   const journal = new Journal(input.releaseId, 'release', input.request.steps);
   const forward = new CancellationScope();
-  const interventions = new Interventions(journal, input.request, forward);
+  const interventions = new Interventions(journal, input.request, forward, (waiting) =>
+    tellWaiting(input, waiting),
+  );
   let preemptedBy: RollbackRequest | null = null;
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
@@ -193,6 +197,14 @@ async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
     await sleep(Math.min(pauseMs, left));
     await check();
   }
+}
+
+/** What else is told of a release, its target tells. */
+function tellWaiting({ releaseId, request }: ReleaseInput, waiting: Waiting): void {
+  const { target, artifact, commit = null, requestedBy } = request;
+  const waiter = { kind: 'release', name: releaseId, target, commit, requestedBy } as const;
+  const content = waitingNotice({ ...waiter, artifact: describeArtifact(artifact) }, waiting);
+  new Notices().tell(content, request);
 }
 
 async function concludeReleased(run: Run): Promise<ReleaseResult> {

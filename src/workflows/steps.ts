@@ -193,6 +193,15 @@ const STEPS: Readonly<Record<StepName, StepRow>> = {
     cancellation: 'ABANDON',
     retriedBy: 'activity',
   },
+  notify: {
+    // Up to four calls of 10 s each, where the receiver is GitHub.
+    startToCloseMs: 45 * SECOND,
+    // Nobody waits for it: what is told later than this is no news.
+    scheduleToCloseMs: 30 * MINUTE,
+    retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumIntervalMs: MINUTE },
+    cancellation: 'ABANDON',
+    retriedBy: 'activity',
+  },
 };
 
 /** A step's policy with the overrides of `slipway.yaml`. */

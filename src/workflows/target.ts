@@ -10,6 +10,7 @@ import {
 
 import { artifactIdentity } from '../domain/artifact.ts';
 import { readRollbackMessage } from '../domain/message.ts';
+import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
@@ -38,11 +39,13 @@ import {
   type TargetInput,
   viewQuery,
 } from './messages.ts';
+import { Notices } from './notices.ts';
 import { RunLength } from './runLength.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
 import {
   handleHolds,
   handleQuarantine,
+  handleUndelivered,
   handleWithdrawals,
   passInterventionsOn,
   type TargetDesk,
@@ -64,9 +67,13 @@ export async function target(input: TargetInput = {}): Promise<void> {
   let child: WorkHandle | null = null;
   const runLength = new RunLength(input.continueAsNewAfterEvents);
 
+  const notices = new Notices();
+
   const change = (next: TargetState): void => {
+    const news = noticesBetween(state, next);
     state = next;
     setCurrentDetails(tellTarget(state, running));
+    for (const notice of news) notices.tell(notice, state.lastRequest);
   };
 
   const desk: TargetDesk = {
@@ -155,6 +162,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
   handleHolds(desk);
   handleWithdrawals(desk);
   handleQuarantine(desk);
+  handleUndelivered(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
   setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
   setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
@@ -173,7 +181,10 @@ export async function target(input: TargetInput = {}): Promise<void> {
     // What waits goes over to the new run, so that a queue that is never empty cannot keep this one; only a rollback
     // does not wait for that, as long as there are few.
     if (runLength.isReached && !goesFirst()) {
-      if (await runLength.canEnd(goesFirst)) await continueAsNew<typeof target>({ ...input, state });
+      await notices.begun();
+      if ((await runLength.canEnd(goesFirst)) && notices.allBegun) {
+        await continueAsNew<typeof target>({ ...input, state });
+      }
       continue;
     }
     const next = takeNext(state);
@@ -182,6 +193,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       change(next.state);
       child = await startWork(next.work, state, running.workflowId);
       mark();
+      if (state.spec !== null) notices.tell(startNotice(state.spec, next.work), state.lastRequest);
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);

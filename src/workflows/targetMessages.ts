@@ -2,6 +2,7 @@ import { type ExternalWorkflowHandle, patched, setHandler } from '@temporalio/wo
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
 import { readHoldMessage, readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
+import { noteUndelivered, readUndelivered } from '../domain/notify/undelivered.ts';
 import {
   findArtifact,
   findQuarantined,
@@ -18,6 +19,7 @@ import {
   INTERVENTION_SIGNALS,
   quarantineSignal,
   quarantineUpdate,
+  undeliveredSignal,
   unholdSignal,
   unholdUpdate,
   unquarantineSignal,
@@ -175,6 +177,15 @@ export function handleQuarantine(desk: TargetDesk): void {
       take(message, 'signal', name);
     });
   }
+}
+
+/** Takes `undelivered`: what a receiver could not be told is kept as a warning, and changes nothing else. */
+export function handleUndelivered(desk: TargetDesk): void {
+  setHandler(undeliveredSignal, (message) => {
+    const undelivered = readUndelivered(message);
+    if (typeof undelivered === 'string') desk.ignore('undelivered', undelivered);
+    else desk.change(noteUndelivered(desk.state, undelivered));
+  });
 }
 
 /** The state without the releases that wait to put an artifact on the target that has come into quarantine. */

@@ -157,6 +157,7 @@ const ACTIVITIES: readonly ActivityName[] = [
   'awaitLateSuccess',
   'awaitLateUpload',
   'recordRelease',
+  'sendNotice',
 ];
 
 /**
@@ -164,8 +165,9 @@ const ACTIVITIES: readonly ActivityName[] = [
  * by the address in the id of the workflow that calls.
  */
 function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, places: PlaceRules): Activities {
-  const call = (activity: ActivityName) => (input: { target?: { controlPlane: string }; store?: string }) => {
-    const host = new URL(input.target?.controlPlane ?? input.store ?? callingTarget());
+  const call = (activity: ActivityName) => (input: WorldInput) => {
+    const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
+    const host = new URL(place ?? callingTarget());
     const id = host.hostname.replace(/\.test$/, '') || host.pathname.slice(1);
     const world = targets.find((target) => target.world.id === id)?.world;
     if (world === undefined) throw new Error(`there is no world at ${host.href}`);
@@ -189,7 +191,17 @@ function betweenWorlds(inWorlds: Activities, judge: ScriptedJudge, places: Place
   } as unknown as Parameters<typeof track>[0]);
 }
 
+/** What of an activity's input tells which world it is meant for. */
+interface WorldInput {
+  readonly target?: { readonly controlPlane: string };
+  readonly store?: string;
+  readonly notice?: { readonly targetId: string };
+}
+
 function callingTarget(): string {
-  const { workflowExecution } = Context.current().info;
-  return /http:\/\/[^:]+/.exec(workflowExecution?.workflowId ?? '')?.[0] ?? '';
+  return addressIn(Context.current().info.workflowExecution?.workflowId) ?? '';
+}
+
+function addressIn(workflowId: string | undefined): string | undefined {
+  return /http:\/\/[^:]+/.exec(workflowId ?? '')?.[0];
 }

@@ -14,6 +14,7 @@ import { bundleWorkflows, startTemporalServer } from '../support/temporalServer.
 import { openHarness } from './harness.ts';
 import { ENDINGS } from './lives/endings.ts';
 import { MESSAGES } from './lives/messages.ts';
+import { NOTICES } from './lives/notices.ts';
 import { PROMOTIONS } from './lives/promotions.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 
@@ -24,7 +25,7 @@ const server = await startTemporalServer();
 try {
   const workflowBundle = await bundleWorkflows();
   await mkdir(FOLDER, { recursive: true });
-  for (const [life, live] of Object.entries({ ...ENDINGS, ...MESSAGES, ...PROMOTIONS })) {
+  for (const [life, live] of Object.entries({ ...ENDINGS, ...MESSAGES, ...PROMOTIONS, ...NOTICES })) {
     if (wanted.length > 0 && !wanted.includes(life)) continue;
     const harness = await openHarness({
       address: server.address,
@@ -49,6 +50,7 @@ try {
 }
 
 function kindOf(workflowId: string): string {
+  if (workflowId.startsWith('notice:')) return 'notice';
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';

@@ -5,6 +5,7 @@ import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
+import type { Notice } from '../../src/domain/notify/notice.ts';
 import type { ReleaseResult } from '../../src/domain/release.ts';
 import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
 
@@ -66,6 +67,8 @@ export class World {
   readonly id: string;
   readonly calls: Call[] = [];
   readonly records: ReleaseResult[] = [];
+  /** What receivers were told, in order. */
+  readonly told: { readonly receiver: string; readonly notice: Notice }[] = [];
   /** Revisions, or identities of artifacts, that fail to come up: the status that they end in. */
   readonly broken = new Map<string, string>();
   /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
@@ -272,6 +275,11 @@ export class World {
           .find((revisionId) => !known.includes(revisionId)),
       ),
     }),
+
+    sendNotice: async ({ receiver, notice }: Input<'sendNotice'>) => {
+      this.told.push({ receiver: receiver.name, notice });
+      return Promise.resolve({ detail: 'told' });
+    },
 
     recordRelease: async ({ result }: Input<'recordRelease'>) => {
       this.records.push(result);

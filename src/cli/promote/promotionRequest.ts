@@ -5,6 +5,8 @@ import type { Actor } from '../../domain/release.ts';
 import type { TargetSpec } from '../../domain/targetSpec.ts';
 import type { CommandContext } from '../context.ts';
 import { artifactStoreOf } from '../release/artifactOf.ts';
+import { notifyOf } from '../release/notifyOf.ts';
+import { gitIn } from '../release/provenance.ts';
 import { chooseTargetSpec } from '../targetAccess.ts';
 import { prepareJudge } from './promotionJudge.ts';
 
@@ -31,9 +33,12 @@ export async function promotionRequest(
     (await chooseTargetSpec(context, file.config, target)).spec,
 ): Promise<PreparedPromotion> {
   const settings = promotionSettings(file.config, name);
-  const { release, soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
+  const { soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
   const store = artifactStoreOf(file, context.home);
   const judged = settings.judge === undefined ? null : await prepareJudge(settings.judge, file.folder);
+  const { notify: receivers = [], ...released } = settings.release;
+  const notify = await notifyOf(receivers, context.environment, gitIn(file.folder));
+  const release = { ...released, ...(notify.length === 0 ? {} : { notify }) };
   const request: PromotionRequest = {
     name,
     from: await specOf(settings.from),

@@ -44,6 +44,14 @@ export async function sourceRef(environment: Environment, git: Git): Promise<str
   return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));
 }
 
+/** The source's repository on its host, `owner/name`: the one that GitHub Actions names, else that of the remote `origin`. */
+export async function sourceRepository(environment: Environment, git: Git): Promise<string | undefined> {
+  const named = ciRun(environment)?.system === 'github' ? environment['GITHUB_REPOSITORY'] : undefined;
+  if (named !== undefined && named !== '') return named;
+  const remote = await git('remote', 'get-url', 'origin');
+  return /[/:](?<repository>[\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/u.exec(remote ?? '')?.groups?.['repository'];
+}
+
 /** Git in a folder. */
 export function gitIn(folder: string): Git {
   return async (...args) => {

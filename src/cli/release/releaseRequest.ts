@@ -20,6 +20,7 @@ export function releaseRequest(
     onError,
     approval,
     freezes = [],
+    notify = [],
   }: ReleaseSettings,
   { target, artifact, commit, ref, recordStore, requestedBy, overrideHold, overrideFreeze }: Asked,
 ): ReleaseRequest {
@@ -44,6 +45,7 @@ export function releaseRequest(
     ...(onError === undefined ? {} : { onError }),
     ...(approval === undefined ? {} : { approval }),
     ...(freezes.length === 0 ? {} : { freezes }),
+    ...(notify.length === 0 ? {} : { notify }),
     ...(overrideFreeze === undefined ? {} : { overrideFreeze }),
   };
 }

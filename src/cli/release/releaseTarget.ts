@@ -17,6 +17,7 @@ import { describeHold, readLocalHold } from '../rollback/localHold.ts';
 import { chooseTargetSpec } from '../targetAccess.ts';
 import { artifactOf, type PreparedArtifact } from './artifactOf.ts';
 import { tellFreezes } from './freezes.ts';
+import { notifyOf } from './notifyOf.ts';
 import { gitIn, sourceCommit, sourceRef, whoAsks } from './provenance.ts';
 import { releaseRequest } from './releaseRequest.ts';
 import { sizeText } from './sizeText.ts';
@@ -73,15 +74,19 @@ export async function releaseTarget(
   const git = gitIn(order.config.folder);
   const commit = await sourceCommit(context.environment, git);
   const ref = await sourceRef(context.environment, git);
-  const request = releaseRequest(settings, {
-    target: spec,
-    ...prepared,
-    requestedBy: await whoAsks(context.environment, git, order.reason),
-    ...(commit === undefined ? {} : { commit }),
-    ...(ref === undefined ? {} : { ref }),
-    ...(order.overrideHold ? { overrideHold: true } : {}),
-    ...(overrideFreeze ? { overrideFreeze } : {}),
-  });
+  const notify = await notifyOf(settings.notify ?? [], context.environment, git);
+  const request = releaseRequest(
+    { ...settings, notify },
+    {
+      target: spec,
+      ...prepared,
+      requestedBy: await whoAsks(context.environment, git, order.reason),
+      ...(commit === undefined ? {} : { commit }),
+      ...(ref === undefined ? {} : { ref }),
+      ...(order.overrideHold ? { overrideHold: true } : {}),
+      ...(overrideFreeze ? { overrideFreeze } : {}),
+    },
+  );
   tellPrepared(output, name, request, prepared);
   signal.throwIfAborted();
   const answer = await submitRelease(temporal, request);

@@ -32,7 +32,10 @@ export interface PromotionRequest {
   /** The targets that promotions lead to from `to`, however far: where one is on hold, nothing moves towards it. */
   readonly downstream: readonly TargetSpec[];
   /** What a release on `to` is made with; the artifact and its commit come from the candidate. */
-  readonly release: Pick<ReleaseRequest, 'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'onError'>;
+  readonly release: Pick<
+    ReleaseRequest,
+    'checks' | 'steps' | 'soakMs' | 'graphConfigPath' | 'onError' | 'notify'
+  >;
   /** How long the candidate must have been verified on `from`, in milliseconds. */
   readonly soakMs: number;
   /** How long the release is watched on `to`, in milliseconds. 0: not at all. */

@@ -4,6 +4,9 @@ import type { ReleaseResult } from '../../domain/release.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
+/** How the ids of the workflows begin that tell receivers of what happened. */
+const NOTICE = 'notice:';
+
 /** One history, under its workflow's id. */
 export interface AuditedHistory {
   readonly workflowId: string;
@@ -18,14 +21,18 @@ export interface AuditedHistory {
 export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
+  const notices = histories.filter(({ workflowId }) => workflowId.startsWith(NOTICE));
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
     lastTaskAt: Math.max(0, ...own.flatMap(({ history }) => taskTimes(history))),
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
-    taskFailures: [...own, ...children].flatMap(readTaskFailures),
-    texts: [...own, ...children].map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),
+    taskFailures: [...own, ...children, ...notices].flatMap(readTaskFailures),
+    texts: [...own, ...children, ...notices].map(({ workflowId, history }) => ({
+      workflowId,
+      text: asText(history),
+    })),
   };
 }
 
@@ -87,7 +94,7 @@ function taskTimes({ events }: History): number[] {
 
 /**
  * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
- * still on its way to who started it.
+ * still on its way to who started it. A notice is begun and left, and counts for none.
  */
 export function hasOpenChild({ events: all }: History): boolean {
   const events = all ?? [];
@@ -103,11 +110,14 @@ export function hasOpenChild({ events: all }: History): boolean {
       return String(end?.initiatedEventId);
     }),
   );
-  return events.some(
-    (event) =>
-      event.startChildWorkflowExecutionInitiatedEventAttributes != null && !ended.has(String(event.eventId)),
-  );
+  return events.some(({ eventId, startChildWorkflowExecutionInitiatedEventAttributes: begun }) => {
+    const isLeft = Number(begun?.parentClosePolicy) === PARENT_CLOSE_POLICY_ABANDON;
+    return begun != null && !isLeft && !ended.has(String(eventId));
+  });
 }
+
+/** `temporal.api.enums.v1.ParentClosePolicy` */
+const PARENT_CLOSE_POLICY_ABANDON = 2;
 
 function readActivities(history: History): ActivityFact[] {
   const events = history.events ?? [];

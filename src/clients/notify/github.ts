@@ -1,0 +1,176 @@
+import type { Agent } from 'undici';
+import { z } from 'zod';
+
+import type { CommitState, DeploymentState } from '../../domain/notify/githubStates.ts';
+import { Exchange, type ExchangeRequest } from '../exchange.ts';
+import type { CallOptions } from '../service.ts';
+import { ServiceError } from '../serviceError.ts';
+
+/** A deployment as GitHub has it. */
+export interface GithubDeployment {
+  readonly id: number;
+  /** The key under which Slipway made it; `null` for somebody else's. */
+  readonly key: string | null;
+}
+
+/** A status of a deployment or of a commit. */
+export interface GithubStatus<State extends string = string> {
+  readonly state: State;
+  readonly description: string;
+}
+
+/** A repository on GitHub, and how it is asked. */
+export interface GithubRepository {
+  /** The API's base URL: `https://api.github.com`, or `https://HOST/api/v3` of a GitHub Enterprise Server. */
+  readonly apiUrl: string;
+  readonly token: string;
+  /** `owner/name`. */
+  readonly repository: string;
+}
+
+/** What of GitHub's REST API tells of releases: deployments with their statuses, and statuses of commits. */
+export interface GithubClient {
+  /** The newest deployments of a commit in an environment, 100 at most. */
+  deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]>;
+  createDeployment(deployment: {
+    readonly commit: string;
+    readonly environment: string;
+    readonly description: string;
+    readonly key: string;
+  }): Promise<GithubDeployment>;
+  /** A deployment's statuses, newest first. */
+  deploymentStatuses(id: number): Promise<readonly GithubStatus[]>;
+  createDeploymentStatus(
+    id: number,
+    status: GithubStatus<DeploymentState> & { readonly environment: string; readonly url?: string },
+  ): Promise<void>;
+  /** A commit's statuses under one name, newest first. */
+  commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]>;
+  createCommitStatus(
+    commit: string,
+    status: GithubStatus<CommitState> & { readonly context: string; readonly url?: string },
+  ): Promise<void>;
+}
+
+/** What every deployment that Slipway makes is called, for those who look for them. */
+const TASK = 'deploy';
+
+const Deployment = z.object({ id: z.int(), payload: z.unknown() });
+const Status = z.object({ state: z.string(), description: z.string().nullish() });
+const CommitStatus = Status.extend({ context: z.string() });
+
+/**
+ * Makes a client of one repository.
+ *
+ * @param call - bounds each of its calls. Default: 10 s.
+ */
+export function createGithubClient(
+  agent: Agent,
+  { apiUrl, token, repository }: GithubRepository,
+  call: CallOptions = {},
+): GithubClient {
+  const { signal, timeoutMs = 10_000 } = call;
+  const headers = {
+    authorization: `Bearer ${token}`,
+    accept: 'application/vnd.github+json',
+    'x-github-api-version': '2022-11-28',
+    'user-agent': 'slipway',
+  };
+
+  const ask = async <T>(
+    method: ExchangeRequest['method'],
+    path: string,
+    answer: z.ZodType<T>,
+    { query = {}, body }: { query?: Readonly<Record<string, string>>; body?: object } = {},
+  ): Promise<T> => {
+    const url = new URL(`${apiUrl}/repos/${repository}/${path}`);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+    const exchange = new Exchange(
+      agent,
+      {
+        method,
+        url,
+        headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        secrets: [token],
+      },
+      { signal, timeoutMs },
+    );
+    const text = await opened(exchange);
+    const parsed = answer.safeParse(jsonOf(text));
+    if (!parsed.success) throw exchange.badAnswer('not what GitHub’s documentation says');
+    return parsed.data;
+  };
+
+  return {
+    async deployments(commit, environment) {
+      const query = { ref: commit, environment, task: TASK, per_page: '100' };
+      const found = await ask('GET', 'deployments', z.array(Deployment), { query });
+      return found.map(ours);
+    },
+    async createDeployment({ commit, environment, description, key }) {
+      const body = {
+        ...{ ref: commit, task: TASK, environment, description, payload: { slipway: key } },
+        // It tells of what has been decided elsewhere: GitHub is asked neither to merge nor to wait for checks.
+        ...{ auto_merge: false, required_contexts: [] },
+      };
+      return ours(await ask('POST', 'deployments', Deployment, { body }));
+    },
+    deploymentStatuses: async (id) =>
+      (await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query: { per_page: '100' } })).map(
+        told,
+      ),
+    async createDeploymentStatus(id, { state, description, environment, url }) {
+      const body = { state, description, environment, ...(url === undefined ? {} : { log_url: url }) };
+      await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
+    },
+    async commitStatuses(commit, context) {
+      const query = { per_page: '100' };
+      const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });
+      return found.filter((status) => status.context === context).map(told);
+    },
+    async createCommitStatus(commit, { state, description, context, url }) {
+      const body = { state, description, context, ...(url === undefined ? {} : { target_url: url }) };
+      await ask('POST', `statuses/${commit}`, z.unknown(), { body });
+    },
+  };
+}
+
+const ANSWER_MAX_BYTES = 4 * 1_048_576;
+
+/** GitHub says with 403 too that it is asked too often; then it says for how long. */
+async function opened(exchange: Exchange): Promise<string> {
+  try {
+    await exchange.open();
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.status !== 403 || error.retryAfterMs === undefined)
+      throw error;
+    const { message, method, path, status, retryAfterMs } = error;
+    throw new ServiceError('SLIPWAY_RATE_LIMITED', message, {
+      ...{ method, path, status, retryAfterMs },
+      mayHaveBeenTaken: false,
+    });
+  }
+  return exchange.text(ANSWER_MAX_BYTES);
+}
+
+/** @returns `undefined` for what is no JSON, which no schema takes where something is expected. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The payload that was given comes back as it is, or as JSON in a text. */
+function ours({ id, payload }: z.infer<typeof Deployment>): GithubDeployment {
+  const fields = typeof payload === 'string' ? jsonOf(payload) : payload;
+  const key = typeof fields === 'object' && fields !== null && 'slipway' in fields ? fields.slipway : null;
+  return { id, key: typeof key === 'string' ? key : null };
+}
+
+function told({ state, description }: z.infer<typeof Status>): GithubStatus {
+  return { state, description: description ?? '' };
+}

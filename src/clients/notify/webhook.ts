@@ -1,0 +1,83 @@
+import type { Agent } from 'undici';
+
+import { Exchange } from '../exchange.ts';
+import type { CallOptions } from '../service.ts';
+import { ServiceError } from '../serviceError.ts';
+
+/** What is sent to a webhook. */
+export interface WebhookCall {
+  /** A credential: no error shows any part of it. */
+  readonly url: string;
+  /** What errors call the webhook instead: `the webhook "ops"`. */
+  readonly called: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string;
+  /** Further texts that no error may repeat. */
+  readonly secrets?: readonly string[];
+}
+
+/** What errors show in the place of the URL's path. */
+const SHOWN_PATH = '/…';
+
+/**
+ * Posts JSON to a webhook, once. Redirects are not followed: they would take the message elsewhere. Of the answer only
+ * the status counts; its body is not read.
+ *
+ * @returns the status, 2xx.
+ * @throws ServiceError
+ */
+export async function postWebhook(
+  agent: Agent,
+  { url: address, called, headers = {}, body, secrets = [] }: WebhookCall,
+  { signal, timeoutMs = 10_000 }: CallOptions = {},
+): Promise<number> {
+  const url = parseAddress(address, called);
+  const exchange = new Exchange(
+    agent,
+    {
+      method: 'POST',
+      url,
+      shownOrigin: called,
+      shownPath: SHOWN_PATH,
+      headers: { 'user-agent': 'slipway', 'content-type': 'application/json', ...headers },
+      body,
+      secrets: [
+        ...secrets,
+        address,
+        url.href,
+        url.host,
+        url.hostname,
+        `${url.pathname}${url.search}`,
+        ...partsOf(url),
+      ],
+    },
+    { signal, timeoutMs },
+  );
+  try {
+    return (await exchange.open()).statusCode;
+  } finally {
+    exchange.close();
+  }
+}
+
+/** The parts of a path and a query that are long enough to be tokens. */
+function partsOf({ pathname, searchParams }: URL): readonly string[] {
+  return [...pathname.split('/'), ...searchParams.values()].filter(
+    (part) => part.length >= TOKEN_LEAST_CHARACTERS,
+  );
+}
+
+const TOKEN_LEAST_CHARACTERS = 6;
+
+function parseAddress(address: string, called: string): URL {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const right =
+    url !== undefined && /^https?:$/u.test(url.protocol) && url.username === '' && url.password === '';
+  if (right) return url;
+  throw new ServiceError(
+    'SLIPWAY_REFUSED',
+    `${called} has no http or https URL without a user name or password in it`,
+    { method: 'POST', path: SHOWN_PATH, mayHaveBeenTaken: false },
+  );
+}

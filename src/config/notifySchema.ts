@@ -1,0 +1,91 @@
+import { z } from 'zod';
+
+import { NOTICE_EVENTS } from '../domain/notify/notice.ts';
+import { RECEIVER_KINDS } from '../domain/notify/receiver.ts';
+import { RECEIVERS_MAX } from '../domain/notify/receiverProblem.ts';
+import { nearestWord } from './nearestWord.ts';
+import { SecretReference, ServiceUrl } from './referenceFields.ts';
+import { Text } from './scalarFields.ts';
+
+/** The fields that belong to some kinds alone: those that they need, and those that they may have. */
+const OF_KIND = {
+  slack: { needs: ['url'], takes: [] },
+  webhook: { needs: ['url', 'secret'], takes: [] },
+  github_deployment: { needs: ['token'], takes: ['repository', 'apiUrl', 'environment'] },
+  github_status: { needs: ['token'], takes: ['repository', 'apiUrl', 'context'] },
+} as const satisfies Record<
+  (typeof RECEIVER_KINDS)[number],
+  { readonly needs: readonly string[]; readonly takes: readonly string[] }
+>;
+
+const FIELDS = ['url', 'secret', 'token', 'repository', 'apiUrl', 'environment', 'context'] as const;
+
+const Receiver = z
+  .strictObject({
+    name: Text.describe('What it is called, once in the file'),
+    kind: z.enum(RECEIVER_KINDS).describe('What it is'),
+    events: z
+      .array(z.enum(NOTICE_EVENTS))
+      .min(1)
+      .optional()
+      .describe('What it is told of (docs/notifications.md). Default: everything'),
+    targets: z.array(Text).min(1).optional().describe('Of which targets it is told. Default: of each'),
+    url: SecretReference.optional().describe('The webhook’s URL; needed by slack and webhook'),
+    secret: SecretReference.optional().describe('The key of the signature; needed by webhook'),
+    token: SecretReference.optional().describe(
+      'GitHub’s token; needed by github_deployment and github_status',
+    ),
+    repository: z
+      .string()
+      .regex(/^[\w.-]+\/[\w.-]+$/u, 'expected owner/name')
+      .optional()
+      .describe('GitHub’s repository, owner/name. Default: the one that CI, or the git remote origin, tells'),
+    apiUrl: ServiceUrl.optional().describe(
+      'GitHub’s API; https://HOST/api/v3 of a GitHub Enterprise Server. Default: https://api.github.com',
+    ),
+    environment: Text.optional().describe('GitHub’s environment. Default: the target’s name'),
+    context: Text.optional().describe(
+      'Under which name a status stands at the commit. Default: slipway/ and the target’s name',
+    ),
+  })
+  .superRefine((receiver, context) => {
+    const needs: readonly string[] = OF_KIND[receiver.kind].needs;
+    const takes: readonly string[] = OF_KIND[receiver.kind].takes;
+    for (const field of FIELDS) {
+      const isThere = receiver[field] !== undefined;
+      if (isThere === needs.includes(field) || (isThere && takes.includes(field))) continue;
+      const message = isThere ? `not for kind ${receiver.kind}` : `expected, for kind ${receiver.kind}`;
+      context.addIssue({ code: 'custom', path: [field], message });
+    }
+  });
+
+/** `notify` of `slipway.yaml`. */
+export const Notify = z.array(Receiver).max(RECEIVERS_MAX);
+export type ReceiverConfig = z.infer<typeof Receiver>;
+
+/** A receiver of a file in which anything may be wrong. */
+type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
+
+/** What is wrong with the receivers as a whole: names that are there twice, targets that there are not. */
+export function notifyProblems(
+  notify: unknown,
+  targets: readonly string[],
+): readonly { readonly path: readonly (string | number)[]; readonly message: string }[] {
+  const receivers: readonly LooseReceiver[] = Array.isArray(notify) ? notify : [];
+  const names = receivers.map((receiver) => receiver?.name);
+  const twice = names.flatMap((name, index) =>
+    typeof name !== 'string' || names.indexOf(name) === index
+      ? []
+      : [{ path: ['notify', index, 'name'], message: `a receiver "${name}" is there already` }],
+  );
+  const unknown = receivers.flatMap((receiver, index) =>
+    (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {
+      if (typeof target !== 'string' || targets.length === 0 || targets.includes(target)) return [];
+      const near = nearestWord(target, targets);
+      const instead = near === undefined ? `there are: ${targets.join(', ')}` : `did you mean "${near}"?`;
+      const message = `there is no target of that name; ${instead}`;
+      return [{ path: ['notify', index, 'targets', at], message }];
+    }),
+  );
+  return [...twice, ...unknown];
+}

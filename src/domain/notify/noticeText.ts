@@ -1,0 +1,75 @@
+import type { Notice } from './notice.ts';
+
+/** A notice's first line: `production: release-3 was rolled back`. */
+export function noticeTitle({ event, target, kind, name }: Notice): string {
+  const what = name ?? 'the target';
+  switch (event) {
+    case 'release_started':
+    case 'rollback_started':
+      return `${target}: ${what} has begun`;
+    case 'release_waiting':
+    case 'promotion_waiting':
+      return `${target}: ${what} waits for a person`;
+    case 'released':
+      return `${target}: ${what} is released`;
+    case 'rolled_back':
+      return kind === 'rollback' ? `${target}: rolled back (${what})` : `${target}: ${what} was rolled back`;
+    case 'failed':
+      return `${target}: ${what} failed`;
+    case 'rollback_failed':
+    case 'errored':
+      return `${target} NEEDS A PERSON: ${what} ended ${event.replace('_', ' ')}`;
+    case 'aborted':
+    case 'superseded':
+    case 'rejected':
+      return `${target}: ${what} was ${event}`;
+    case 'hold_set':
+      return `${target}: on hold`;
+    case 'hold_released':
+      return `${target}: the hold is released`;
+    case 'promoted':
+      return `${target}: promotion ${what} is done`;
+    case 'promotion_stopped':
+      return `${target}: promotion ${what} has stopped`;
+  }
+}
+
+/** The longest reason in a message that people read; the whole one is in the record. */
+const REASON_MAX_CHARACTERS = 1_500;
+
+/**
+ * A notice as a message for Slack, in its markup. What a person must do stands in it as it is, to be copied.
+ */
+export function slackText(notice: Notice): string {
+  const { reason, code, instructions, artifact, commit, by } = notice;
+  const who = `by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`}`;
+  const about = [artifact, commit === null ? null : `commit ${commit.slice(0, 12)}`, code, who];
+  const lines = [
+    `*${escaped(noticeTitle(notice))}*`,
+    escaped(reason.slice(0, REASON_MAX_CHARACTERS)),
+    escaped(
+      about
+        .filter((part) => part !== null)
+        .join(' · ')
+        .slice(0, REASON_MAX_CHARACTERS),
+    ),
+    ...(instructions === null ? [] : [`\`\`\`\n${escaped(instructions).replaceAll('```', "'''")}\n\`\`\``]),
+  ];
+  return lines.join('\n');
+}
+
+/** What GitHub takes for a description. */
+const DESCRIPTION_MAX_CHARACTERS = 140;
+
+/** A notice in one short line. It begins with the release's name, by which the statuses of one release are known. */
+export function shortText({ name, reason }: Notice): string {
+  const text = `${name ?? ''}: ${reason}`.replaceAll(/\s+/gu, ' ');
+  return text.length <= DESCRIPTION_MAX_CHARACTERS
+    ? text
+    : `${text.slice(0, DESCRIPTION_MAX_CHARACTERS - 1)}…`;
+}
+
+/** Slack's own three characters. */
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,107 @@
+import { describeArtifact } from '../artifact.ts';
+import type { Actor } from '../release.ts';
+import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
+import type { HistoryRow, NextWork, TargetState } from '../targetState.ts';
+import type { NoticeContent } from './notice.ts';
+
+/**
+ * What receivers are told of a change of a target's state: holds that were set or released, and what has ended or will
+ * never start. That a release or a rollback begins is no change of the state: {@link startNotice}.
+ */
+export function noticesBetween(before: TargetState, after: TargetState): readonly NoticeContent[] {
+  const { spec } = after;
+  if (spec === null) return [];
+  return [
+    ...holdNotices(spec, before, after),
+    ...rowsSince(before, after).map((row) => endNotice(spec, row, after)),
+  ];
+}
+
+/** What receivers are told when a release or a rollback begins. */
+export function startNotice(spec: TargetSpec, { kind, releaseId, request }: NextWork): NoticeContent {
+  const of = aboutTarget(spec, request.requestedBy);
+  if (kind === 'rollback') {
+    const to = request.to === undefined ? 'the revision before' : `revision ${request.to}`;
+    const reason = `${to} is being put back`;
+    return { ...of, event: 'rollback_started', kind, name: releaseId, reason };
+  }
+  const { commit = null } = request;
+  const artifact = describeArtifact(request.artifact);
+  const reason = `${artifact} is being released`;
+  return { ...of, event: 'release_started', kind, name: releaseId, reason, artifact, commit };
+}
+
+/** A notice about a target that says nothing yet. */
+export function aboutTarget(
+  spec: TargetSpec,
+  by: Actor,
+): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
+  return {
+    target: spec.name,
+    targetId: targetWorkflowId(spec),
+    outcome: null,
+    code: null,
+    instructions: null,
+    artifact: null,
+    commit: null,
+    revisionId: null,
+    servingRevisionId: null,
+    servingCommit: null,
+    by,
+  };
+}
+
+function holdNotices(
+  spec: TargetSpec,
+  { hold: held }: TargetState,
+  { hold, said }: TargetState,
+): readonly NoticeContent[] {
+  const common = { kind: 'hold', name: null } as const;
+  if (held === null && hold !== null) {
+    const reason = `no release is taken until "slipway unhold ${spec.name}"`;
+    return [{ ...aboutTarget(spec, hold.by), ...common, event: 'hold_set', reason }];
+  }
+  if (held === null || hold !== null) return [];
+  const unhold = said.at(-1);
+  const by = unhold?.message === 'unhold' ? unhold.by : ITSELF;
+  return [
+    { ...aboutTarget(spec, by), ...common, event: 'hold_released', reason: 'releases are taken again' },
+  ];
+}
+
+/** The hold of a rollback that changed nothing goes with it, without anybody saying so. */
+const ITSELF: Actor = { who: 'slipway', from: 'target' };
+
+function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): NoticeContent {
+  const { releaseId, kind, outcome, reason, artifact, commit, revisionId, servingRevisionId } = row;
+  const { needsPerson } = after;
+  return {
+    ...aboutTarget(spec, row.requestedBy),
+    ...{ event: outcome, kind, name: releaseId, outcome, reason },
+    code: row.code ?? null,
+    instructions: needsPerson?.releaseId === releaseId ? needsPerson.instructions : null,
+    ...{ artifact, commit, revisionId, servingRevisionId },
+    servingCommit: commitOf(servingRevisionId, after),
+  };
+}
+
+/** Rows are only ever added, at the end; the oldest go. */
+function rowsSince({ history: before }: TargetState, { history }: TargetState): readonly HistoryRow[] {
+  const newest = before.at(-1);
+  return history.slice(history.findLastIndex((row) => row === newest) + 1);
+}
+
+/** The commit that a revision was made of: of the release that made it, or that made what it is a copy of. */
+function commitOf(revisionId: string | null, { history, known }: TargetState): string | null {
+  if (revisionId === null) return null;
+  const made = history.findLast((row) => row.revisionId === revisionId);
+  if (made !== undefined) return made.commit;
+  const artifact = known.find((revision) => revision.revisionId === revisionId)?.artifact;
+  return history.findLast((row) => isOf(artifact, row))?.commit ?? null;
+}
+
+/** Whether a row is about an artifact; it keeps the short name that people read. */
+function isOf(identity: string | undefined, { artifact, outcome }: HistoryRow): boolean {
+  if (identity === undefined || artifact === null || outcome !== 'released') return false;
+  return identity.startsWith(artifact) || identity === `image:${artifact}`;
+}

@@ -1,0 +1,44 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { TargetState } from '../targetState.ts';
+
+/** A notice that a receiver could not be told, and why. It changes nothing else: a warning. */
+export interface Undelivered {
+  /** When it was given up: ISO 8601. */
+  readonly at: string;
+  /** The receiver's name. */
+  readonly receiver: string;
+  readonly event: string;
+  /** What it was about; `null` for a hold. */
+  readonly name: string | null;
+  readonly reason: string;
+}
+
+const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
+const TEXT_MAX_CHARACTERS = 1_000;
+const TEXTS = ['at', 'receiver', 'event', 'reason'] as const;
+
+/** Keeps a notice that was not delivered, for who asks how the target is. */
+export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
+  return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
+}
+
+/** An undelivered notice in words. */
+export function undeliveredWords({ receiver, event, name, at, reason }: Undelivered): string {
+  const what = name === null ? event : `${event} of ${name}`;
+  return `"${receiver}" could not be told of ${what}, given up at ${at}: ${reason}`;
+}
+
+/** Reads what arrives by signal (design, rule 9): the message, or a sentence that says what is wrong with it. */
+export function readUndelivered(raw: unknown): Undelivered | string {
+  if (typeof raw !== 'object' || raw === null) return 'the message is not an object';
+  const fields = raw as Readonly<Record<string, unknown>>;
+  const text = (name: string): string | undefined => {
+    const value = fields[name];
+    return typeof value === 'string' ? value.slice(0, TEXT_MAX_CHARACTERS) : undefined;
+  };
+  const [at, receiver, event, reason] = TEXTS.map(text);
+  if (at === undefined || receiver === undefined || event === undefined || reason === undefined) {
+    return `expected the texts ${TEXTS.join(', ')}`;
+  }
+  return { at, receiver, event, name: text('name') ?? null, reason };
+}

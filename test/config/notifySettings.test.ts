@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+
+import { lintText, parseConfig } from '../../src/config/loadConfig.ts';
+import { promotionSettings } from '../../src/config/promotionSettings.ts';
+import { releaseSettings } from '../../src/config/releaseSettings.ts';
+
+const TARGETS = `targets:
+  canary:
+    controlPlane: http://localhost:8000
+    apiKey: { from: env:SLIPWAY_API_KEY }
+    deployment: greeter
+  production: { controlPlane: http://localhost:8000, apiKey: { from: env:K }, deployment: greeter-live }
+promotions:
+  up: { from: canary, to: production }
+`;
+
+const GITHUB = 'name: a, kind: github_status, token: { from: env:T }';
+
+function withReceivers(...receivers: readonly string[]): string {
+  return `${TARGETS}notify:\n${receivers.map((receiver) => `  - { ${receiver} }\n`).join('')}`;
+}
+
+const RIGHT = withReceivers(
+  'name: ops, kind: slack, url: { from: env:SLACK_URL }, events: [released, errored], targets: [production]',
+  'name: audit, kind: webhook, url: { from: env:AUDIT_URL }, secret: { from: "file:/run/audit" }',
+  'name: github, kind: github_deployment, token: { from: env:T }, environment: live',
+  'name: status, kind: github_status, token: { from: env:T }, apiUrl: "https://GHE.example/api/v3/", repository: o/n',
+);
+
+describe('the receivers of a release', () => {
+  const config = parseConfig(RIGHT, 'slipway.yaml');
+
+  it('are those of its target, with references in the place of every secret', () => {
+    const { notify } = releaseSettings(config, 'production');
+    expect(notify).toEqual([
+      { kind: 'slack', name: 'ops', events: ['released', 'errored'], url: { from: 'env:SLACK_URL' } },
+      { kind: 'webhook', name: 'audit', url: { from: 'env:AUDIT_URL' }, secret: { from: 'file:/run/audit' } },
+      {
+        kind: 'github_deployment',
+        name: 'github',
+        apiUrl: 'https://api.github.com',
+        token: { from: 'env:T' },
+        environment: 'live',
+      },
+      {
+        kind: 'github_status',
+        name: 'status',
+        apiUrl: 'https://ghe.example/api/v3',
+        token: { from: 'env:T' },
+        repository: 'o/n',
+      },
+    ]);
+    expect(releaseSettings(config, 'canary').notify?.map(({ name }) => name)).toEqual([
+      'audit',
+      'github',
+      'status',
+    ]);
+  });
+
+  it('are those of the target that a promotion leads to', () => {
+    expect(promotionSettings(config, 'up').release.notify?.map(({ name }) => name)).toContain('ops');
+  });
+
+  it('are absent where there are none: a request is what it was before there were any', () => {
+    const settings = releaseSettings(parseConfig(withReceivers().replace('notify:\n', ''), 'x'), 'canary');
+    expect(settings).not.toHaveProperty('notify');
+  });
+});
+
+describe('what is wrong with receivers is told with its place', () => {
+  it.each([
+    ['no URL', 'name: a, kind: slack', 'notify.0.url: expected, for kind slack'],
+    [
+      'a webhook without a secret',
+      'name: a, kind: webhook, url: { from: env:U }',
+      'notify.0.secret: expected, for kind webhook',
+    ],
+    [
+      'what another kind has',
+      `${GITHUB}, environment: x`,
+      'notify.0.environment: not for kind github_status',
+    ],
+    ['a kind that there is not', 'name: a, kind: slak', 'notify.0.kind: expected one of'],
+    ['an event that there is not', `${GITHUB}, events: [relesed]`, 'did you mean "released"?'],
+    [
+      'a target that there is not',
+      `${GITHUB}, targets: [produktion]`,
+      'notify.0.targets.0: there is no target of that name; did you mean "production"?',
+    ],
+    [
+      'a repository without its owner',
+      `${GITHUB}, repository: name`,
+      'notify.0.repository: expected owner/name',
+    ],
+    ['no list', '', 'notify.0'],
+  ])('%s', (_, receiver, problem) => {
+    const told = lintText(withReceivers(receiver)).problems.map(({ path, message }) => `${path}: ${message}`);
+    expect(told.join('\n')).toContain(problem);
+  });
+
+  it('a URL that was written into the file, which is not shown again', () => {
+    const { problems } = lintText(
+      withReceivers('name: a, kind: slack, url: { from: "https://hooks.test/T0/secret" }'),
+    );
+    expect(problems).toMatchObject([
+      { path: 'notify.0.url.from', message: expect.stringContaining('env:NAME') },
+    ]);
+    expect(JSON.stringify(problems)).not.toContain('T0/secret');
+    const bare = lintText(withReceivers('name: a, kind: slack, url: "https://hooks.test/T0/secret"'));
+    expect(bare.problems.length).toBeGreaterThan(0);
+    expect(JSON.stringify(bare.problems)).not.toContain('T0/secret');
+  });
+
+  it('a name that is there twice', () => {
+    const { problems } = lintText(withReceivers(GITHUB, GITHUB));
+    expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      'notify.1.name: a receiver "a" is there already',
+    ]);
+  });
+
+  it('something else than a list', () => {
+    expect(lintText(withReceivers().replace('notify:\n', 'notify: ops\n')).problems[0]?.path).toBe(
+      'notify',
+    );
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+
+import { commitTold, deploymentTold } from '../../../src/domain/notify/githubStates.ts';
+import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
+import { COMMIT, notice } from './notices.ts';
+
+const OF_RELEASES = {
+  release_started: 'in_progress',
+  released: 'success',
+  rolled_back: 'failure',
+  failed: 'failure',
+  rollback_failed: 'failure',
+  errored: 'error',
+  aborted: 'error',
+} as const;
+
+describe('what GitHub is told of a release', () => {
+  it.each(NOTICE_EVENTS)('%s', (event) => {
+    const state = Object.entries(OF_RELEASES).find(([name]) => name === event)?.[1];
+    const deployment = deploymentTold(notice({ event }));
+    const commit = commitTold(notice({ event }));
+    if (state === undefined) {
+      expect([deployment, commit]).toEqual([expect.any(String), expect.any(String)]);
+      return;
+    }
+    const begins = event !== 'aborted';
+    expect(deployment).toEqual({ commit: COMMIT, state, begins });
+    expect(commit).toEqual({ commit: COMMIT, state: state === 'in_progress' ? 'pending' : state, begins });
+  });
+
+  it('is nothing where its commit is not known, or is not what was released', () => {
+    expect(deploymentTold(notice({ commit: null }))).toContain('no commit');
+    expect(commitTold(notice({ commit: `${COMMIT}-dirty` }))).toContain('differs');
+  });
+});
+
+describe('what GitHub is told of a rollback that was asked for', () => {
+  const rolledBack = notice({ kind: 'rollback', event: 'rolled_back', commit: null });
+
+  it('is a deployment of the commit that was put back, and no status of any commit', () => {
+    expect(deploymentTold(rolledBack)).toEqual({ commit: COMMIT, state: 'success', begins: true });
+    expect(commitTold(rolledBack)).toContain('releases');
+  });
+
+  it('is nothing where that commit is not known', () => {
+    expect(deploymentTold({ ...rolledBack, servingCommit: null })).toContain('no commit');
+  });
+});
+
+it('GitHub is told nothing of promotions and holds: their releases tell', () => {
+  expect(deploymentTold(notice({ kind: 'promotion', event: 'promoted' }))).toEqual(expect.any(String));
+  expect(commitTold(notice({ kind: 'hold', event: 'hold_set' }))).toEqual(expect.any(String));
+});

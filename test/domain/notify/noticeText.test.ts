@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+
+import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
+import { noticeTitle, shortText, slackText } from '../../../src/domain/notify/noticeText.ts';
+import { notice } from './notices.ts';
+
+it.each(NOTICE_EVENTS)('the title of %s says which target, and what', (event) => {
+  const title = noticeTitle(notice({ event }));
+  expect(title).toMatch(/^production\b.{5,}/u);
+});
+
+it('a message for Slack says what happened, why, of what, and who asked', () => {
+  expect(slackText(notice())).toBe(
+    [
+      '*production: release-3 is released*',
+      'revision r3 is deployed, serves, and passed its checks',
+      'sha256:5068ba98bbac · commit c0ffee000000 · by ada: a reason',
+    ].join('\n'),
+  );
+});
+
+it('a message for Slack has the instructions of what needs a person whole, and what is markup in it escaped', () => {
+  const instructions = `1. Look:\n     curl "http://x/?a=1&b=<id>"\n${'     and so on\n'.repeat(400)}2. Done.`;
+  const text = slackText(notice({ event: 'rollback_failed', reason: 'r '.repeat(5_000), instructions }));
+  expect(text.split('\n')[0]).toBe('*production NEEDS A PERSON: release-3 ended rollback failed*');
+  expect(text).toContain('curl "http://x/?a=1&amp;b=&lt;id&gt;"');
+  expect(text.endsWith('2. Done.\n```')).toBe(true);
+});
+
+it('what comes from outside cannot mention a channel, nor end a block of code', () => {
+  const text = slackText(notice({ reason: '<!channel> look', instructions: 'a ``` b' }));
+  expect(text).not.toContain('<!channel>');
+  expect(text.match(/```/gu)).toHaveLength(2);
+});
+
+it('a description for GitHub begins with the release, stands in one line, and is no longer than it takes', () => {
+  expect(shortText(notice({ reason: 'all\n went  well' }))).toBe('release-3: all went well');
+  expect(shortText(notice({ reason: 'x'.repeat(500) }))).toHaveLength(140);
+});

@@ -1,0 +1,29 @@
+import type { Notice } from '../../../src/domain/notify/notice.ts';
+import { ADA, NOW } from '../targets.ts';
+
+export const COMMIT = 'c0ffee'.padEnd(40, '0');
+
+/** A notice: of a release that is released, where nothing else is said. */
+export function notice(changes: Partial<Notice> = {}): Notice {
+  return {
+    version: 1,
+    id: '5c0c7a39-9f7b-4a5e-8a43-7d2f0f3d1a11',
+    at: NOW,
+    event: 'released',
+    target: 'production',
+    targetId: 'target:https://control.test:agent',
+    kind: 'release',
+    name: 'release-3',
+    outcome: 'released',
+    reason: 'revision r3 is deployed, serves, and passed its checks',
+    code: null,
+    instructions: null,
+    artifact: 'sha256:5068ba98bbac',
+    commit: COMMIT,
+    revisionId: 'r3',
+    servingRevisionId: 'r3',
+    servingCommit: COMMIT,
+    by: ADA,
+    ...changes,
+  };
+}

@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+
+import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNotices.ts';
+import type { Outcome } from '../../../src/domain/release.ts';
+import {
+  releaseHold,
+  requestRollback,
+  setHold,
+  submitRelease,
+  takeNext,
+  withdrawReleases,
+} from '../../../src/domain/targetQueue.ts';
+import { recordResult } from '../../../src/domain/targetResult.ts';
+import { EMPTY_TARGET, noteSaid, type TargetState } from '../../../src/domain/targetState.ts';
+import { ADA, NOW, request, result, rollback, seasoned, verified } from '../targets.ts';
+
+function told(before: TargetState, after: TargetState): string[] {
+  return noticesBetween(before, after).map(({ event, name }) => `${event} ${name ?? ''}`.trim());
+}
+
+const HOUR_MS = 3_600_000;
+
+describe('what receivers are told of a change of a target', () => {
+  it('is nothing where a release is queued, or a message is noted', () => {
+    const target = seasoned();
+    const { state } = submitRelease(target, null, request('a'), NOW);
+    expect(told(target, state)).toEqual([]);
+    expect(told(EMPTY_TARGET, EMPTY_TARGET)).toEqual([]);
+    const said = { at: NOW, message: 'quarantine', by: ADA, note: '' };
+    expect(told(target, noteSaid(target, said))).toEqual([]);
+  });
+
+  it.each<Outcome>(['released', 'rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
+    'is the end of a release that ended %s, under that name',
+    (outcome) => {
+      const target = seasoned();
+      const after = recordResult(
+        target,
+        result('release-1', { outcome, code: 'SLIPWAY_CHECK_FAILED' }),
+        HOUR_MS,
+      );
+      expect(noticesBetween(target, after)).toMatchObject([
+        {
+          event: outcome,
+          outcome,
+          kind: 'release',
+          name: 'release-1',
+          code: 'SLIPWAY_CHECK_FAILED',
+          by: ADA,
+        },
+      ]);
+    },
+  );
+
+  it('has the instructions of what needs a person, and of nothing else', () => {
+    const instructions = '1. Look.';
+    const target = seasoned();
+    const stuck = recordResult(
+      target,
+      result('release-1', { outcome: 'rollback_failed', instructions }),
+      HOUR_MS,
+    );
+    expect(noticesBetween(target, stuck)).toMatchObject([{ event: 'rollback_failed', instructions }]);
+    const aborted = recordResult(stuck, result('release-2', { outcome: 'aborted' }), HOUR_MS);
+    expect(aborted.needsPerson).not.toBeNull();
+    expect(noticesBetween(stuck, aborted)).toMatchObject([{ event: 'aborted', instructions: null }]);
+  });
+
+  it('is each release that never starts: superseded, withdrawn, rejected', () => {
+    const { state: one } = submitRelease(seasoned(), null, request('a'), NOW);
+    const { state: two } = submitRelease(one, null, request('b'), NOW);
+    expect(told(one, two)).toEqual(['superseded release-2']);
+    expect(told(two, withdrawReleases(two, undefined, ADA, NOW).state)).toEqual(['aborted release-3']);
+    expect(told(two, setHold(two, ADA, NOW))).toEqual(['hold_set', 'rejected release-3']);
+  });
+
+  it('is a hold and its end, with whoever said so', () => {
+    const target = seasoned();
+    const held = setHold(target, ADA, NOW);
+    const bo = { who: 'bo', from: 'test' };
+    const freed = noteSaid(releaseHold(held), { at: NOW, message: 'unhold', by: bo, note: '' });
+    expect(noticesBetween(target, held)).toMatchObject([
+      { event: 'hold_set', kind: 'hold', name: null, by: ADA },
+    ]);
+    expect(noticesBetween(held, freed)).toMatchObject([{ event: 'hold_released', by: bo }]);
+  });
+
+  it('is the hold that goes with a rollback which had nothing to go back to', () => {
+    const asked = requestRollback(seasoned(), null, rollback('r'), NOW).state;
+    const ended = recordResult(
+      asked,
+      result('rollback-2', { outcome: 'failed', servingRevisionId: null }),
+      HOUR_MS,
+    );
+    expect(told(asked, ended)).toEqual(['hold_released', 'failed rollback-2']);
+    expect(noticesBetween(asked, ended)[0]?.by.who).toBe('slipway');
+  });
+
+  it('tells of each ended release once, also where the oldest rows have gone', () => {
+    let state = seasoned();
+    for (let number = 1; number <= 120; number++) {
+      const after = recordResult(state, result(`release-${number}`), HOUR_MS);
+      expect(told(state, after)).toEqual([`released release-${number}`]);
+      state = after;
+    }
+  });
+
+  it('has the commit of what serves again, also of a copy of it', () => {
+    const shipped = recordResult(
+      seasoned(),
+      result('release-1', {
+        revisionId: 'one',
+        servingRevisionId: 'one',
+        commit: 'c1',
+        artifact: 'sha256:aa',
+      }),
+      HOUR_MS,
+    );
+    const back = { outcome: 'rolled_back', revisionId: null, commit: null, artifact: null } as const;
+    const again = recordResult(shipped, result('rollback-2', { ...back, servingRevisionId: 'one' }), HOUR_MS);
+    expect(noticesBetween(shipped, again)).toMatchObject([{ commit: null, servingCommit: 'c1' }]);
+    const copy = { ...verified('copy'), artifact: 'sha256:aabbcc' };
+    const copied = recordResult(
+      shipped,
+      result('rollback-2', { ...back, servingRevisionId: 'copy', knownRevisions: [copy] }),
+      HOUR_MS,
+    );
+    expect(noticesBetween(shipped, copied)).toMatchObject([{ servingCommit: 'c1' }]);
+    const elsewhere = recordResult(
+      shipped,
+      result('rollback-2', { ...back, servingRevisionId: 'old' }),
+      HOUR_MS,
+    );
+    expect(noticesBetween(shipped, elsewhere)).toMatchObject([{ servingCommit: null }]);
+  });
+});
+
+describe('what receivers are told when work begins', () => {
+  it('is the artifact of a release, with its commit', () => {
+    const { state } = submitRelease(seasoned(), null, request('a', { commit: 'c0ffee' }), NOW);
+    const next = takeNext(state);
+    expect(startNotice(request('a').target, next!.work)).toMatchObject({
+      event: 'release_started',
+      target: 'production',
+      targetId: 'target:https://control.test:agent',
+      name: 'release-2',
+      commit: 'c0ffee',
+      outcome: null,
+    });
+  });
+
+  it('is where a rollback goes', () => {
+    const { state } = requestRollback(seasoned(), null, rollback('r', 'old'), NOW);
+    expect(startNotice(request('a').target, takeNext(state)!.work)).toMatchObject({
+      event: 'rollback_started',
+      name: 'rollback-2',
+      reason: 'revision old is being put back',
+    });
+  });
+});
