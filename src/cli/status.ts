@@ -89,6 +89,7 @@ function statusEvent(status: TargetStatus, last: number): StatusEvent {
     activeRevisionId: state?.activeRevisionId ?? null,
     history: state?.history.slice(-last) ?? [],
     ignored: state?.ignored ?? [],
+    undelivered: state?.undelivered ?? [],
     said: state?.said ?? [],
     quarantined: state?.quarantined ?? [],
     drift: state?.drift ?? null,

@@ -1,6 +1,7 @@
 import { parseDuration } from '../domain/duration.ts';
 import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
+import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
 import { RESOURCES, UNUSED_RESOURCES } from './resourceFields.ts';
@@ -31,6 +32,7 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
     ...Object.entries(fieldsOf(file['steps'])).flatMap(([step, policy]) =>
       stepWarnings(['steps', step], fieldsOf(policy)),
     ),
+    ...notifyWarnings(file['notify']),
     ...Object.entries(fieldsOf(file['promotions'])).flatMap(([name, promotion]) => {
       const path = ['promotions', name];
       const fields = fieldsOf(promotion);
@@ -112,6 +114,26 @@ function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks
     found.push({ path: [...path, 'bake'], message, atKey: true });
   }
   return found;
+}
+
+/** Events that a receiver on GitHub is never told of. */
+function notifyWarnings(receivers: unknown): FieldProblem[] {
+  if (!Array.isArray(receivers)) return [];
+  const told: readonly unknown[] = GITHUB_EVENTS;
+  return receivers.flatMap((receiver, index): FieldProblem[] => {
+    const { kind, events } = fieldsOf(receiver);
+    if ((kind !== 'github_deployment' && kind !== 'github_status') || !Array.isArray(events)) return [];
+    return events.flatMap((event, at): FieldProblem[] =>
+      told.includes(event)
+        ? []
+        : [
+            {
+              path: ['notify', index, 'events', at],
+              message: 'has no effect: GitHub is told of releases alone',
+            },
+          ],
+    );
+  });
 }
 
 /** Freezes for once that have passed. */

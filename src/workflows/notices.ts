@@ -55,7 +55,8 @@ export class Notices {
       );
     } catch {
       // Its id is fresh: one that is there already is this very one, begun before a reset.
+    } finally {
+      this.#beginning--;
     }
-    this.#beginning--;
   }
 }

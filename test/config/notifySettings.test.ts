@@ -111,6 +111,14 @@ describe('what is wrong with receivers is told with its place', () => {
     expect(JSON.stringify(bare.problems)).not.toContain('T0/secret');
   });
 
+  it('an event that GitHub is never told of has no effect', () => {
+    const { config, problems } = lintText(withReceivers(`${GITHUB}, events: [released, hold_set]`));
+    expect(config).toBeDefined();
+    expect(problems).toMatchObject([
+      { severity: 'warning', path: 'notify.0.events.1', message: expect.stringContaining('no effect') },
+    ]);
+  });
+
   it('a name that is there twice', () => {
     const { problems } = lintText(withReceivers(GITHUB, GITHUB));
     expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
@@ -119,8 +127,6 @@ describe('what is wrong with receivers is told with its place', () => {
   });
 
   it('something else than a list', () => {
-    expect(lintText(withReceivers().replace('notify:\n', 'notify: ops\n')).problems[0]?.path).toBe(
-      'notify',
-    );
+    expect(lintText(withReceivers().replace('notify:\n', 'notify: ops\n')).problems[0]?.path).toBe('notify');
   });
 });

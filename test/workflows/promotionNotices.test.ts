@@ -20,11 +20,14 @@ async function told({ world }: TargetUnderTest, times: number): Promise<string[]
   return world.told.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();
 }
 
-describePromotions('notices of promotions', ({ harness, promotions, line }) => {
+describePromotions('notices of promotions', (under) => {
   it('tell that one waits for approval, of its release, and that it is done', async () => {
-    const { canary, production } = await line();
+    const { canary, production } = await under.line();
     const approval = { required: 1, withinMs: 60_000 };
-    const promotion = await promotions.start(canary, production, { release: telling(production), approval });
+    const promotion = await under.promotions.start(canary, production, {
+      release: telling(production),
+      approval,
+    });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     expect(await told(production, 1)).toEqual(['promotion_waiting canary-to-production']);
     expect(production.world.told[0]?.notice).toMatchObject({
@@ -45,9 +48,9 @@ describePromotions('notices of promotions', ({ harness, promotions, line }) => {
   });
 
   it('tell why one has stopped, and nothing where there was nothing to promote', async () => {
-    const { canary, production } = await line();
+    const { canary, production } = await under.line();
     production.world.bad.add(identity('b'));
-    const stopped = await promotions.promote(canary, production, { release: telling(production) });
+    const stopped = await under.promotions.promote(canary, production, { release: telling(production) });
     expect(stopped.outcome).toBe('rolled_back');
     expect(await told(production, 4)).toEqual([
       'hold_set ',
@@ -55,9 +58,9 @@ describePromotions('notices of promotions', ({ harness, promotions, line }) => {
       'release_started release-1',
       'rolled_back release-1',
     ]);
-    const { target: other } = harness.newServingTarget();
+    const { target: other } = under.harness.newServingTarget();
     await other.release('b');
-    const nothing = await promotions.promote(canary, other, { release: telling(other) });
+    const nothing = await under.promotions.promote(canary, other, { release: telling(other) });
     expect(nothing.nothingToDo).toBe(true);
     expect(other.world.told).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { pastOfRow } from '../../domain/pastRelease.ts';
+import { undeliveredWords } from '../../domain/notify/undelivered.ts';
 import { driftWords, extraWords } from '../../domain/story.ts';
 import type { TargetState } from '../../domain/targetState.ts';
 import { fitLine } from '../follow/progressLines.ts';
@@ -55,6 +56,11 @@ export function statusLines(
   for (const { artifact, by } of state.quarantined) {
     const why = by.reason === undefined ? '' : `: ${fitLine(by.reason, REASON_MAX_CHARACTERS)}`;
     lines.push(`  ${style.warn(`quarantine ${artifact}, by ${by.who}${why}`)}`);
+  }
+  const untold = state.undelivered?.at(-1);
+  if (untold !== undefined) {
+    const why = fitLine(undeliveredWords(untold), REASON_MAX_CHARACTERS);
+    lines.push(`  ${style.warn(why)}`);
   }
   const ignored = state.ignored.at(-1);
   if (ignored !== undefined) {

@@ -16,6 +16,7 @@ export const UNKNOWN_FIELDS = [
   'drift',
   'needsPerson',
   'ignored',
+  'undelivered',
   'said',
 ] as const;
 

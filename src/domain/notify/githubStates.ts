@@ -1,10 +1,21 @@
-import type { Notice } from './notice.ts';
+import type { Notice, NoticeEvent } from './notice.ts';
 
 /** A status of a GitHub deployment, as far as Slipway sets it. */
 export type DeploymentState = 'in_progress' | 'success' | 'failure' | 'error';
 
 /** A status of a GitHub commit. */
 export type CommitState = 'pending' | 'success' | 'failure' | 'error';
+
+/** The events of which GitHub is ever told. */
+export const GITHUB_EVENTS: readonly NoticeEvent[] = [
+  'release_started',
+  'released',
+  'rolled_back',
+  'failed',
+  'rollback_failed',
+  'errored',
+  'aborted',
+];
 
 /** What is told to GitHub of a notice. */
 export interface GithubTold<State> {

@@ -5,7 +5,7 @@ import type { AuditedHistory } from './readFacts.ts';
 
 /** Which histories are fetched. */
 export interface FetchOptions {
-  /** Only so many children, the newest ones, and the runs that started them. Default: all. */
+  /** Only so many releases and rollbacks, the newest ones, and the runs that started them. Default: every child. */
   readonly newest?: number;
 }
 
@@ -27,7 +27,10 @@ export async function fetchHistories(
       const history = await fetchHistory(temporal, workflowId, runId);
       if (history === undefined) break;
       own.push({ workflowId, history });
-      started.push(...childrenOf(history).reverse());
+      const children = childrenOf(history).reverse();
+      started.push(
+        ...(newest === Infinity ? children : children.filter((child) => isWork(child, workflowId))),
+      );
       const begun = history.events?.[0]?.workflowExecutionStartedEventAttributes;
       runId = begun?.continuedExecutionRunId ?? '';
       if (runId === '') break;
@@ -52,6 +55,11 @@ export async function fetchHistories(
 interface Child {
   readonly workflowId: string;
   readonly runId: string | undefined;
+}
+
+/** Whether a child is a release or a rollback; the others tell receivers of them. */
+function isWork(child: Child, targetId: string): boolean {
+  return child.workflowId.startsWith(`${targetId}/`);
 }
 
 /** The children that one run started, in their order. */

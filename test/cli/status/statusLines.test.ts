@@ -125,6 +125,15 @@ describe('the status of a target', () => {
     );
   });
 
+  it('tells whom it could not tell of what, and why', () => {
+    const at = '2026-11-21T12:09:00.000Z';
+    const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
+    const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
+    expect(lines({ view })).toContain(
+      `"ops" could not be told of released of release-1, given up at ${at}: it is away`,
+    );
+  });
+
   it('tells messages that were not acted upon, and why', () => {
     const ignored = [{ at: '2026-11-21T12:09:00.000Z', message: 'rollback', reason: '"to" is not text' }];
     const view = { state: { ...EMPTY_TARGET, ignored }, running: null };

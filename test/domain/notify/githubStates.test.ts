@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { commitTold, deploymentTold } from '../../../src/domain/notify/githubStates.ts';
+import { commitTold, deploymentTold, GITHUB_EVENTS } from '../../../src/domain/notify/githubStates.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import { COMMIT, notice } from './notices.ts';
 
@@ -20,9 +20,11 @@ describe('what GitHub is told of a release', () => {
     const deployment = deploymentTold(notice({ event }));
     const commit = commitTold(notice({ event }));
     if (state === undefined) {
+      expect(GITHUB_EVENTS).not.toContain(event);
       expect([deployment, commit]).toEqual([expect.any(String), expect.any(String)]);
       return;
     }
+    expect(GITHUB_EVENTS).toContain(event);
     const begins = event !== 'aborted';
     expect(deployment).toEqual({ commit: COMMIT, state, begins });
     expect(commit).toEqual({ commit: COMMIT, state: state === 'in_progress' ? 'pending' : state, begins });
