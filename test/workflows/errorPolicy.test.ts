@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { ErrorPolicy } from '../../src/domain/release.ts';
-import type { StepOverrides } from '../../src/domain/step.ts';
+import type { StepOverride, StepOverrides } from '../../src/domain/step.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import type { Harness } from './harness.ts';
@@ -86,7 +86,7 @@ describeWorkflows('a control plane that is down for long', (harness) => {
 const WAIT: ErrorPolicy = { then: 'wait', waitMs: 60_000 };
 const OFTEN = 500;
 
-function impatient(step: StepOverrides['find']): StepOverrides['find'] {
+function impatient(step: StepOverride | undefined): StepOverride {
   return { ...step, retry: { ...step?.retry, maximumAttempts: 3 } };
 }
 
