@@ -2,9 +2,10 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { choosePromotion } from '../config/promotionSettings.ts';
 import { makeHome } from '../config/home.ts';
 import { connectTemporal } from '../temporal/connection.ts';
-import { startPromotion } from '../temporal/promotionClient.ts';
+import { intervenePromotion, startPromotion } from '../temporal/promotionClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { abortOnInterrupt, INTERRUPTED_REASON } from './follow/abortOnInterrupt.ts';
 import { onInterruption } from './interruption.ts';
 import { followPromotion } from './promote/followPromotion.ts';
 import { promotionRequest } from './promote/promotionRequest.ts';
@@ -16,6 +17,8 @@ export interface PromoteOptions {
   readonly config?: string;
   readonly reason?: string;
   readonly overrideFreeze?: boolean;
+  /** Ctrl-C asks the promotion to abort, instead of leaving it. */
+  readonly abortOnInterrupt?: boolean;
   readonly wait: boolean;
   /** Milliseconds. */
   readonly timeout: number;
@@ -55,7 +58,19 @@ export async function runPromoteCommand(
     return await followPromotion(
       output,
       temporal,
-      { workflowId, timeoutMs: options.timeout },
+      {
+        workflowId,
+        timeoutMs: options.timeout,
+        ...(options.abortOnInterrupt === true && {
+          onStopped: () =>
+            abortOnInterrupt(output, {
+              id: name,
+              command: `slipway abort --promotion ${name}`,
+              ask: () =>
+                intervenePromotion(temporal, workflowId, 'abort', { ...by, reason: INTERRUPTED_REASON }),
+            }),
+        }),
+      },
       interruption.signal,
     );
   } finally {

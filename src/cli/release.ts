@@ -17,6 +17,8 @@ export interface ReleaseOptions {
   readonly strict?: boolean;
   /** Release in spite of a freeze; needs a reason. */
   readonly overrideFreeze?: boolean;
+  /** Ctrl-C asks the release to abort, instead of leaving it. */
+  readonly abortOnInterrupt?: boolean;
   readonly wait: boolean;
   /** Milliseconds. */
   readonly timeout: number;
@@ -51,6 +53,7 @@ export async function runReleaseCommand(
         overrideFreeze: options.overrideFreeze ?? false,
         wait: options.wait,
         timeoutMs: options.timeout,
+        abortOnInterrupt: options.abortOnInterrupt ?? false,
       },
       interruption.signal,
     );

@@ -53,15 +53,49 @@ export async function intervene(
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
     return kept(releaseId ?? null);
   }
-  const handle = temporal.client.workflow.getHandle(running.workflowId);
-  const answer = await ask(temporal, running.workflowId, {
-    update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [identified] }),
-    signal: () => handle.signal(INTERVENTION_SIGNALS[kind], identified),
-    gone: () => wrongMoment(`${running.releaseId} has just ended`),
+  return sayTo(temporal, running, kind, identified, wrongMoment(`${running.releaseId} has just ended`));
+}
+
+/**
+ * Stops one release, whether it runs or waits: the one that runs is asked to abort, one that waits is withdrawn.
+ *
+ * @param workflowId - the target's.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has ended; SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function stopRelease(
+  temporal: TemporalConnection,
+  workflowId: string,
+  releaseId: string,
+  message: InterventionMessage,
+): Promise<Intervened> {
+  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  const notRunning = wrongMoment(`${releaseId} does not run`);
+  try {
+    const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
+    return await sayTo(temporal, release, 'abort', identified, notRunning);
+  } catch (error) {
+    if (error !== notRunning) throw error;
+  }
+  return withdraw(temporal, workflowId, { ...message, release: releaseId });
+}
+
+/** Says something to one release. `gone`: what is thrown where it does not run (any more). */
+async function sayTo(
+  temporal: TemporalConnection,
+  { releaseId, workflowId }: { readonly releaseId: string; readonly workflowId: string },
+  kind: InterventionKind,
+  message: InterventionMessage,
+  gone: SlipwayError,
+): Promise<Intervened> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  const answer = await ask(temporal, workflowId, {
+    update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] }),
+    signal: () => handle.signal(INTERVENTION_SIGNALS[kind], message),
+    gone: () => gone,
   });
-  if (answer === undefined) return kept(running.releaseId);
+  if (answer === undefined) return kept(releaseId);
   const { disposition, note } = answer;
-  return { releaseId: running.releaseId, disposition, note, via: 'update' };
+  return { releaseId, disposition, note, via: 'update' };
 }
 
 /**

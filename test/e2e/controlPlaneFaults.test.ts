@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Fault, ProxiedRequest } from './faultProxy.ts';
 import { Pool } from './pool.ts';
+import type { Process } from './processes.ts';
 import { ServingDeployment } from './servingDeployment.ts';
-import { Stack } from './stack.ts';
+import { eventually, Stack } from './stack.ts';
 
 let stack: Stack;
 let deployments: Pool<ServingDeployment>;
@@ -142,6 +143,82 @@ describe.concurrent('a rollback by signal', () => {
     }));
 });
 
+describe.concurrent('a release that cannot be taken back', () => {
+  it('ends with 3, and says what a person must do', () =>
+    onDeployment(async (on) => {
+      on.rule = ({ method, path }) =>
+        method === 'POST' && path.endsWith('/redeploy') ? { kind: 'answer', status: 422 } : undefined;
+      await on.project.use({ says: 'No.' });
+      const ended = await on.project.ran('release', 'staging');
+      expect(ended.code, ended.text).toBe(3);
+      expect(ended.text).toContain('rollback failed');
+      expect((await on.project.ran('status', 'staging')).text).toContain('NEEDS A PERSON');
+
+      on.rule = () => undefined;
+      await on.change();
+      expect((await on.project.ran('release', 'staging')).code).toBe(0);
+    }));
+});
+
+describe.concurrent('a command that is interrupted while it follows a release', () => {
+  /** Follows a release that polls for its revision for as long as the rule stands. */
+  async function following(on: ServingDeployment, ...flags: string[]): Promise<Process> {
+    const polls = new Promise<void>((resolve) => {
+      on.rule = (request) => {
+        if (!isPoll(request)) return undefined;
+        resolve();
+        return { kind: 'answer', status: 503 };
+      };
+    });
+    const command = on.project.run('release', 'staging', ...flags);
+    await polls;
+    return command;
+  }
+
+  it('ends with 5 and says that the release goes on, and so it does', () =>
+    onDeployment(async (on, good) => {
+      const command = await following(on);
+      command.child.kill('SIGINT');
+      expect(await command.exited).toBe(5);
+      expect(command.stdout.trimEnd().split('\n').at(-1)).toBe(
+        'stopped following; the release goes on. Look: slipway status staging',
+      );
+      on.rule = () => undefined;
+      const joined = await on.project.ran('release', 'staging');
+      expect(joined.code, joined.text).toBe(0);
+      expect(joined.text).toMatch(/release-\d+: (joined|already released)/);
+      expect(await on.active()).not.toBe(good);
+    }));
+
+  it('asks it to abort with --abort-on-interrupt, and says so: what served serves again', () =>
+    onDeployment(async (on, good) => {
+      const command = await following(on, '--abort-on-interrupt');
+      command.child.kill('SIGTERM');
+      expect(await command.exited, command.stderr).toBe(5);
+      expect(command.stdout.trimEnd().split('\n').at(-1)).toMatch(
+        /^stopped following; release-\d+ is asked to abort: .+\. Look: slipway status staging$/,
+      );
+      on.rule = () => undefined;
+      const { running } = await on.seen.target();
+      await eventually(async () => {
+        expect((await on.seen.target()).running).toBeNull();
+      });
+      const last = (await on.seen.target()).state.history.at(-1);
+      expect(last).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+      expect(last?.reason).toContain('the command that followed it was interrupted');
+      expect(running?.releaseId ?? last?.releaseId).toBe(last?.releaseId);
+    }));
+
+  it('follows for no longer than it was told: 5, and the release goes on', () =>
+    onDeployment(async (on) => {
+      const command = await following(on, '--timeout', '1s');
+      expect(await command.exited).toBe(5);
+      expect(command.stdout).toContain('gave up waiting; the release goes on');
+      on.rule = () => undefined;
+      expect((await on.project.ran('watch', 'staging')).code).toBe(0);
+    }));
+});
+
 describe.concurrent('two releases at once', () => {
   it('run one after the other, and the newer one serves in the end', () =>
     onDeployment(async (on) => {
@@ -156,6 +233,23 @@ describe.concurrent('two releases at once', () => {
       expect(Date.parse(newer!.endedAt)).toBeGreaterThan(Date.parse(older!.endedAt));
     }));
 });
+
+it('a second interrupt leaves at once, also where nobody takes the abort', () =>
+  onDeployment(async (on) => {
+    const command = on.project.run('release', 'staging', '--abort-on-interrupt');
+    await command.line((line) => JSON.stringify(line).includes('queued'));
+    stack.worker.child.kill('SIGSTOP');
+    try {
+      command.child.kill('SIGINT');
+      await eventually(() => {
+        expect(command.stderr).toMatch(/asking release-\d+ to abort; a second interrupt leaves at once/);
+      });
+      command.child.kill('SIGINT');
+      expect(await command.exited).toBe(130);
+    } finally {
+      stack.worker.child.kill('SIGCONT');
+    }
+  }));
 
 it('what must always hold has held in all of it', async () => {
   expect(await stack.audit()).toEqual([]);

@@ -17,6 +17,8 @@ export interface Followed {
   readonly timeoutMs: number;
   /** Told how it ended, before that is shown: the outcome stands last. */
   readonly onEnd?: (ending: Ending) => Promise<void>;
+  /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, what is followed goes on. */
+  readonly onStopped?: () => Promise<string>;
 }
 
 /** How following ended. Without an ending it was given up: what was followed goes on. */
@@ -30,14 +32,14 @@ export const GAVE_UP = 5;
 
 /**
  * Follows a release or a rollback to its end and shows it live. Ctrl-C, and the time running out, end the following
- * alone: the last line says that the release goes on.
+ * alone: the last line says that the release goes on, or what `onStopped` has to say.
  *
  * @param signal - aborted by Ctrl-C.
  */
 export async function followToEnd(
   output: Output,
   temporal: TemporalConnection,
-  { id, asked, targetName, workflowId, timeoutMs, onEnd }: Followed,
+  { id, asked, targetName, workflowId, timeoutMs, onEnd, onStopped }: Followed,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
   const view = new FollowView(output);
@@ -56,7 +58,9 @@ export async function followToEnd(
         return { exitCode, ending };
       }
       if (event.kind === 'gave_up') {
-        tellGaveUp(output, event.why, targetName, asked);
+        const { why } = event;
+        const said = why === 'stopped' ? await onStopped?.() : undefined;
+        tellGaveUp(output, why, targetName, said ?? `the ${asked} goes on`);
         return { exitCode: GAVE_UP, ending: undefined };
       }
     }
@@ -86,8 +90,9 @@ const GAVE_UP_BECAUSE = {
   unknown: 'the target does not know it any more',
 } as const;
 
-function tellGaveUp(output: Output, why: keyof typeof GAVE_UP_BECAUSE, target: string, asked: Asked): void {
-  const goesOn = why === 'unknown' ? '' : `; the ${asked} goes on`;
+/** `became`: what becomes of what was followed, where the target knows it. */
+function tellGaveUp(output: Output, why: keyof typeof GAVE_UP_BECAUSE, target: string, became: string): void {
+  const told = why === 'unknown' ? '' : `; ${became}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(output.style.warn(`${GAVE_UP_BECAUSE[why]}${goesOn}. Look: slipway status ${target}`));
+  output.say(output.style.warn(`${GAVE_UP_BECAUSE[why]}${told}. Look: slipway status ${target}`));
 }

@@ -8,7 +8,7 @@ import type { PromoteOptions } from '../promote.ts';
 import type { RehearseOptions } from '../rehearse.ts';
 import type { ScheduleOptions } from '../schedule.ts';
 import type { CommandTable } from './commandTable.ts';
-import { configOption, timeoutOption } from './targetOptions.ts';
+import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
 
 /** A promotion may soak for a day: it is followed for longer than a release. */
 const FOLLOW_FOR = '24h';
@@ -26,6 +26,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .option('--reason <text>', 'why, for the record')
     .option('--override-freeze', 'promote although a freeze is in force; needs --reason')
     .option('--no-wait', 'return once the promotion has begun')
+    .addOption(abortOnInterruptOption('promotion'))
     .addOption(timeoutOption(FOLLOW_FOR))
     .action((promotion: string | undefined, options: CommonOptions & PromoteOptions) =>
       run(options, async (context) =>

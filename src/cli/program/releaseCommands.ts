@@ -5,7 +5,7 @@ import type { PackCommandOptions } from '../pack.ts';
 import type { ReleaseOptions } from '../release.ts';
 import type { RollbackOptions } from '../rollback.ts';
 import type { CommandTable } from './commandTable.ts';
-import { configOption, timeoutOption } from './targetOptions.ts';
+import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
 
 /** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
 export function addReleaseCommands({ command, run }: CommandTable): void {
@@ -21,6 +21,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--strict', 'refuse a source that holds what looks like a secret')
     .option('--override-freeze', 'release although a freeze is in force; needs --reason')
     .option('--no-wait', 'return once the release is queued')
+    .addOption(abortOnInterruptOption('release'))
     .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & ReleaseOptions) =>
       run(options, async (context) =>

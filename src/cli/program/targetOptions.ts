@@ -15,3 +15,11 @@ export function timeoutOption(followFor = FOLLOW_FOR): Option {
 export function configOption(): Option {
   return new Option('--config <file>', 'the file (default: slipway.yaml, here or in a folder above)');
 }
+
+/** `--abort-on-interrupt`: what Ctrl-C and SIGTERM do to what is followed. */
+export function abortOnInterruptOption(what: 'release' | 'promotion'): Option {
+  return new Option(
+    '--abort-on-interrupt',
+    `Ctrl-C and SIGTERM ask the ${what} to abort (default: it goes on)`,
+  );
+}

@@ -12,15 +12,25 @@ import { MARKS } from '../style.ts';
 
 const LOOK_MS = 400;
 
+/** Which promotion is followed. */
+export interface FollowedPromotion {
+  readonly workflowId: string;
+  /** How long, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, the promotion goes on. */
+  readonly onStopped?: () => Promise<string>;
+}
+
 /**
- * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone.
+ * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone: the last
+ * line says that the promotion goes on, or what `onStopped` has to say.
  *
  * @returns the exit code.
  */
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
-  { workflowId, timeoutMs }: { readonly workflowId: string; readonly timeoutMs: number },
+  { workflowId, timeoutMs, onStopped }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<number> {
   const view = new FollowView(output);
@@ -39,10 +49,10 @@ export async function followPromotion(
     view.close();
   }
   const why = signal.aborted ? 'stopped' : 'timeout';
+  const said = why === 'stopped' ? await onStopped?.() : undefined;
+  const words = `${why === 'stopped' ? 'stopped following' : 'gave up waiting'}; ${said ?? 'the promotion goes on'}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(
-    output.style.warn(`${signal.aborted ? 'stopped following' : 'gave up waiting'}; the promotion goes on`),
-  );
+  output.say(output.style.warn(`${words}. Look: slipway status`));
   return GAVE_UP;
 }
 

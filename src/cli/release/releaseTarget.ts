@@ -6,10 +6,12 @@ import { outcomeExitCode, type ReleaseRequest } from '../../domain/release.ts';
 import type { ReleaseAnswer } from '../../domain/targetState.ts';
 import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
+import { stopRelease } from '../../temporal/interventionClient.ts';
 import { submitRelease } from '../../temporal/targetClient.ts';
 import { requireWorker } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { followInCi } from '../ci/followInCi.ts';
+import { abortOnInterrupt, INTERRUPTED_REASON } from '../follow/abortOnInterrupt.ts';
 import type { FollowedToEnd } from '../follow/followToEnd.ts';
 import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
 import type { Output } from '../output.ts';
@@ -38,6 +40,8 @@ export interface ReleaseOrder {
   readonly wait: boolean;
   /** How long it is followed, in milliseconds. */
   readonly timeoutMs: number;
+  /** Ctrl-C asks the release to abort. Default: it ends the following alone. */
+  readonly abortOnInterrupt?: boolean;
 }
 
 /** How a release ended, as far as it was waited for. */
@@ -72,6 +76,7 @@ export async function releaseTarget(
     tellSuspectedSecrets(output, source, order.strict, signal),
   );
   const git = gitIn(order.config.folder);
+  const requestedBy = await whoAsks(context.environment, git, order.reason);
   const commit = await sourceCommit(context.environment, git);
   const ref = await sourceRef(context.environment, git);
   const notify = await notifyOf(settings.notify ?? [], context.environment, git);
@@ -80,7 +85,7 @@ export async function releaseTarget(
     {
       target: spec,
       ...prepared,
-      requestedBy: await whoAsks(context.environment, git, order.reason),
+      requestedBy,
       ...(commit === undefined ? {} : { commit }),
       ...(ref === undefined ? {} : { ref }),
       ...(order.overrideHold ? { overrideHold: true } : {}),
@@ -137,6 +142,15 @@ export async function releaseTarget(
       onEnd: async (ending) => {
         if (ending.from === 'result') await tellFailedRevision(context, { name, spec }, ending.result);
       },
+      ...(order.abortOnInterrupt === true && {
+        onStopped: () =>
+          abortOnInterrupt(output, {
+            id: releaseId,
+            command: `slipway abort ${name} --release ${releaseId}`,
+            ask: () =>
+              stopRelease(temporal, workflowId, releaseId, { ...requestedBy, reason: INTERRUPTED_REASON }),
+          }),
+      }),
     },
     signal,
   );
