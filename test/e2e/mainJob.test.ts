@@ -13,6 +13,9 @@ import { writeSmallAgent } from './smallAgent.ts';
 import { deployByHand } from './somebodyElse.ts';
 import { eventually, Stack } from './stack.ts';
 
+/** A port that nobody listens on. */
+const NOBODY = '127.0.0.1:1';
+
 let stack: Stack;
 beforeAll(async () => {
   stack = await Stack.start();
@@ -317,5 +320,22 @@ describe('without a worker', () => {
     expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
     expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
     expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+  });
+
+  it.each([
+    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
+    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
+  ])('a release is not started where %s: exit code 6', async (_what, code, env) => {
+    const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
+    expect(await refused.exited).toBe(6);
+    expect(refused.stderr).toContain(code);
+  });
+
+  it('what asks a control plane that is away ends with 6', async () => {
+    const target = { controlPlane: `http://${NOBODY}` };
+    const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
+    const { code, text } = await away.ran('logs', 'staging');
+    expect(code, text).toBe(6);
+    expect(text).toContain('SLIPWAY_UNREACHABLE');
   });
 });
