@@ -4,7 +4,7 @@ import { Context } from '@temporalio/activity';
 
 import { ServiceError } from '../clients/serviceError.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import type { Artifact } from '../domain/artifact.ts';
+import { artifactFields, patchedFields } from '../domain/deploymentFields.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Activities } from './activities.ts';
@@ -96,11 +96,7 @@ export function deploymentActivities(
       const deployment = await connections.controlPlane(target).patchDeployment(
         deploymentId,
         {
-          source_config: changeableSourceConfig(target),
-          source_revision_config: {
-            ...(graphConfigPath === null ? {} : { graph_config_path: graphConfigPath }),
-            ...artifactFields(artifact, objectPath),
-          },
+          ...patchedFields({ target, artifact, objectPath, graphConfigPath }),
           ...(secrets === undefined ? {} : { secrets }),
         },
         callOptions(),
@@ -114,24 +110,6 @@ export function deploymentActivities(
       return { deployment: deploymentSnapshot(deployment) };
     },
   };
-}
-
-/** Fields that cannot change after creation (contract 000, "SourceConfig") are left out of a PATCH. */
-const IMMUTABLE = new Set(['integration_id', 'repo_url', 'deployment_type', 'listener_id']);
-
-function changeableSourceConfig(target: TargetSpec): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(target.sourceConfig).filter(([name]) => !IMMUTABLE.has(name)));
-}
-
-function artifactFields(artifact: Artifact, objectPath: string | null): Record<string, string> {
-  switch (artifact.kind) {
-    case 'tarball':
-      return objectPath === null ? {} : { source_tarball_path: objectPath };
-    case 'image':
-      return { image_uri: artifact.uri };
-    case 'git':
-      return { repo_ref: artifact.ref };
-  }
 }
 
 /**

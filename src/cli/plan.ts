@@ -1,32 +1,18 @@
-import { loadConfig, type LoadedConfig } from '../config/loadConfig.ts';
-import { choosePromotion, promotionSettings } from '../config/promotionSettings.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { tellInstant } from '../domain/freeze/zonedTime.ts';
-import { type Planned, type PlannedTurn, planPromotions } from '../domain/promotion/plan.ts';
-import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import { seeTarget, type TargetSeen } from '../domain/promotion/targetSeen.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { listSchedules } from '../temporal/schedules.ts';
-import { viewTarget } from '../temporal/targetClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
-import { declaredSchedule } from './promote/declaredSchedule.ts';
-import { chooseTargetSpec } from './targetAccess.ts';
+import { planPromotionsOf } from './plan/promotionPlan.ts';
+import { planReleaseOn } from './plan/releasePlanned.ts';
 
-/** The options of `slipway plan promotion [PROMOTION]`. */
+/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
 export interface PlanOptions {
   readonly config?: string;
+  /** How many days of promotions are planned. */
   readonly days: number;
 }
 
-const DAY_MS = 86_400_000;
-/** The most times that are told. */
-const TURNS_MAX = 200;
-
 /**
- * `slipway plan promotion [PROMOTION]`: every time and decision of the coming days, under the present configuration,
- * schedules, freezes and state. Changes nothing.
+ * `slipway plan release [TARGET]`: what a release would do at this moment. `slipway plan promotion [PROMOTION]`: what
+ * promotions will do in the coming days. Changes nothing.
  *
  * @returns the exit code.
  */
@@ -36,102 +22,14 @@ export async function runPlanCommand(
   wanted: string | undefined,
   options: PlanOptions,
 ): Promise<number> {
-  if (what !== 'promotion') {
-    throw new SlipwayError('SLIPWAY_USAGE', `there is no plan of "${what}"`, {
-      hint: 'slipway plan promotion',
-    });
+  switch (what) {
+    case 'release':
+      return planReleaseOn(context, wanted, options);
+    case 'promotion':
+      return planPromotionsOf(context, wanted, options);
+    default:
+      throw new SlipwayError('SLIPWAY_USAGE', `there is no plan of "${what}"`, {
+        hint: 'slipway plan release, or slipway plan promotion',
+      });
   }
-  const file = await loadConfig(options.config);
-  const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
-  try {
-    const now = Date.now();
-    const planned = await plannedPromotions(context, file, temporal);
-    const seen = await seenTargets(context, file, temporal);
-    const turns = planPromotions(planned, seen, now, now + options.days * DAY_MS);
-    tellPlan(
-      context,
-      planned,
-      turns.filter(({ name }) => only === undefined || name === only),
-    );
-    return 0;
-  } finally {
-    await temporal.close();
-  }
-}
-
-/** Those that have a schedule. That of the file is planned with, applied or not; a pause is Temporal's. */
-async function plannedPromotions(
-  context: CommandContext,
-  file: LoadedConfig,
-  temporal: TemporalConnection,
-): Promise<readonly Planned[]> {
-  const existing = await listSchedules(temporal);
-  const planned: Planned[] = [];
-  for (const [name, promotion] of Object.entries(file.config.promotions)) {
-    if (promotion.schedule === undefined) continue;
-    const settings = promotionSettings(file.config, name);
-    const { spec: to } = await chooseTargetSpec(context, file.config, settings.to);
-    const found = existing.find(({ scheduleId }) => scheduleId === promotionWorkflowId({ name, to }));
-    const { from, downstream } = settings;
-    planned.push({
-      request: settings,
-      judge: settings.judge?.onInconclusive ?? null,
-      from,
-      to: settings.to,
-      downstream,
-      schedule: declaredSchedule(promotion.schedule),
-      paused: found?.paused === true ? (found.note ?? 'no reason given') : null,
-    });
-  }
-  return planned;
-}
-
-async function seenTargets(
-  context: CommandContext,
-  { config }: LoadedConfig,
-  temporal: TemporalConnection,
-): Promise<ReadonlyMap<string, TargetSeen>> {
-  const seen = new Map<string, TargetSeen>();
-  for (const name of Object.keys(config.targets)) {
-    const { spec } = await chooseTargetSpec(context, config, name);
-    seen.set(name, await seeByItsWord(temporal, name, spec));
-  }
-  return seen;
-}
-
-/** A target by its own word: what serves is what it knows to serve. */
-async function seeByItsWord(
-  temporal: TemporalConnection,
-  name: string,
-  spec: TargetSpec,
-): Promise<TargetSeen> {
-  const view = await viewTarget(temporal, targetWorkflowId(spec));
-  const seen = seeTarget(name, view ?? null, null, spec.agentUrl ?? 'as the control plane says');
-  return {
-    ...seen,
-    servingRevisionId: seen.activeRevisionId,
-    deploymentId: spec.deploymentId ?? spec.deployment,
-  };
-}
-
-function tellPlan(
-  { output }: CommandContext,
-  planned: readonly Planned[],
-  turns: readonly PlannedTurn[],
-): void {
-  if (planned.length === 0)
-    output.say('slipway.yaml declares no schedules: promotions are done by hand alone');
-  for (const { name, at, decisions } of turns.slice(0, TURNS_MAX)) {
-    const timeZone = planned.find(({ request }) => request.name === name)?.schedule.timeZone ?? 'UTC';
-    output.event({
-      event: 'planned',
-      name,
-      at: new Date(at).toISOString(),
-      decisions: decisions.map((decision) => ({ ...decision, at: new Date(decision.at).toISOString() })),
-    });
-    output.say(`${tellInstant(at, timeZone)}  ${output.style.strong(name)}`);
-    for (const decision of decisions) output.say(`  ${tellInstant(decision.at, timeZone)}  ${decision.what}`);
-  }
-  if (turns.length > TURNS_MAX) output.say(`… and ${turns.length - TURNS_MAX} more`);
 }

@@ -111,7 +111,7 @@ export class Journal {
   }
 
   /**
-   * Runs one step under its own row of the table in `steps.ts`.
+   * Runs one step under its own row of the table in `domain/stepTable.ts`.
    *
    * @param subject - what the step is about, for people.
    * @throws what the step threw, after noting it.

@@ -6,6 +6,7 @@ import { readPreemption } from '../domain/message.ts';
 import { waitingNotice } from '../domain/notify/waitingNotice.ts';
 import type { Baseline, ReleaseResult, RollbackRequest, Waiting } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
+import { soakPauseMs } from '../domain/soak.ts';
 import { bringUp, runCheck, runChecks } from './bringUp.ts';
 import { explain, type StepFailure } from './failure.ts';
 import { passFreezes } from './passFreezes.ts';
@@ -187,12 +188,9 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   }
 }
 
-const SOAK_ROUNDS = 10;
-const SOAK_SHORTEST_PAUSE_MS = 10_000;
-
 /** Lets the soak time pass, with the checks repeated during it. */
 async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
-  const pauseMs = Math.max(soakMs / SOAK_ROUNDS, SOAK_SHORTEST_PAUSE_MS);
+  const pauseMs = soakPauseMs(soakMs);
   for (let left = soakMs; left > 0; left -= pauseMs) {
     await sleep(Math.min(pauseMs, left));
     await check();

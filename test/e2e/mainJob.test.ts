@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -26,14 +27,32 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   let project: Project;
   let seen: Observer;
   const revisions: Record<string, string> = {};
+  let planned: {
+    readonly artifact: { readonly identity: string };
+    readonly steps: readonly { readonly step: string }[];
+  };
 
   beforeAll(async () => {
     project = await Project.create(stack, { example: 'greeter', deployment: 'main-job' });
     seen = new Observer(stack, 'main-job');
   });
 
-  it('releases a good agent: the revision serves and answers a real run', async () => {
+  it('plans the first release, which makes, starts and stores nothing', async () => {
     await project.touch('A');
+    const { code, text } = await project.ran('plan', 'release', 'staging');
+    expect(code, text).toBe(0);
+    expect(text).toContain('deployment main-job is created: there is none yet');
+    const [line = ''] = (await project.ran('plan', 'release', 'staging', '--json')).text.split('\n');
+    planned = JSON.parse(line) as typeof planned;
+    expect(planned).toMatchObject({ creates: true, answer: { releaseId: 'release-1' } });
+
+    await expect(seen.deployment()).rejects.toThrow('there is no deployment');
+    const client = await stack.client();
+    for await (const { workflowId } of client.workflow.list()) expect.fail(workflowId);
+    expect(existsSync(join(stack.env['SLIPWAY_HOME'] ?? '', 'artifacts'))).toBe(false);
+  });
+
+  it('releases a good agent: the revision serves and answers a real run', async () => {
     const { code, text } = await project.ran('release', 'staging');
     expect(text).toContain('released');
     expect(code).toBe(0);
@@ -42,6 +61,18 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(others, await seen.story('release-1')).toEqual([]);
     expect((await seen.deployment()).active_revision_id).toBe(revision?.id);
     revisions['A'] = revision!.id;
+
+    const { artifact, steps } = await seen.result('release-1');
+    expect(steps.map(({ step }) => step)).toEqual(planned.steps.map(({ step }) => step));
+    expect(planned.artifact.identity).toMatch(new RegExp(`^${artifact ?? 'none'}`));
+  });
+
+  it('plans what the target would not take up again', async () => {
+    const { code, text } = await project.ran('plan', 'release', 'staging');
+    expect(code, text).toBe(0);
+    expect(text).toMatch(/taken +release-1, already released/);
+    expect(text).toContain(`revision ${revisions['A'] ?? ''} serves, verified`);
+    expect(text).toContain('0 files added, 0 removed, 0 changed');
   });
 
   it('stays under 90 history events, with the deployment created and one check', async () => {
@@ -329,6 +360,15 @@ describe('without a worker', () => {
     const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
     expect(await refused.exited).toBe(6);
     expect(refused.stderr).toContain(code);
+  });
+
+  it('a plan tells what it can, and whom it could not ask: exit code 6', async () => {
+    const env = { ...stack.env, TEMPORAL_ADDRESS: NOBODY };
+    const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
+    expect(await planned.exited).toBe(6);
+    expect(planned.stdout).toMatch(/^ {2}taken +not known: the target could not be asked$/m);
+    expect(planned.stdout).toMatch(/^ {2}takes +at most \d+h\d+m, by the deadlines/m);
+    expect(planned.stderr).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
   });
 
   it('what asks a control plane that is away ends with 6', async () => {

@@ -51,16 +51,17 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     );
 
   command(
-    'plan <what> [promotion]',
-    'What would happen, without doing it: every time and decision of promotions in the coming days',
+    'plan <what> [name]',
+    'What would happen, without doing it: "release" on a target now, or "promotion" in the coming days',
+    'slipway plan release staging',
     'slipway plan promotion',
     'slipway plan promotion canary-to-production --days 30',
   )
     .addOption(configOption())
-    .option('--days <count>', 'how many days are planned', numberOption, PLANNED_DAYS)
-    .action((what: string, promotion: string | undefined, options: CommonOptions & PlanOptions) =>
+    .option('--days <count>', 'how many days of promotions are planned', numberOption, PLANNED_DAYS)
+    .action((what: string, name: string | undefined, options: CommonOptions & PlanOptions) =>
       run(options, async (context) =>
-        (await import('../plan.ts')).runPlanCommand(context, what, promotion, options),
+        (await import('../plan.ts')).runPlanCommand(context, what, name, options),
       ),
     );
 

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 
 import { type ArtifactStore, openArtifactStore } from '../../artifact/artifactStore.ts';
-import { packSource } from '../../artifact/pack.ts';
+import { type PackedSource, packSource } from '../../artifact/pack.ts';
 import { type SourceEntry, sourceFiles } from '../../artifact/sourceFiles.ts';
 import type { LoadedConfig } from '../../config/loadConfig.ts';
 import type { Artifact } from '../../domain/artifact.ts';
@@ -19,6 +19,7 @@ export interface PreparedArtifact {
  * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
  *
  * @param look - told the source before it is packed; what it throws is thrown.
+ * @param take - told the packed source before it is removed. Default: puts it in the artifact store.
  * @throws SlipwayError SLIPWAY_ARTIFACT_….
  */
 export async function artifactOf(
@@ -27,6 +28,7 @@ export async function artifactOf(
   home: string,
   signal: AbortSignal,
   look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
+  take: (packed: PackedSource, store: ArtifactStore) => Promise<void> = putIn,
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
@@ -39,12 +41,16 @@ export async function artifactOf(
   await look(source);
   const packed = await packSource({ ...source, signal });
   try {
-    await store.put(packed.file, packed.digest);
+    await take(packed, store);
   } finally {
     await packed.remove();
   }
   const { digest, sizeBytes, entries } = packed;
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
+}
+
+function putIn({ file, digest }: PackedSource, store: ArtifactStore): Promise<void> {
+  return store.put(file, digest);
 }
 
 /** The folder that is packed for a release, and what of it. */
