@@ -4,10 +4,10 @@ import { makeHome } from '../config/home.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { intervenePromotion, startPromotion } from '../temporal/promotionClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
+import { followPromotionInCi } from './ci/followPromotionInCi.ts';
 import type { CommandContext } from './context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from './follow/abortOnInterrupt.ts';
 import { onInterruption } from './interruption.ts';
-import { followPromotion } from './promote/followPromotion.ts';
 import { promotionRequest } from './promote/promotionRequest.ts';
 import { tellFreezes } from './release/freezes.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -55,10 +55,11 @@ export async function runPromoteCommand(
     );
     for (const difference of differences) output.say(`  differs: ${difference}`);
     if (!options.wait) return 0;
-    return await followPromotion(
-      output,
+    return await followPromotionInCi(
+      context,
       temporal,
       {
+        name,
         workflowId,
         timeoutMs: options.timeout,
         ...(options.abortOnInterrupt === true && {

@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -14,6 +14,7 @@ import type { InterventionKind } from '../../src/domain/intervention.ts';
 import type { StepRecord } from '../../src/domain/release.ts';
 import { Observer } from './observer.ts';
 import { Person, type Said } from './person.ts';
+import { type Process, slipway } from './processes.ts';
 import { Project, QUICK_STEPS } from './project.ts';
 import type { SmallAgent } from './smallAgent.ts';
 import { eventually, Stack } from './stack.ts';
@@ -143,6 +144,11 @@ function promote(who: Person, name: string, options: Partial<PromoteOptions> = {
   );
 }
 
+/** Promotes as a process of its own. */
+function asProcess(args: readonly string[], env: Record<string, string> = {}): Process {
+  return slipway(['promote', ...args], { env: { ...stack.env, ...env }, cwd: project.folder });
+}
+
 function say(who: Person, kind: InterventionKind, promotion: string, options: InterventionOptions = {}) {
   return who.did((context, file) =>
     runInterventionCommand(context, kind, undefined, { config: file, promotion, ...options }),
@@ -162,9 +168,17 @@ async function active(target: Observer): Promise<string | null> {
 describe('promotions, on a real Temporal, a real platform and real agents', () => {
   it('release on production the artifact that is verified on the canary, after soak and bake', async () => {
     await releaseOnCanary(agent('A', { slowlyMs: 800 }));
-    // As a process of its own, as people do it.
-    const { code, text } = await project.ran('promote', 'plain', '--reason', 'the first');
-    expect(code, text).toBe(0);
+    // As a process of its own, as a job on GitHub does it.
+    const summary = join(stack.folder, 'summary.md');
+    const command = asProcess(['plain', '--reason', 'the first'], {
+      GITHUB_ACTIONS: 'true',
+      GITHUB_STEP_SUMMARY: summary,
+    });
+    expect(await command.exited, command.stdout + command.stderr).toBe(0);
+    expect(command.stdout).toMatch(/^::group::plain, step by step\n[^]*^::endgroup::\n[^]*released/m);
+    const told = await readFile(summary, 'utf8');
+    expect(told).toMatch(/^## ✔ plain, canary to production: released$/m);
+    expect(told).toMatch(/^\| soak .*\| done \|/m);
     expect(await production.ask('Hello')).toContain('this is A');
     const artifact = async (target: Observer) => (await target.result('release-1')).artifact;
     expect(await artifact(production)).toBe(await artifact(canary));
@@ -181,6 +195,23 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await ended(promotion)).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CHECK_FAILED' });
     await rm(flagOf('B'));
     expect(await active(production)).toBe(before);
+  });
+
+  it('abort where the command that follows them is interrupted and was told to ask for it', async () => {
+    const command = asProcess(['long', '--abort-on-interrupt', '--json']);
+    await command.line(({ step, status }) => step === 'soak' && status === 'running');
+    command.child.kill('SIGTERM');
+    expect(await command.exited, command.stderr).toBe(5);
+    expect(command.lines.slice(-2)).toMatchObject([
+      { event: 'intervention', kind: 'abort', disposition: 'taken' },
+      { event: 'gave_up', why: 'stopped' },
+    ]);
+    await eventually(async () => {
+      const [last] = (await project.ran('status', 'production', '--json')).process.lines.filter(
+        ({ name }) => name === 'long',
+      );
+      expect(last).toMatchObject({ state: 'ended', last: { outcome: 'aborted' } });
+    });
   });
 
   it('are judged: a drop of success by 5 points is found, and few runs do not tell', async () => {

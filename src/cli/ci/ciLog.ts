@@ -29,6 +29,20 @@ export function ciLog({ output, environment }: Pick<CommandContext, 'output' | '
   }
 }
 
+/** An end that somebody wanted, or at least one that leaves nothing to be done. */
+const STOPPED = 4;
+
+/** Puts an end that is not the one asked for at the run. */
+export function annotateEnd(
+  context: Pick<CommandContext, 'output' | 'environment'>,
+  exitCode: number,
+  title: string,
+  reason: string,
+): void {
+  if (exitCode === 0) return;
+  ciLog(context).annotate(exitCode === STOPPED ? 'warning' : 'error', title, reason);
+}
+
 const PLAIN: CiLog = {
   open: () => () => undefined,
   annotate: () => undefined,

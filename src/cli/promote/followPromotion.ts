@@ -19,20 +19,26 @@ export interface FollowedPromotion {
   readonly timeoutMs: number;
   /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, the promotion goes on. */
   readonly onStopped?: () => Promise<string>;
+  /** Told that it has ended, before that is shown: the outcome stands last. */
+  readonly onEnd?: () => void;
+}
+
+/** How following ended. Without a result it was given up: the promotion goes on. */
+export interface PromotionFollowed {
+  readonly exitCode: number;
+  readonly result: PromotionResult | undefined;
 }
 
 /**
  * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone: the last
  * line says that the promotion goes on, or what `onStopped` has to say.
- *
- * @returns the exit code.
  */
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
-  { workflowId, timeoutMs, onStopped }: FollowedPromotion,
+  { workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<PromotionFollowed> {
   const view = new FollowView(output);
   const until = Date.now() + timeoutMs;
   try {
@@ -41,7 +47,11 @@ export async function followPromotion(
       if (progress !== undefined) view.show({ kind: 'progress', progress });
       if (progress?.outcome !== null) {
         const result = await lastResult(temporal, workflowId);
-        if (result !== undefined) return tellEnding(output, view, result);
+        if (result !== undefined) {
+          view.close();
+          onEnd?.();
+          return { exitCode: tellEnding(output, result), result };
+        }
       }
       await setTimeout(LOOK_MS);
     }
@@ -53,13 +63,12 @@ export async function followPromotion(
   const words = `${why === 'stopped' ? 'stopped following' : 'gave up waiting'}; ${said ?? 'the promotion goes on'}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
   output.say(output.style.warn(`${words}. Look: slipway status`));
-  return GAVE_UP;
+  return { exitCode: GAVE_UP, result: undefined };
 }
 
-function tellEnding(output: Output, view: FollowView, result: PromotionResult): number {
+function tellEnding(output: Output, result: PromotionResult): number {
   const exitCode = outcomeExitCode('release', result.outcome);
   const { style } = output;
-  view.close();
   output.event({ event: 'promotion_ended', exitCode, ...result });
   const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
   output.say(

@@ -1,0 +1,40 @@
+import type { TemporalConnection } from '../../temporal/connection.ts';
+import { workflowPage } from '../../temporal/temporalSettings.ts';
+import type { CommandContext } from '../context.ts';
+import { OUTCOME_WORDS } from '../follow/endingText.ts';
+import { type FollowedPromotion, followPromotion } from '../promote/followPromotion.ts';
+import { annotateEnd, ciLog } from './ciLog.ts';
+import { promotionSummary } from './promotionSummary.ts';
+import { tellJob } from './tellJob.ts';
+
+/**
+ * Follows a promotion to its end, as {@link followPromotion} does. In CI its steps can be folded up in the log, an end
+ * that is not the one asked for stands at the run, and on GitHub the job gets a summary and the step its outputs.
+ *
+ * @returns the exit code.
+ */
+export async function followPromotionInCi(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  followed: FollowedPromotion & { readonly name: string },
+  signal: AbortSignal,
+): Promise<number> {
+  const close = ciLog(context).open(`${followed.name}, step by step`);
+  try {
+    const { exitCode, result } = await followPromotion(
+      context.output,
+      temporal,
+      { ...followed, onEnd: close },
+      signal,
+    );
+    if (result !== undefined) {
+      const { promotion, outcome, reason, releaseId } = result;
+      annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
+      const summary = promotionSummary(result, workflowPage(temporal.settings, followed.workflowId));
+      await tellJob(context, summary, { 'release-id': releaseId ?? '', outcome });
+    }
+    return exitCode;
+  } finally {
+    close();
+  }
+}

@@ -1,0 +1,75 @@
+import { formatDuration } from '../../domain/duration.ts';
+import type { CheckVerdict, StepRecord } from '../../domain/release.ts';
+import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
+import { MARKS } from '../style.ts';
+import { exactText } from '../times.ts';
+
+const ANSWER_MAX_CHARACTERS = 300;
+
+/** A fact of a summary; one without a value is not told. */
+export type Fact = readonly [what: string, value: string | null | undefined];
+
+/** Facts as a table without headings. */
+export function factsTable(facts: readonly Fact[]): readonly string[] {
+  const told = facts.flatMap(([what, value]) => (value == null || value === '' ? [] : [[what, value]]));
+  return table(['', ''], told);
+}
+
+/** The steps with their times. `endedAt`: when it was over, ISO 8601. */
+export function stepsSection(steps: readonly StepRecord[], endedAt: string): readonly string[] {
+  return section(
+    '### Steps',
+    ['step', 'status', 'began', 'took', 'attempts', 'what came of it'],
+    steps.map((step) => [
+      stepTitle(step),
+      step.status,
+      exactText(step.startedAt),
+      formatDuration(Math.max(stepElapsedMs(step, Date.parse(endedAt)), 0)),
+      String(step.attempts ?? ''),
+      step.detail ?? '',
+    ]),
+  );
+}
+
+/** The checks with their answers. */
+export function checksSection(verdicts: readonly CheckVerdict[]): readonly string[] {
+  return section(
+    '### Checks',
+    ['check', 'verdict', 'took', 'answer', 'why'],
+    verdicts.map(({ check, passed, latencyMs, answer, reasons }) => [
+      check,
+      passed ? `${MARKS.done} passed` : `${MARKS.failed} failed`,
+      formatDuration(latencyMs),
+      answer.slice(0, ANSWER_MAX_CHARACTERS),
+      reasons.join('; '),
+    ]),
+  );
+}
+
+function section(
+  title: string,
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+): readonly string[] {
+  return rows.length === 0 ? [] : [title, '', ...table(headings, rows)];
+}
+
+function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(' | ')} |`;
+  return [line(headings), line(headings.map(() => '---')), ...rows.map(line), ''];
+}
+
+/** A name in code, where there is one. */
+export function code(text: string | null): string | null {
+  return text === null ? null : `\`${text}\``;
+}
+
+/** A text in one cell: what an agent answers must not become a table, a tag or a picture. */
+export function cell(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('|', '\\|')
+    .replaceAll('![', '!\\[');
+}
