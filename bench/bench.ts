@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
 const BENCHMARKS = [
+  'start-up',
   'target-history',
   'rollback-latency',
   'recovery',
