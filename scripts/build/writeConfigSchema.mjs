@@ -10,11 +10,10 @@ import { DIST, ROOT } from './freshness.mjs';
 
 /** Writes both where they differ from what is there. */
 export async function writeConfigSchema() {
-  const { configJsonSchema } = await fromBuild('config/jsonSchema.js');
+  const { configJsonSchema, publishedJsonSchema } = await fromBuild('config/jsonSchema.js');
   const { configReferencePage } = await fromBuild('config/referencePage.js');
-  const schema = configJsonSchema();
-  await publish('docs/slipway.schema.json', JSON.stringify(schema));
-  await publish('docs/slipway-yaml.md', configReferencePage(schema));
+  await publish('docs/slipway.schema.json', JSON.stringify(publishedJsonSchema()));
+  await publish('docs/slipway-yaml.md', configReferencePage(configJsonSchema()));
 }
 
 async function fromBuild(path) {

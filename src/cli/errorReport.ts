@@ -43,7 +43,7 @@ export function reportError(error: unknown): ErrorReport {
  */
 export function printError(output: Output, error: unknown): number {
   const report = reportError(error);
-  if (error instanceof ConfigError) tellProblems(output, error.file, error.problems, 'note');
+  if (error instanceof ConfigError) tellProblems(output, error.problems, 'note');
   if (output.json) {
     output.event(output.verbose ? { ...report, stack: inspect(error) } : { ...report });
     return report.exitCode;

@@ -26,7 +26,7 @@ export async function runLintCommand(
   const { output } = context;
   const { file, problems } = await lintConfig(path);
   const told = strict ? problems.map((problem) => ({ ...problem, severity: 'error' as const })) : problems;
-  tellProblems(output, file, told, 'say');
+  tellProblems(output, told, 'say');
   ciLog(context).annotateError(new ConfigError(file, told));
   const errors = told.filter(({ severity }) => severity === 'error').length;
   const warnings = told.length - errors;

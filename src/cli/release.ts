@@ -36,7 +36,7 @@ export async function runReleaseCommand(
   options: ReleaseOptions,
 ): Promise<number> {
   const config = await loadConfig(options.config);
-  tellProblems(context.output, config.file, config.warnings, 'note');
+  tellProblems(context.output, config.warnings, 'note');
   const settings = await temporalSettings(context.home, context.environment);
   const interruption = onInterruption();
   const temporal = await connectTemporal(settings);

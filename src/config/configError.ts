@@ -10,12 +10,12 @@ export class ConfigError extends SlipwayError {
 
   constructor(file: string, problems: readonly ConfigProblem[]) {
     const lines = problems.map(
-      ({ line, column, path, message }) =>
-        `${file}:${line}:${column} ${path === '' ? '' : `${path}: `}${message}`,
+      ({ file: part, line, column, path, message }) =>
+        `${part}:${line}:${column} ${path === '' ? '' : `${path}: `}${message}`,
     );
     const first = problems[0];
     super('SLIPWAY_CONFIG_INVALID', lines.join('\n'), {
-      place: first === undefined ? file : `${file}:${first.line}:${first.column}`,
+      place: first === undefined ? file : `${first.file}:${first.line}:${first.column}`,
       hint: 'mend the file; docs/slipway.schema.json describes every field',
     });
     this.name = 'ConfigError';

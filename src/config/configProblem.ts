@@ -1,11 +1,15 @@
 import type { z } from 'zod';
 
 import { isSecretName, readableLines } from './configExcerpt.ts';
-import { type ConfigPlace, type ConfigSource, placeOfField } from './configPlace.ts';
+import type { ConfigPart } from './configPart.ts';
+import { type ConfigPlace, placeOfField } from './configPlace.ts';
+import { partOfField } from './mergeParts.ts';
 import { nearestWord } from './nearestWord.ts';
 
 /** One thing that is wrong in `slipway.yaml`, or cannot take effect, and where. */
 export interface ConfigProblem extends ConfigPlace {
+  /** The file that it stands in: `slipway.yaml`, or one that it extends. */
+  readonly file: string;
   /** `warning`: it is right, and has no effect. */
   readonly severity: 'error' | 'warning';
   /** The field's path: `targets.staging.apiKey`. Empty where the file is no YAML. */
@@ -25,26 +29,33 @@ export interface FieldProblem {
   readonly hidesValue?: boolean;
 }
 
-/** Gives problems their places, in the order of the file. */
+/**
+ * Gives problems their places, in no order.
+ *
+ * @param parts - the files that the configuration is made of, the right one first.
+ */
 export function placeProblems(
-  source: ConfigSource,
+  parts: readonly [ConfigPart, ...ConfigPart[]],
   errors: readonly FieldProblem[],
   warnings: readonly FieldProblem[],
 ): readonly ConfigProblem[] {
   const hidden = errors.filter(({ hidesValue }) => hidesValue === true).map(({ path }) => path);
-  const lines = readableLines(source, hidden);
+  const lines = new Map(parts.map((part) => [part, readableLines(part, hidden)]));
   const placed = (severity: ConfigProblem['severity'], problems: readonly FieldProblem[]): ConfigProblem[] =>
     problems.map(({ path, message, atKey = false }) => {
-      const place = placeOfField(source, path, atKey);
-      const excerpt = lines[place.line - 1] ?? '';
-      return { severity, ...place, path: path.map(String).join('.'), message, excerpt };
+      const part = partOfField(parts, path);
+      const place = placeOfField(part, path, atKey);
+      const excerpt = lines.get(part)?.[place.line - 1] ?? '';
+      return { file: part.file, severity, ...place, path: path.map(String).join('.'), message, excerpt };
     });
-  return [...placed('error', errors), ...placed('warning', warnings)].sort(inOrder);
+  return [...placed('error', errors), ...placed('warning', warnings)];
 }
 
-/** By line, then by column. */
-export function inOrder(one: ConfigPlace, other: ConfigPlace): number {
-  return one.line - other.line || one.column - other.column;
+/** By file as they are extended, then by line, then by column. */
+export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, other: ConfigProblem) => number {
+  const files = parts.map(({ file }) => file);
+  return (one, other) =>
+    files.indexOf(one.file) - files.indexOf(other.file) || one.line - other.line || one.column - other.column;
 }
 
 /**

@@ -171,6 +171,10 @@ const Step = z.strictObject({
 /** `slipway.yaml`. */
 export const Config = z
   .strictObject({
+    extends: z
+      .union([Text, z.array(Text)])
+      .optional()
+      .describe('Files that say what this one does not, relative to it; of several, the last one is right'),
     targets: z
       .record(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),

@@ -2,8 +2,37 @@ import { z } from 'zod';
 
 import { Config } from './configSchema.ts';
 
-/** The JSON Schema of `slipway.yaml`, for editors; published as `docs/slipway.schema.json`. */
+const TITLE = { title: 'slipway.yaml', description: 'How an agent is released by Slipway' };
+
+/** The JSON Schema of a whole `slipway.yaml`: of one file, or of what several say together. */
 export function configJsonSchema(): object {
-  const schema = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
-  return { ...schema, title: 'slipway.yaml', description: 'How an agent is released by Slipway' };
+  return { ...z.toJSONSchema(Config, { io: 'input', target: 'draft-7' }), ...TITLE };
+}
+
+/**
+ * The JSON Schema of one file, for editors; published as `docs/slipway.schema.json`. In a file that extends others,
+ * nothing is required: they may say it.
+ */
+export function publishedJsonSchema(): object {
+  const { $schema, ...whole } = z.toJSONSchema(Config, { io: 'input', target: 'draft-7' });
+  return {
+    $schema,
+    ...TITLE,
+    definitions: { whole, part: withoutRequired(whole) },
+    if: { type: 'object', required: ['extends'] },
+    then: { $ref: '#/definitions/part' },
+    else: { $ref: '#/definitions/whole' },
+  };
+}
+
+/** A schema with nothing required, at any depth. */
+function withoutRequired(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutRequired);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      // A field may be called so, too.
+      .filter(([name, value]) => name !== 'required' || !Array.isArray(value))
+      .map(([name, value]) => [name, withoutRequired(value)]),
+  );
 }

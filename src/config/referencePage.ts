@@ -5,6 +5,7 @@ interface Schema {
   readonly type?: string;
   readonly description?: string;
   readonly default?: unknown;
+  readonly anyOf?: readonly Schema[];
   readonly enum?: readonly string[];
   readonly format?: string;
   readonly pattern?: string;
@@ -26,6 +27,34 @@ refused.
 
 Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. Secrets are never in this file: it says
 where they come from, \`env:NAME\` or \`file:/absolute/path\`, on the machine of the worker.
+
+## Parts that files share
+
+\`\`\`yaml
+extends: ../shared/agents.yaml # or a list; of several, the last one is right
+targets:
+  staging:
+    deployment: greeter # the rest of staging stands in the other file
+    freezes: null # none, whatever the other file says
+\`\`\`
+
+What a file says is right over what it extends. What stands below names is put together; a list or a value is taken
+whole; \`null\` takes away. The names of files are relative to the file that names them; all other paths are relative to the
+file that is released by, wherever they stand.
+
+## Variables
+
+\`\`\`yaml
+targets:
+  staging:
+    controlPlane: https://\${vars.REGION:-eu}.deploy.example
+    deployment: greeter-\${vars.STAGE}
+\`\`\`
+
+\`\${vars.STAGE}\` is what \`SLIPWAY_VAR_STAGE\` is set to where the command is typed, or the text after \`:-\` where it is not set or
+empty. Nothing else of the environment gets in, and no value that is also that of a variable named like a secret: what the
+file says gets into histories. Within braces or brackets a text with a variable needs quotes. A whole value without quotes
+becomes a number, \`true\` or \`false\` where it reads as one. Everything else that is written with a dollar sign is left alone.
 `;
 
 /**
@@ -65,6 +94,7 @@ function objectIn(field: Schema, place: string): [Schema | undefined, string] {
 }
 
 function kindOf(field: Schema): string {
+  if (field.anyOf !== undefined) return field.anyOf.map(kindOf).join(', or ');
   if (field.enum !== undefined) return field.enum.map(code).join(', ');
   if (field.pattern === DURATION_PATTERN) return 'duration';
   switch (field.type) {

@@ -51,7 +51,14 @@ describe('printing an error', () => {
   });
 
   it('names each problem of a configuration with its line and a caret, as lint does', () => {
-    const place = { line: 3, column: 5, length: 2, path: 'targets.a', excerpt: '    a: 12' };
+    const place = {
+      file: 'slipway.yaml',
+      line: 3,
+      column: 5,
+      length: 2,
+      path: 'targets.a',
+      excerpt: '    a: 12',
+    };
     const problem = { ...place, severity: 'error' as const, message: 'expected text' };
     const output = testOutput();
     expect(printError(output, new ConfigError('slipway.yaml', [problem]))).toBe(1);
@@ -65,7 +72,7 @@ describe('printing an error', () => {
     const json = testOutput({ json: true });
     printError(json, new ConfigError('slipway.yaml', [problem]));
     expect(json.events).toMatchObject([
-      { event: 'problem', file: 'slipway.yaml', ...problem },
+      { event: 'problem', ...problem },
       { event: 'error', code: 'SLIPWAY_CONFIG_INVALID', place: 'slipway.yaml:3:5' },
     ]);
   });

@@ -111,7 +111,7 @@ describe('A request that may have been taken', () => {
       const drip = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(drip));
     });
-    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION, { timeoutMs: 80 }));
+    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION, { timeoutMs: 2_000 }));
     expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, status: 200 });
   });
 

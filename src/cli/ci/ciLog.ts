@@ -54,7 +54,7 @@ function githubLog(say: (line: string) => void, workspace = process.cwd()): CiLo
     const told = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
     say(`::${name}${told.length === 0 ? '' : ` ${told.join(',')}`}::${escaped(message, /[%\r\n]/g)}`);
   };
-  const annotateProblem = (file: string, { severity, line, column, path, message }: ConfigProblem): void =>
+  const annotateProblem = ({ file, severity, line, column, path, message }: ConfigProblem): void =>
     command(
       severity,
       { file: relative(workspace, file), line: String(line), col: String(column), title: 'slipway.yaml' },
@@ -68,7 +68,7 @@ function githubLog(say: (line: string) => void, workspace = process.cwd()): CiLo
     annotate: (level, title, message) => command(level, { title }, message),
     annotateError: (error) => {
       if (error instanceof ConfigError) {
-        for (const problem of error.problems) annotateProblem(error.file, problem);
+        error.problems.forEach(annotateProblem);
         return;
       }
       const { code, message, hint } = reportError(error);

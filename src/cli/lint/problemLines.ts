@@ -9,8 +9,8 @@ const EXCERPT_MAX = 120;
 const EXCERPT_BEFORE = 40;
 
 /** A problem of `slipway.yaml`, for people: its place and what it is, then the line with a caret below it. */
-export function problemLines(file: string, problem: ConfigProblem, style: Style): readonly string[] {
-  const { severity, line, column, path, message } = problem;
+export function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
+  const { file, severity, line, column, path, message } = problem;
   const mark = severity === 'error' ? style.bad('error') : style.warn('warning');
   const what = path === '' ? message : `${style.strong(path)}: ${message}`;
   const margin = ' '.repeat(String(line).length);

@@ -7,14 +7,9 @@ import { problemLines } from './problemLines.ts';
  *
  * @param say - where the lines go: what was asked for, or by the way.
  */
-export function tellProblems(
-  output: Output,
-  file: string,
-  problems: readonly ConfigProblem[],
-  say: 'say' | 'note',
-): void {
+export function tellProblems(output: Output, problems: readonly ConfigProblem[], say: 'say' | 'note'): void {
   for (const problem of problems) {
-    output.event({ event: 'problem', file, ...problem });
-    for (const line of problemLines(file, problem, output.style)) output[say](line);
+    output.event({ event: 'problem', ...problem });
+    for (const line of problemLines(problem, output.style)) output[say](line);
   }
 }

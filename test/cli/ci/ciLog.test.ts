@@ -25,7 +25,7 @@ describe('a log on GitHub', () => {
   it('shows what is wrong in slipway.yaml at its lines, and any other error with what to do', () => {
     const output = testOutput();
     const log = ciLog({ output, environment: GITHUB });
-    const place = { line: 3, column: 5, length: 1, excerpt: 'x' };
+    const place = { file: '/w/a/slipway.yaml', line: 3, column: 5, length: 1, excerpt: 'x' };
     log.annotateError(
       new ConfigError('/w/a/slipway.yaml', [
         { ...place, severity: 'error', path: 'targets.a', message: 'no' },

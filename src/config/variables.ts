@@ -1,0 +1,76 @@
+import { type Document, isScalar, parseDocument, Scalar, visit } from 'yaml';
+
+import { isSecretName } from './configExcerpt.ts';
+
+/** The environment of whoever reads the file. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What variables are called in the environment: nothing else of it gets into a file. */
+export const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
+
+/** `${vars.NAME}`, or with a default `${vars.NAME:-text}`. A shell knows no such name, so commands are left alone. */
+const REFERENCE = /\$\{vars\.([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const BEGINNING = /\$\{vars\b/;
+/** A shorter value is not taken for a secret because it is one's. */
+const SECRET_MIN_CHARS = 8;
+
+/** A value that could not be put in, and where it stands in the text: offsets from 0, the end not included. */
+export interface VariableProblem {
+  readonly range: readonly [start: number, end: number];
+  readonly message: string;
+}
+
+/**
+ * Puts the values of variables into the texts of a document. Only what is named `SLIPWAY_VAR_…` in the environment can
+ * get in, and nothing that is a secret under another name there: what stands in the file gets into histories. A text
+ * without quotes that is one variable and nothing else becomes what YAML reads in its value: a number, `true`, `false`.
+ */
+export function substituteVariables(document: Document, environment: Environment): VariableProblem[] {
+  const problems: VariableProblem[] = [];
+  visit(document, {
+    Scalar(role, node) {
+      const { value, range } = node;
+      if (role === 'key' || typeof value !== 'string' || !BEGINNING.test(value) || range == null) return;
+      const wrong = (message: string): string => {
+        problems.push({ range: [range[0], range[1]], message });
+        return '';
+      };
+      const text = value.replaceAll(REFERENCE, (_, name: string, fallback: string | undefined) =>
+        valueOf(name, fallback, environment, wrong),
+      );
+      if (BEGINNING.test(value.replaceAll(REFERENCE, ''))) {
+        wrong('a variable is written as ${vars.NAME}, or with a default as ${vars.NAME:-text}');
+      }
+      node.value = isOneVariable(node, value) ? asYamlReadsIt(text) : text;
+    },
+  });
+  return problems;
+}
+
+function valueOf(
+  name: string,
+  fallback: string | undefined,
+  environment: Environment,
+  wrong: (message: string) => string,
+): string {
+  const variable = `${VARIABLE_PREFIX}${name}`;
+  const value = environment[variable];
+  if (value === undefined || (value === '' && fallback !== undefined)) {
+    return fallback ?? wrong(`${variable} is not set, and there is no default: \${vars.${name}:-text}`);
+  }
+  const secret = Object.keys(environment).find(
+    (other) => isSecretName(other) && other !== variable && environment[other] === value,
+  );
+  if (secret === undefined || value.length < SECRET_MIN_CHARS) return value;
+  return wrong(`${variable} holds what ${secret} does: a secret is referred to, as env:${secret}`);
+}
+
+function isOneVariable({ type }: Scalar, value: string): boolean {
+  return type === Scalar.PLAIN && value.replace(REFERENCE, '') === '';
+}
+
+function asYamlReadsIt(text: string): string | number | boolean {
+  const { contents } = parseDocument(text);
+  const read = isScalar(contents) ? contents.value : undefined;
+  return typeof read === 'number' || typeof read === 'boolean' ? read : text;
+}
