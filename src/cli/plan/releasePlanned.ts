@@ -23,7 +23,7 @@ export async function planReleaseOn(
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(path);
-  tellProblems(output, file.file, file.warnings, 'note');
+  tellProblems(output, file.warnings, 'note');
   const chosen = await chooseTargetSpec(context, file.config, wanted);
   const interruption = onInterruption();
   try {
