@@ -81,7 +81,7 @@ describe('An answered status', () => {
       const drip = setInterval(() => response.write(' '), 5);
       response.on('close', () => clearInterval(drip));
     });
-    const error = await errorOf(client(service.url).getDeployment(ID, { timeoutMs: 100 }));
+    const error = await errorOf(client(service.url).getDeployment(ID, { timeoutMs: 2_000 }));
     expect(error).toMatchObject({ status: 503, code: 'SLIPWAY_SERVICE_ERROR' });
   });
 

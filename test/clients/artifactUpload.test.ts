@@ -248,13 +248,13 @@ describe('An upload that goes wrong', () => {
       Readable.from(
         (async function* () {
           for (let piece = 0; piece < 6; piece += 1) {
-            await new Promise((resolve) => setTimeout(resolve, 60));
+            await new Promise((resolve) => setTimeout(resolve, 400));
             yield Buffer.from('x');
           }
         })(),
       );
     const upload = { upload_url: store.url };
-    await client().uploadArtifact({ upload, source, sizeBytes: 6 }, { timeoutMs: 200 });
+    await client().uploadArtifact({ upload, source, sizeBytes: 6 }, { timeoutMs: 2_000 });
     expect(store.received).toMatchObject([{ bytes: 6 }]);
   });
 

@@ -24,7 +24,7 @@ describe('A request that surely was not taken', () => {
   it('ran out of time while waiting for a connection', async () => {
     const service = await startSocketService(() => undefined);
     const plane = client(service.url, { connections: 1 });
-    const first = errorOf(plane.getDeployment(ID, { timeoutMs: 300 }));
+    const first = errorOf(plane.getDeployment(ID, { timeoutMs: 2_000 }));
     await until(() => service.open() === 1);
     const second = await errorOf(plane.redeployRevision(ID, REVISION, { timeoutMs: 50 }));
     expect(second).toMatchObject({ code: 'SLIPWAY_UNREACHABLE', mayHaveBeenTaken: false });
@@ -56,7 +56,7 @@ describe('A request that surely was not taken', () => {
     expect(await second).toMatchObject({ mayHaveBeenTaken: false, aborted: true });
     sockets[0]?.end('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}');
     await errorOf(first);
-    const third = errorOf(plane.getRevision(ID, REVISION, { timeoutMs: 200 }));
+    const third = errorOf(plane.getRevision(ID, REVISION, { timeoutMs: 2_000 }));
     await until(() => seen.length === 2);
     expect(seen[1]).toBe(`GET /v2/deployments/${ID}/revisions/${REVISION} HTTP/1.1`);
     await third;
@@ -99,9 +99,9 @@ describe('A request that may have been taken', () => {
 
   it('got no answer in time', async () => {
     const service = await startService(() => undefined);
-    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION, { timeoutMs: 80 }));
+    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION, { timeoutMs: 1_000 }));
     expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, aborted: false });
-    expect(error.message).toContain('80 ms');
+    expect(error.message).toContain('1000 ms');
     await until(() => service.open() === 0);
   });
 
