@@ -13,6 +13,7 @@ import { goodAgent } from './servingDeployment.ts';
 import { writeSmallAgent } from './smallAgent.ts';
 import { deployByHand } from './somebodyElse.ts';
 import { eventually, Stack } from './stack.ts';
+import { WebhookReceiver } from './webhookReceiver.ts';
 
 /** A port that nobody listens on. */
 const NOBODY = '127.0.0.1:1';
@@ -26,6 +27,7 @@ afterAll(() => stack.stop());
 describe('the main job, on a real Temporal, a real platform and real agents', () => {
   let project: Project;
   let seen: Observer;
+  let receiver: WebhookReceiver;
   const revisions: Record<string, string> = {};
   let planned: {
     readonly artifact: { readonly identity: string };
@@ -33,9 +35,16 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   };
 
   beforeAll(async () => {
-    project = await Project.create(stack, { example: 'greeter', deployment: 'main-job' });
+    receiver = await WebhookReceiver.start(stack.folder);
+    project = await Project.create(stack, {
+      example: 'greeter',
+      deployment: 'main-job',
+      notify: [receiver.config],
+    });
     seen = new Observer(stack, 'main-job');
   });
+
+  afterAll(() => receiver.close());
 
   it('plans the first release, which makes, starts and stores nothing', async () => {
     await project.touch('A');
@@ -217,9 +226,21 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(code).toBe(0);
   });
 
-  it('keeps the API key out of every history, output and record', async () => {
-    expect(await seen.historiesAsText()).not.toContain(stack.apiKey);
-    expect(stack.worker.stderr + stack.worker.stdout).not.toContain(stack.apiKey);
+  it('has told its receiver of each beginning and each ending, signed', async () => {
+    const told = ['release-1', 'release-2', 'release-3', 'release-4'].flatMap((name) => [
+      `release_started ${name}`,
+      `${name === 'release-2' || name === 'release-3' ? 'rolled_back' : 'released'} ${name}`,
+    ]);
+    await eventually(() => {
+      expect(receiver.told).toEqual(expect.arrayContaining(told));
+    });
+    expect(new Set(receiver.told).size).toBe(receiver.told.length);
+    expect(receiver.unsigned).toEqual([]);
+  });
+
+  it('keeps the API key, and whoever is told, out of every history, output and record', async () => {
+    const told = (await seen.historiesAsText()) + stack.worker.stderr + stack.worker.stdout;
+    for (const secret of [stack.apiKey, ...receiver.secrets]) expect(told).not.toContain(secret);
   });
 });
 

@@ -128,12 +128,12 @@ export class Observer {
     return history.events?.length ?? 0;
   }
 
-  /** Every history of the target and its releases as text, to look for what must not be there. */
+  /** Every history of the target, its releases and who was told, as text, to look for what must not be there. */
   async historiesAsText(): Promise<string> {
     const client = await this.#stack.client();
     const texts: string[] = [];
     for await (const { workflowId } of client.workflow.list()) {
-      if (!workflowId.startsWith(this.#targetId)) continue;
+      if (!workflowId.startsWith(this.#targetId) && !workflowId.startsWith('notice:')) continue;
       const history = await client.workflow.getHandle(workflowId).fetchHistory();
       texts.push(decodePayloads(history));
     }

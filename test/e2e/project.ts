@@ -33,6 +33,8 @@ export interface ProjectOptions {
   /** Overrides of the quick ones, by step; `as they are`: the deadlines and retries that every user has. */
   readonly steps?: Record<string, unknown> | 'as they are';
   readonly checks?: readonly Record<string, unknown>[];
+  /** Who is told of what happens. Default: nobody. */
+  readonly notify?: readonly Record<string, unknown>[];
   /** How an example is installed. Default: as its lock file says. */
   readonly installCommand?: string;
 }
@@ -62,6 +64,7 @@ export class Project {
           },
         },
         checks: options.checks ?? [GREETS],
+        ...(options.notify !== undefined && { notify: options.notify }),
         ...(options.installCommand !== undefined && {
           artifact: { installCommand: options.installCommand },
         }),

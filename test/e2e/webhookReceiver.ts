@@ -1,0 +1,61 @@
+import { createHmac } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+const SECRET = 'what only both sides know';
+/** A webhook's address is a credential: this part of it must turn up nowhere. */
+const TOKEN = 'T0K3N-in-the-address';
+
+/** Somebody's webhook, told of what happens on a target. */
+export class WebhookReceiver {
+  /** What was told with a right signature, in the order of arrival: event and name. */
+  readonly told: string[] = [];
+  /** What was told otherwise. */
+  readonly unsigned: string[] = [];
+  /** What must never be seen outside of the worker. */
+  readonly secrets: readonly string[] = [TOKEN, SECRET];
+  readonly #server: Server;
+  readonly #folder: string;
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.#server = createServer((request, response) => {
+      void text(request).then((body) => {
+        const [, at = '', digest] =
+          /^t=(\d+),v1=(\w+)$/.exec(String(request.headers['slipway-signature'])) ?? [];
+        const own = createHmac('sha256', SECRET).update(`${at}.${body}`).digest('hex');
+        const { event, name } = JSON.parse(body) as { event: string; name: string };
+        (digest === own && request.url === `/${TOKEN}` ? this.told : this.unsigned).push(`${event} ${name}`);
+        response.end();
+      });
+    });
+  }
+
+  /** @param folder - where its address and its secret are kept, for references. */
+  static async start(folder: string): Promise<WebhookReceiver> {
+    const receiver = new WebhookReceiver(folder);
+    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve));
+    const { port } = receiver.#server.address() as AddressInfo;
+    await writeFile(join(folder, 'webhook-url'), `http://127.0.0.1:${port}/${TOKEN}`);
+    await writeFile(join(folder, 'webhook-secret'), SECRET);
+    return receiver;
+  }
+
+  /** What `notify` in `slipway.yaml` says of it. */
+  get config(): Record<string, unknown> {
+    return {
+      name: 'ops',
+      kind: 'webhook',
+      url: { from: `file:${join(this.#folder, 'webhook-url')}` },
+      secret: { from: `file:${join(this.#folder, 'webhook-secret')}` },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
