@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { loadConfig } from '../config/loadConfig.ts';
+import type { Outcome } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import { connectTemporal } from '../temporal/connection.ts';
 import { viewTarget } from '../temporal/targetClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
@@ -39,14 +40,16 @@ export async function runWatchCommand(
   const { signal } = interruption;
   const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
   try {
-    let watched = await underWay(temporal, workflowId);
+    const before = await viewTarget(temporal, workflowId);
+    const ended = new Set(before?.state.history.map(({ releaseId }) => releaseId));
+    let watched = underWay(before, ended);
     if (watched === undefined) {
       output.event({ event: 'idle', target: name });
       output.say(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
     }
     while (watched === undefined && Date.now() < deadline && !signal.aborted) {
       await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
-      watched = await underWay(temporal, workflowId);
+      watched = underWay(await viewTarget(temporal, workflowId), ended);
     }
     if (watched === undefined) {
       output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
@@ -67,13 +70,25 @@ export async function runWatchCommand(
   }
 }
 
-/** What runs on a target, or is about to. */
-async function underWay(
-  temporal: TemporalConnection,
-  workflowId: string,
-): Promise<{ readonly id: string; readonly asked: 'release' | 'rollback' } | undefined> {
-  const view = await viewTarget(temporal, workflowId);
-  if (view?.running != null) return { id: view.running.releaseId, asked: view.running.kind };
-  const next = view?.state.queue[0];
-  return next === undefined ? undefined : { id: next.releaseId, asked: 'release' };
+/** What has never run: there is nothing to follow. */
+const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
+
+/**
+ * What runs on a target, or is about to; else what has run since the first look and was over before the next.
+ *
+ * @param ended - what had ended before the first look.
+ */
+function underWay(
+  view: Awaited<ReturnType<typeof viewTarget>>,
+  ended: ReadonlySet<string>,
+): { readonly id: string; readonly asked: 'release' | 'rollback' } | undefined {
+  if (view === undefined) return undefined;
+  const { running, state } = view;
+  if (running !== null) return { id: running.releaseId, asked: running.kind };
+  const [next] = state.queue;
+  if (next !== undefined) return { id: next.releaseId, asked: 'release' };
+  const missed = state.history.find(
+    ({ releaseId, outcome }) => !ended.has(releaseId) && !NEVER_RAN.has(outcome),
+  );
+  return missed === undefined ? undefined : { id: missed.releaseId, asked: missed.kind };
 }
