@@ -3,7 +3,9 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import { ServiceError } from '../clients/serviceError.ts';
+import { openArtifactStore } from '../artifact/artifactStore.ts';
 import { resolveSecret } from '../config/secretReference.ts';
+import type { Artifact } from '../domain/artifact.ts';
 import { artifactFields, patchedFields } from '../domain/deploymentFields.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
@@ -53,6 +55,7 @@ export function deploymentActivities(
     // is that of its PATCH all the same, so that ref is built twice in the first release: whatever comes of a release
     // (unknown answers, checks, the way back) is about one kind of revision.
     async createDeployment({ target, artifact, graphConfigPath }) {
+      await requireArtifact(artifact);
       const client = connections.controlPlane(target);
       const deployment = await client.createDeployment(
         {
@@ -142,4 +145,15 @@ function noListOfDeployments(target: TargetSpec): SlipwayError {
     `the control plane offers no list of deployments, so "${target.deployment}" cannot be found by name`,
     { hint: `create the deployment once and set targets.${target.name}.deploymentId` },
   );
+}
+
+/**
+ * An empty deployment for an artifact that cannot be had would be a change for nothing.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_STORE_….
+ */
+async function requireArtifact(artifact: Artifact): Promise<void> {
+  if (artifact.kind !== 'tarball') return;
+  const { stream } = await openArtifactStore(artifact.store).open(artifact.digest);
+  stream.destroy();
 }

@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
+import { readS3Url, storeScheme, storeUrlProblem } from '../domain/storeUrl.ts';
 import { folderStore } from './folderStore.ts';
+import { s3Store } from './s3/s3Store.ts';
 
 /** An artifact's bytes, as the store gives them out. */
 export interface StoredArtifact {
@@ -13,19 +15,22 @@ export interface StoredArtifact {
 
 /**
  * Holds artifacts, each named by the sha256 of its bytes, and one JSON record per release, which outlives Temporal's
- * retention. Everything appears whole or not at all, and is on the disk when the call returns.
+ * retention. Everything appears whole or not at all, and is stored for good when the call returns.
  *
- * Every method throws `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` where the store itself cannot be read or written.
+ * Every method throws `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` where the store itself cannot be read or written, and
+ * `SLIPWAY_ARTIFACT_STORE_REFUSED` where it does not let us, or is not there at all.
  */
 export interface ArtifactStore {
   /** A URL that {@link openArtifactStore} opens, on any machine that can reach the store. */
   readonly url: string;
   /**
-   * Copies a file into the store. Putting the same artifact again changes nothing, and mends a damaged copy.
+   * Copies a file into the store. Putting the same artifact again sends nothing, and mends a damaged copy. Two may put
+   * the same one at once.
    *
+   * @param signal - ends it. What was sent of a large artifact is left where the next put of it goes on.
    * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` when the file's bytes do not match the digest.
    */
-  put(file: string, digest: string): Promise<void>;
+  put(file: string, digest: string, signal?: AbortSignal): Promise<void>;
   has(digest: string): Promise<boolean>;
   /** @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`. */
   open(digest: string): Promise<StoredArtifact>;
@@ -49,19 +54,23 @@ export interface ArtifactStore {
 }
 
 /**
- * Opens the artifact store behind a `file:` URL, or a folder's path. The folder is made when something is first put.
+ * Opens the artifact store behind an `s3:` URL, a `file:` URL, or a folder's path. Nothing is asked of it yet: a folder is
+ * made when something is first put, and S3 is called when something is first asked.
  *
  * @throws SlipwayError `SLIPWAY_CONFIG_INVALID` for a URL of another kind.
  */
-export function openArtifactStore(url: string): ArtifactStore {
-  if (url.startsWith('file:')) return folderStore(fileURLToPath(url));
-  // One letter before the colon is a drive of Windows.
-  if (/^[A-Za-z][A-Za-z0-9+.-]+:/.test(url)) {
-    const scheme = url.slice(0, url.indexOf(':'));
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `there is no artifact store for "${scheme}:" URLs`, {
+export function openArtifactStore(store: string): ArtifactStore {
+  const scheme = storeScheme(store);
+  if (scheme === undefined) return folderStore(store);
+  if (scheme === 'file') return folderStore(fileURLToPath(store));
+  const place = scheme === 's3' ? readS3Url(store) : undefined;
+  if (typeof place === 'object') return s3Store(place);
+  throw new SlipwayError(
+    'SLIPWAY_CONFIG_INVALID',
+    `the artifact store: ${storeUrlProblem(store) ?? scheme}`,
+    {
       place: 'artifact.store',
-      hint: 'Name a folder, by its path or as a file: URL.',
-    });
-  }
-  return folderStore(url);
+      hint: 'Name a folder, or s3://BUCKET/PREFIX (docs/artifact-store.md).',
+    },
+  );
 }

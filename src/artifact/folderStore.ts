@@ -1,37 +1,42 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readdir, readFile, stat } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
-import { Readable } from 'node:stream';
+import { join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { writeWhole } from './atomicFile.ts';
 import type { ArtifactStore, StoredArtifact } from './artifactStore.ts';
-import { digestFile, isDigest } from './digest.ts';
+import { digestFile } from './digest.ts';
+import { artifactPath, recordName, recordPath, RECORDS } from './storeLayout.ts';
+import { artifactNotFound, corrupt, verifiedBytes } from './verifiedBytes.ts';
 
 /** An artifact store in a folder: `artifacts/sha256/<first two digits>/<digits>.tar.gz` and `records/<name>`. */
 export function folderStore(path: string): ArtifactStore {
   const folder = resolve(path);
-  const records = join(folder, 'records');
+  const { href: url } = pathToFileURL(folder);
+  const fileAt = (place: string): string => join(folder, ...place.split('/'));
+  const notFound = (digest: string) => (): never => {
+    throw artifactNotFound(digest, url);
+  };
 
   const verify = async (digest: string): Promise<void> => {
-    const file = fileOf(folder, digest);
+    const file = fileAt(artifactPath(digest));
     const found = await storing(folder, () => digestFile(file), notFound(digest));
     if (found !== digest) throw corrupt(digest, file);
   };
 
   return {
-    url: pathToFileURL(folder).href,
+    url,
     verify,
 
-    async put(file, digest) {
-      const destination = fileOf(folder, digest);
+    async put(file, digest, signal) {
+      const destination = fileAt(artifactPath(digest));
       if (await isWhole(destination, digest)) return;
       await storing(folder, () =>
         writeWhole(destination, async (handle) => {
           const hash = createHash('sha256');
-          for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) {
+          for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20, signal })) {
             hash.update(chunk as Buffer);
             await handle.writeFile(chunk as Buffer);
           }
@@ -43,24 +48,24 @@ export function folderStore(path: string): ArtifactStore {
     async has(digest) {
       return storing(
         folder,
-        () => stat(fileOf(folder, digest)).then(() => true),
+        () => stat(fileAt(artifactPath(digest))).then(() => true),
         () => false,
       );
     },
 
     async open(digest) {
-      return storing(folder, () => openVerified(fileOf(folder, digest), digest), notFound(digest));
+      return storing(folder, () => openVerified(fileAt(artifactPath(digest)), digest), notFound(digest));
     },
 
     async putRecord(name, record) {
       const text = `${JSON.stringify(record, null, 2)}\n`;
-      await storing(folder, () => writeWhole(recordFile(records, name), (handle) => handle.writeFile(text)));
+      await storing(folder, () => writeWhole(fileAt(recordPath(name)), (handle) => handle.writeFile(text)));
     },
 
     async getRecord(name) {
       const text = await storing(
         folder,
-        () => readFile(recordFile(records, name), 'utf8'),
+        () => readFile(fileAt(recordPath(name)), 'utf8'),
         () => undefined,
       );
       return text === undefined ? undefined : (JSON.parse(text) as unknown);
@@ -69,36 +74,17 @@ export function folderStore(path: string): ArtifactStore {
     async listRecords(prefix = '') {
       const found = await storing(
         folder,
-        () => readdir(records, { recursive: true, withFileTypes: true }),
+        () => readdir(fileAt(RECORDS), { recursive: true, withFileTypes: true }),
         () => [],
       );
       return found
         .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
-        .map((entry) => join(entry.parentPath, entry.name).slice(records.length + 1))
-        .map((file) => file.split(sep).map(decodeURIComponent).join('/'))
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+        .map(recordName)
         .filter((name) => name.startsWith(prefix))
         .sort();
     },
   };
-}
-
-function fileOf(folder: string, digest: string): string {
-  if (!isDigest(digest)) {
-    throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not an artifact’s digest`, {
-      hint: 'A digest is sha256: and 64 hexadecimal digits.',
-    });
-  }
-  const digits = digest.slice('sha256:'.length);
-  return join(folder, 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
-}
-
-/** Any name becomes a path inside the folder: what could lead out of it, or be no file name, is escaped. */
-function recordFile(records: string, name: string): string {
-  const segments = name.split('/');
-  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
-    throw new TypeError(`"${name}" cannot name a record`);
-  }
-  return join(records, ...segments.map(encodeURIComponent));
 }
 
 async function isWhole(file: string, digest: string): Promise<boolean> {
@@ -112,19 +98,7 @@ async function isWhole(file: string, digest: string): Promise<boolean> {
 async function openVerified(file: string, digest: string): Promise<StoredArtifact> {
   const handle = await open(file);
   const { size } = await handle.stat();
-  const hash = createHash('sha256');
-  // The last bytes are given out only once all of them are right: who sends them on never sends a whole wrong file.
-  const verified = async function* (): AsyncGenerator<Buffer> {
-    let heldBack: Buffer | undefined;
-    for await (const chunk of handle.createReadStream({ highWaterMark: 1 << 18 })) {
-      hash.update(chunk as Buffer);
-      if (heldBack !== undefined) yield heldBack;
-      heldBack = chunk as Buffer;
-    }
-    if (`sha256:${hash.digest('hex')}` !== digest) throw corrupt(digest, file);
-    if (heldBack !== undefined) yield heldBack;
-  };
-  const stream = Readable.from(verified(), { objectMode: false });
+  const stream = verifiedBytes(handle.createReadStream({ highWaterMark: 1 << 18 }), digest, file);
   // A stream that nobody reads would keep the file open.
   stream.once('close', () => void handle.close());
   return { stream, sizeBytes: size };
@@ -152,23 +126,4 @@ async function storing<T, A = never>(
       },
     );
   }
-}
-
-function notFound(digest: string): () => never {
-  return () => {
-    throw new SlipwayError(
-      'SLIPWAY_ARTIFACT_NOT_FOUND',
-      `there is no artifact ${digest} in the artifact store`,
-      {
-        hint: 'The worker and the command must use the same store (`artifact.store`); release again to put it there.',
-      },
-    );
-  };
-}
-
-function corrupt(digest: string, file: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_ARTIFACT_CORRUPT', `the bytes of ${file} do not match ${digest}`, {
-    place: file,
-    hint: 'Release again: packing puts a whole copy in its place.',
-  });
 }

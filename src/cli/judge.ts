@@ -1,7 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 
-import { openArtifactStore } from '../artifact/artifactStore.ts';
 import { createFeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { makeHome } from '../config/home.ts';
@@ -22,6 +20,7 @@ import { LiveLine } from './follow/liveLine.ts';
 import { onInterruption } from './interruption.ts';
 import { openInputs } from './judge/inputsFile.ts';
 import type { Output } from './output.ts';
+import { ownArtifactStore } from './release/artifactOf.ts';
 
 /** The options of `slipway judge`. What is not given has the default of `slipway.yaml`'s `judge`. */
 export interface JudgeOptions {
@@ -62,7 +61,7 @@ const DEFAULT_KEY = 'SLIPWAY_API_KEY';
 
 /**
  * `slipway judge`: gives two agents the same inputs and says whether the candidate is worse. Needs neither Temporal nor a
- * control plane. The report is also kept in the artifact store of the home, under `judgements/`.
+ * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), under `judgements/`.
  *
  * @returns the exit code: 0 passed, 2 failed, 3 errored, 4 inconclusive.
  */
@@ -167,10 +166,10 @@ async function choose(
   return someInputs(await sample(inputs, inputsMax, randomFrom(seed)), from);
 }
 
-async function keep({ home }: CommandContext, report: JudgeReport): Promise<void> {
-  await makeHome(home);
+async function keep(context: CommandContext, report: JudgeReport): Promise<void> {
+  await makeHome(context.home);
   const name = `judgements/${report.startedAt.replaceAll(/[:.]/g, '-')}-${report.seed}.json`;
-  await openArtifactStore(join(home, 'artifacts')).putRecord(name, report);
+  await ownArtifactStore(context).putRecord(name, report);
 }
 
 function tell(output: Output, report: JudgeReport): void {

@@ -47,7 +47,7 @@ export async function runRollbackCommand(
   const interruption = onInterruption();
   try {
     if (options.breakGlass === true) {
-      const verified = await recordedRevisions(artifactStoreOf({ config, folder }, context.home), name);
+      const verified = await recordedRevisions(artifactStoreOf({ config, folder }, context), name);
       const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
       return await breakGlass(context, order, interruption.signal);
     }

@@ -34,7 +34,7 @@ export async function runShowCommand(
   const { releases, target } = readWords(words, options.diff ?? false);
   const { config, folder } = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, config, target);
-  const store = artifactStoreOf({ config, folder }, context.home);
+  const store = artifactStoreOf({ config, folder }, context);
   const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
   try {
     const found: FoundRelease[] = [];

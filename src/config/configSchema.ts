@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { STEP_NAMES } from '../domain/step.ts';
+import { storeUrlProblem } from '../domain/storeUrl.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
@@ -137,7 +138,14 @@ const Artifact = z.strictObject({
   graphConfig: Text.optional().describe(
     'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
   ),
-  store: Text.optional().describe('The artifact store. Default: artifacts/ in Slipway’s home'),
+  store: Text.superRefine((store, context) => {
+    const message = storeUrlProblem(store);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  })
+    .optional()
+    .describe(
+      'The artifact store: a folder relative to this file, or s3://BUCKET/PREFIX. Default: SLIPWAY_ARTIFACT_STORE, else artifacts/ in Slipway’s home',
+    ),
 });
 
 const Check = z.strictObject({

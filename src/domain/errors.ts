@@ -29,6 +29,7 @@ export const ERROR_CATALOGUE = {
     exitCode: 6,
     title: 'The artifact store could not be read or written',
   },
+  SLIPWAY_ARTIFACT_STORE_REFUSED: { exitCode: 6, title: 'The artifact store does not let us in' },
   // Temporal
   SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
   SLIPWAY_TEMPORAL_NOT_INSTALLED: { exitCode: 6, title: 'Temporal could not be found or installed' },

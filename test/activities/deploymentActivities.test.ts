@@ -1,5 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import type { TarballArtifact } from '../../src/domain/artifact.ts';
+import { useAwsEnvironment } from '../support/s3/awsEnvironment.ts';
+import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
@@ -16,12 +25,24 @@ import {
   targetOn,
 } from './activitiesUnderTest.ts';
 
-const TARBALL = {
+const folder = join(tmpdir(), `slipway-deployments-${randomUUID()}`);
+const STORE = openArtifactStore(join(folder, 'store'));
+const CONTENT = 'the bytes of an artifact';
+const TARBALL: TarballArtifact = {
   kind: 'tarball',
-  digest: `sha256:${'0'.repeat(64)}`,
-  sizeBytes: 1,
-  store: 'file:///s',
-} as const;
+  digest: `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`,
+  sizeBytes: CONTENT.length,
+  store: STORE.url,
+};
+
+beforeAll(async () => {
+  const file = join(folder, 'source.tar.gz');
+  await mkdir(folder);
+  await writeFile(file, CONTENT);
+  await STORE.put(file, TARBALL.digest);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
 const SECRETS = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }];
 const SNAPSHOT = {
   deploymentId: DEPLOYMENT_ID,
@@ -117,6 +138,43 @@ describe('createDeployment', () => {
       { secrets: [], source_revision_config: { graph_config_path: 'graph.json' } },
     ]);
     expect(plane.requests[0]?.body).not.toContain('source_tarball_path');
+  });
+
+  it('is not sent for an artifact that the worker does not find in a folder', async () => {
+    const plane = await startRoutes({});
+    const artifact = { ...TARBALL, store: openArtifactStore(join(folder, 'home-of-another')).url };
+    const input = { target: targetOn(plane.url), artifact, graphConfigPath: 'graph.json' };
+    const failure = await failureOf(activitiesUnderTest().createDeployment(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_ARTIFACT_NOT_FOUND', nonRetryable: true });
+    expect(failure.message).toContain('must use the same store');
+    expect(plane.requests).toEqual([]);
+  });
+
+  it('is not sent for an artifact that the worker does not find in S3, or whose bucket it cannot reach', async () => {
+    const server = await startS3Server();
+    const putBack = useAwsEnvironment(S3_CREDENTIALS);
+    try {
+      const plane = await startRoutes({});
+      const create = (store: string): Promise<unknown> => {
+        const artifact = { ...TARBALL, store };
+        const input = { target: targetOn(plane.url), artifact, graphConfigPath: 'graph.json' };
+        return failureOf(activitiesUnderTest().createDeployment(input));
+      };
+      const empty = server.storeUrl('empty');
+      expect(await create(empty)).toMatchObject({ type: 'SLIPWAY_ARTIFACT_NOT_FOUND', nonRetryable: true });
+      expect(await create(empty.replace(server.bucket, 'nobodys'))).toMatchObject({
+        type: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+        nonRetryable: true,
+      });
+      expect(await create('s3://x?endpoint=http%3A%2F%2F127.0.0.1%3A1')).toMatchObject({
+        type: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+        nonRetryable: false,
+      });
+      expect(plane.requests).toEqual([]);
+    } finally {
+      putBack();
+      await server.close();
+    }
   });
 });
 

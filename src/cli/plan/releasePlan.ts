@@ -102,7 +102,7 @@ export async function releasePlan(
     target: name,
     request,
     files: files === null ? null : [...files.values()],
-    difference: await differenceOf(artifactStoreOf(file, context.home), serving, files),
+    difference: await differenceOf(artifactStoreOf(file, context), serving, files),
     deployment: found,
     serving,
     change: found === undefined ? undefined : plannedChange(request, found === null ? null : nowOf(found)),
@@ -124,16 +124,17 @@ interface Shipped {
 }
 
 async function shipped(
-  { home, output }: CommandContext,
+  context: CommandContext,
   file: Pick<LoadedConfig, 'config' | 'folder'>,
   target: string,
   signal: AbortSignal,
 ): Promise<Shipped> {
+  const { output } = context;
   const files: ReadonlyMap<string, ArtifactFile>[] = [];
   const prepared = await artifactOf(
     file,
     target,
-    home,
+    context,
     signal,
     (source) => tellSuspectedSecrets(output, source, false, signal),
     async (packed) => {

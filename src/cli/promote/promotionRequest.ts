@@ -34,7 +34,7 @@ export async function promotionRequest(
 ): Promise<PreparedPromotion> {
   const settings = promotionSettings(file.config, name);
   const { soakMs, bakeMs, checkEveryMs, approval, freezes, differences } = settings;
-  const store = artifactStoreOf(file, context.home);
+  const store = artifactStoreOf(file, context);
   const judged = settings.judge === undefined ? null : await prepareJudge(settings.judge, file.folder);
   const { notify: receivers = [], ...released } = settings.release;
   const notify = await notifyOf(receivers, context.environment, gitIn(file.folder));

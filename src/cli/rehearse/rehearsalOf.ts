@@ -47,7 +47,7 @@ export async function rehearsalOf(
   );
   const ends = promotions.map(({ request }) => request.to.name);
   const begins = promotions.map(({ request }) => request.from.name);
-  const store = artifactStoreOf(file, context.home).url;
+  const store = artifactStoreOf(file, context).url;
   let version = 1;
   return {
     promotions,

@@ -6,6 +6,8 @@ import { type SourceEntry, sourceFiles } from '../../artifact/sourceFiles.ts';
 import type { LoadedConfig } from '../../config/loadConfig.ts';
 import type { Artifact } from '../../domain/artifact.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { storeScheme } from '../../domain/storeUrl.ts';
+import type { CommandContext } from '../context.ts';
 
 /** An artifact that can be released, and where records of its releases are kept. */
 export interface PreparedArtifact {
@@ -25,14 +27,14 @@ export interface PreparedArtifact {
 export async function artifactOf(
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
   targetName: string,
-  home: string,
+  context: StoreContext,
   signal: AbortSignal,
   look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
-  take: (packed: PackedSource, store: ArtifactStore) => Promise<void> = putIn,
+  take: (packed: PackedSource, store: ArtifactStore, signal: AbortSignal) => Promise<void> = putIn,
 ): Promise<PreparedArtifact> {
   const target = config.targets[targetName];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
-  const store = artifactStoreOf({ config, folder }, home);
+  const store = artifactStoreOf({ config, folder }, context);
   const recordStore = store.url;
   if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
   if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
@@ -41,7 +43,7 @@ export async function artifactOf(
   await look(source);
   const packed = await packSource({ ...source, signal });
   try {
-    await take(packed, store);
+    await take(packed, store, signal);
   } finally {
     await packed.remove();
   }
@@ -49,8 +51,8 @@ export async function artifactOf(
   return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
 }
 
-function putIn({ file, digest }: PackedSource, store: ArtifactStore): Promise<void> {
-  return store.put(file, digest);
+function putIn({ file, digest }: PackedSource, store: ArtifactStore, signal: AbortSignal): Promise<void> {
+  return store.put(file, digest, signal);
 }
 
 /** The folder that is packed for a release, and what of it. */
@@ -73,17 +75,26 @@ export async function sourceToPack({
 }
 
 /**
- * The artifact store that the file names: a URL, or a folder relative to the file. Default: `artifacts` in Slipway's
- * home.
+ * The artifact store of releases: the one that the file names (`artifact.store`: a URL, or a folder relative to the
+ * file), else that of the environment (`SLIPWAY_ARTIFACT_STORE`, relative to the working folder), else `artifacts` in
+ * Slipway's home. A worker is told by each release which one it is.
  *
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL of a kind that there is no store for.
  */
 export function artifactStoreOf(
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
-  home: string,
+  context: StoreContext,
 ): ArtifactStore {
-  const configured = config.artifact.store;
-  if (configured === undefined) return openArtifactStore(join(home, 'artifacts'));
-  const isUrl = /^[A-Za-z][A-Za-z0-9+.-]+:/.test(configured);
-  return openArtifactStore(isUrl ? configured : resolve(folder, configured));
+  const { store } = config.artifact;
+  if (store === undefined) return ownArtifactStore(context);
+  return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
 }
+
+/** The artifact store where no file names one: that of the environment, else `artifacts` in Slipway's home. */
+export function ownArtifactStore({ home, environment }: StoreContext): ArtifactStore {
+  const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
+  return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
+}
+
+/** What of a command's context tells where artifacts are. */
+type StoreContext = Pick<CommandContext, 'home' | 'environment'>;

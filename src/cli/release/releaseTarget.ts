@@ -72,7 +72,7 @@ export async function releaseTarget(
   // Packing takes a while: who cannot release at all is told before.
   await requireWorker(temporal);
   await makeHome(context.home);
-  const prepared = await artifactOf(order.config, name, context.home, signal, (source) =>
+  const prepared = await artifactOf(order.config, name, context, signal, (source) =>
     tellSuspectedSecrets(output, source, order.strict, signal),
   );
   const git = gitIn(order.config.folder);

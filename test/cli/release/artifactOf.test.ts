@@ -28,7 +28,7 @@ describe('the artifact of a target', () => {
   it('is packed and put in the store of the home', async () => {
     const home = join(folder, 'home');
     const config = parseConfig(TARGET, 'slipway.yaml');
-    const prepared = await artifactOf({ config, folder }, 'a', home, never);
+    const prepared = await artifactOf({ config, folder }, 'a', { home, environment: {} }, never);
     expect(prepared.recordStore).toBe(pathToFileURL(join(home, 'artifacts')).href);
     expect(prepared.entries).toBe(1);
     const { artifact } = prepared;
@@ -39,9 +39,31 @@ describe('the artifact of a target', () => {
 
   it('goes to the store that the file names, relative to the file', async () => {
     const config = parseConfig(`${TARGET}artifact: { store: ../shared-store }\n`, 'slipway.yaml');
-    const { recordStore } = await artifactOf({ config, folder }, 'a', join(folder, 'home'), never);
+    const { recordStore } = await artifactOf(
+      { config, folder },
+      'a',
+      { home: join(folder, 'home'), environment: {} },
+      never,
+    );
     expect(recordStore).toBe(pathToFileURL(join(folder, '..', 'shared-store')).href);
     await rm(join(folder, '..', 'shared-store'), { recursive: true });
+  });
+
+  it.each([
+    ['the environment’s, where the file names none', '', 's3://of-the-environment/x'],
+    [
+      'the file’s, whatever the environment says',
+      'artifact: { store: s3://of-the-file/x }\n',
+      's3://of-the-file/x',
+    ],
+  ])('is recorded in %s', async (_, inFile, expected) => {
+    const config = parseConfig(
+      `${TARGET}    source: external_image\n    image: a:1\n${inFile}`,
+      'slipway.yaml',
+    );
+    const environment = { SLIPWAY_ARTIFACT_STORE: 's3://of-the-environment/x' };
+    const { recordStore } = await artifactOf({ config, folder }, 'a', { home: folder, environment }, never);
+    expect(recordStore).toBe(expected);
   });
 
   it.each([
@@ -49,7 +71,12 @@ describe('the artifact of a target', () => {
     ['source: repo_host\n    repo: { url: https://git, ref: main }', { kind: 'git', ref: 'main' }],
   ])('of %s is only named', async (source, artifact) => {
     const config = parseConfig(`${TARGET}    ${source}\n`, 'slipway.yaml');
-    const prepared = await artifactOf({ config, folder }, 'a', join(folder, 'home'), never);
+    const prepared = await artifactOf(
+      { config, folder },
+      'a',
+      { home: join(folder, 'home'), environment: {} },
+      never,
+    );
     expect(prepared.artifact).toEqual(artifact);
   });
 });

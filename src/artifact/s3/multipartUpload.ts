@@ -1,0 +1,137 @@
+import type { FileHandle } from 'node:fs/promises';
+
+import type { CompletedPart, S3 } from '@aws-sdk/client-s3';
+
+import { isUploadGone } from './s3Failure.ts';
+import { type Part, readPart, type UploadPlan } from './uploadPlan.ts';
+
+/** An object that is to be. */
+export interface ObjectKey {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+interface BegunUpload extends ObjectKey {
+  readonly UploadId: string | undefined;
+}
+
+/** How many parts are on their way at once: what is sent is kept in memory for as long. */
+const AT_ONCE = 4;
+
+/**
+ * Sends a file in parts. Goes on with what an earlier upload of the same object, broken off, has left: parts that are
+ * there are not sent again. Left as it is when it fails, for the next one to go on with.
+ *
+ * The SDK's own `Upload` (`lib-storage`) begins anew each time, and removes what it has sent when it fails.
+ *
+ * @returns whether the object was made: `false` where somebody else ended the upload, who most likely made it.
+ */
+export async function uploadInParts(
+  s3: S3,
+  object: ObjectKey,
+  plan: UploadPlan,
+  handle: FileHandle,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const begun = (await uploadsBegun(s3, object))[0];
+  const UploadId =
+    begun ?? (await s3.createMultipartUpload({ ...object, ContentType: 'application/gzip' })).UploadId;
+  const upload = { ...object, UploadId };
+  try {
+    const there = begun === undefined ? [] : await partsThere(s3, upload, plan);
+    const sent = await sendParts(s3, upload, plan, handle, there, signal);
+    const Parts = [...there, ...sent].sort((one, other) => (one.PartNumber ?? 0) - (other.PartNumber ?? 0));
+    await s3.completeMultipartUpload({ ...upload, MultipartUpload: { Parts } });
+  } catch (error) {
+    if (isUploadGone(error)) return false;
+    throw error;
+  }
+  return true;
+}
+
+/** Ends the uploads of an object that others began and did not end: it is there now. */
+export async function abortUploads(s3: S3, object: ObjectKey): Promise<void> {
+  for (const UploadId of await uploadsBegun(s3, object)) {
+    try {
+      await s3.abortMultipartUpload({ ...object, UploadId });
+    } catch (error) {
+      if (!isUploadGone(error)) throw error;
+    }
+  }
+}
+
+/** The uploads of an object that were begun and not ended, the oldest first. */
+async function uploadsBegun(s3: S3, { Bucket, Key }: ObjectKey): Promise<readonly string[]> {
+  const { Uploads = [] } = await s3.listMultipartUploads({ Bucket, Prefix: Key });
+  return Uploads.filter((upload) => upload.Key === Key)
+    .sort((one, other) => (one.Initiated?.getTime() ?? 0) - (other.Initiated?.getTime() ?? 0))
+    .flatMap(({ UploadId }) => UploadId ?? []);
+}
+
+/** The parts of an upload that are there as the plan has them. What was damaged on its way is not. */
+async function partsThere(
+  s3: S3,
+  upload: BegunUpload,
+  { parts }: UploadPlan,
+): Promise<readonly CompletedPart[]> {
+  // One answer lists 1,000 parts, 25 times what the largest artifact has.
+  const { Parts = [] } = await s3.listParts(upload);
+  return Parts.filter(({ PartNumber, Size, ETag }) => {
+    const planned = parts.find(({ number }) => number === PartNumber);
+    return planned !== undefined && Size === planned.sizeBytes && unquoted(ETag) === planned.md5;
+  }).map(({ PartNumber, ETag }) => ({ PartNumber, ETag }));
+}
+
+async function sendParts(
+  s3: S3,
+  upload: BegunUpload,
+  plan: UploadPlan,
+  handle: FileHandle,
+  there: readonly CompletedPart[],
+  signal: AbortSignal | undefined,
+): Promise<readonly CompletedPart[]> {
+  const waiting = plan.parts.filter(({ number }) => !there.some(({ PartNumber }) => PartNumber === number));
+  const sent: CompletedPart[] = [];
+  const lane = async (): Promise<void> => {
+    try {
+      for (let part = waiting.shift(); part !== undefined; part = waiting.shift()) {
+        signal?.throwIfAborted();
+        sent.push(await sendPart(s3, upload, plan, handle, part, signal));
+      }
+    } catch (error) {
+      // What is on its way still arrives, and need not be sent again; nothing else is begun.
+      waiting.length = 0;
+      throw error;
+    }
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, lane));
+  const failed = lanes.find((ended) => ended.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return sent;
+}
+
+async function sendPart(
+  s3: S3,
+  upload: BegunUpload,
+  plan: UploadPlan,
+  handle: FileHandle,
+  part: Part,
+  abortSignal: AbortSignal | undefined,
+): Promise<CompletedPart> {
+  const Body = await readPart(plan, handle, part);
+  const { ETag } = await s3.uploadPart(
+    { ...upload, PartNumber: part.number, Body, ContentMD5: base64(part.md5) },
+    abortSignal === undefined ? {} : { abortSignal },
+  );
+  return { PartNumber: part.number, ETag };
+}
+
+/** An entity tag without its quotation marks. */
+export function unquoted(etag: string | undefined): string | undefined {
+  return etag?.replaceAll('"', '');
+}
+
+/** An MD5 as the header `Content-MD5` has it. */
+export function base64(md5: string): string {
+  return Buffer.from(md5, 'hex').toString('base64');
+}

@@ -1,0 +1,170 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { finished } from 'node:stream/promises';
+
+import type { GetObjectCommandOutput, S3 } from '@aws-sdk/client-s3';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { type S3Place, s3Url } from '../../domain/storeUrl.ts';
+import type { ArtifactStore, StoredArtifact } from '../artifactStore.ts';
+import { artifactPath, recordName, recordPath, RECORDS } from '../storeLayout.ts';
+import { artifactNotFound, corrupt, verifiedBytes } from '../verifiedBytes.ts';
+import { abortUploads, base64, type ObjectKey, unquoted, uploadInParts } from './multipartUpload.ts';
+import { connectS3 } from './s3Client.ts';
+import { askS3 } from './s3Failure.ts';
+import { readPart, uploadPlan, type UploadPlan } from './uploadPlan.ts';
+
+/** How often an upload is begun anew because somebody else ended the one before. */
+const UPLOADS = 3;
+
+/** An artifact store in S3: the layout of a folder's, below the prefix of its place. */
+export function s3Store(place: S3Place): ArtifactStore {
+  const url = s3Url(place);
+  const objectAt = (path: string): ObjectKey => ({ Bucket: place.bucket, Key: `${place.prefix}${path}` });
+  const ask = <T, A = never>(call: (s3: S3) => Promise<T>, absent?: () => A): Promise<T | A> =>
+    askS3(place, async () => call(await connectS3(place)), absent);
+
+  const openArtifact = async (digest: string): Promise<StoredArtifact> => {
+    const object = objectAt(artifactPath(digest));
+    const answer = await ask(
+      (s3) => s3.getObject(object),
+      () => {
+        throw artifactNotFound(digest, url);
+      },
+    );
+    const body = bodyOf(answer);
+    const stream = verifiedBytes(chunksOf(place, body), digest, `${url}: ${object.Key}`);
+    // A stream that nobody reads would keep the connection open.
+    stream.once('close', () => body.destroy());
+    return { stream, sizeBytes: answer.ContentLength ?? 0 };
+  };
+
+  const verify = async (digest: string): Promise<void> => {
+    const { stream } = await openArtifact(digest);
+    await finished(stream.resume());
+  };
+
+  /** Whether an artifact is there and whole. Read through only where its entity tag does not tell. */
+  const holds = async ({ digest, sizeBytes, etags }: UploadPlan): Promise<boolean> => {
+    const found = await ask(
+      (s3) => s3.headObject(objectAt(artifactPath(digest))),
+      () => undefined,
+    );
+    if (found?.ContentLength !== sizeBytes) return false;
+    if (etags.includes(unquoted(found.ETag) ?? '')) return true;
+    return verify(digest).then(
+      () => true,
+      (error: unknown) => {
+        if (isNotWhole(error)) return false;
+        throw error;
+      },
+    );
+  };
+
+  const send = async (plan: UploadPlan, signal: AbortSignal | undefined): Promise<void> => {
+    const object = objectAt(artifactPath(plan.digest));
+    const handle = await open(plan.file);
+    try {
+      const [first, ...others] = plan.parts;
+      if (first !== undefined && others.length === 0) {
+        const Body = await readPart(plan, handle, first);
+        const ContentMD5 = base64(first.md5);
+        await ask((s3) =>
+          s3.putObject({ ...object, Body, ContentMD5, ContentType: 'application/gzip' }, options(signal)),
+        );
+        return;
+      }
+      for (let uploads = 1; uploads <= UPLOADS; uploads += 1) {
+        const made = await ask((s3) => uploadInParts(s3, object, plan, handle, signal));
+        if (made || (await holds(plan))) break;
+      }
+      await ask((s3) => abortUploads(s3, object));
+    } finally {
+      await handle.close();
+    }
+  };
+
+  return {
+    url,
+    verify,
+    open: openArtifact,
+
+    async put(file, digest, signal) {
+      const plan = await uploadPlan(file, digest, signal);
+      if (await holds(plan)) return;
+      await send(plan, signal);
+      if (!(await holds(plan))) throw corrupt(digest, `${url}: ${artifactPath(digest)}`);
+    },
+
+    async has(digest) {
+      const object = objectAt(artifactPath(digest));
+      return ask(
+        (s3) => s3.headObject(object).then(() => true),
+        () => false,
+      );
+    },
+
+    async putRecord(name, record) {
+      const Body = `${JSON.stringify(record, null, 2)}\n`;
+      const object = objectAt(recordPath(name));
+      await ask((s3) => s3.putObject({ ...object, Body, ContentType: 'application/json' }));
+    },
+
+    async getRecord(name) {
+      const object = objectAt(recordPath(name));
+      const text = await ask(
+        async (s3) => (await s3.getObject(object)).Body?.transformToString(),
+        () => undefined,
+      );
+      return text === undefined ? undefined : (JSON.parse(text) as unknown);
+    },
+
+    async listRecords(prefix = '') {
+      // Escaped character by character, so that what names begin with is what keys begin with.
+      const Prefix = `${place.prefix}${RECORDS}${prefix.split('/').map(encodeURIComponent).join('/')}`;
+      const keys = await ask((s3) => keysBelow(s3, { Bucket: place.bucket, Prefix }));
+      return keys.map((key) => recordName(key.slice(place.prefix.length))).sort();
+    },
+  };
+}
+
+async function keysBelow(
+  s3: S3,
+  below: { readonly Bucket: string; readonly Prefix: string },
+): Promise<string[]> {
+  const keys: string[] = [];
+  let ContinuationToken: string | undefined;
+  do {
+    const page = await s3.listObjectsV2({
+      ...below,
+      ...(ContinuationToken === undefined ? {} : { ContinuationToken }),
+    });
+    keys.push(...(page.Contents ?? []).flatMap(({ Key }) => Key ?? []));
+    ContinuationToken = page.NextContinuationToken;
+  } while (ContinuationToken !== undefined);
+  return keys;
+}
+
+function bodyOf({ Body }: GetObjectCommandOutput): Readable {
+  if (Body === undefined || !('destroy' in Body)) throw new TypeError('S3 answered without a body');
+  return Body;
+}
+
+/** What is read from an answer; a connection that is cut in the middle is the store's failure. */
+async function* chunksOf(place: S3Place, body: Readable): AsyncGenerator<Buffer, void> {
+  const chunks = body[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await askS3(place, () => chunks.next() as Promise<IteratorResult<Buffer, undefined>>);
+    if (next.done === true) return;
+    yield next.value;
+  }
+}
+
+function isNotWhole(error: unknown): boolean {
+  if (!(error instanceof SlipwayError)) return false;
+  return error.code === 'SLIPWAY_ARTIFACT_CORRUPT' || error.code === 'SLIPWAY_ARTIFACT_NOT_FOUND';
+}
+
+function options(signal: AbortSignal | undefined): { abortSignal?: AbortSignal } {
+  return signal === undefined ? {} : { abortSignal: signal };
+}

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+
+import { SlipwayError } from '../domain/errors.ts';
+
+/**
+ * An artifact's bytes, checked against its digest on their way. The last ones are given out only once all of them are
+ * right: who sends them on never sends a whole wrong artifact.
+ *
+ * @param place - where they come from, for the error.
+ * @returns a stream that fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end where they are wrong.
+ */
+export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, place: string): Readable {
+  const hash = createHash('sha256');
+  const verified = async function* (): AsyncGenerator<Buffer> {
+    let heldBack: Buffer | undefined;
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      if (heldBack !== undefined) yield heldBack;
+      heldBack = chunk;
+    }
+    if (`sha256:${hash.digest('hex')}` !== digest) throw corrupt(digest, place);
+    if (heldBack !== undefined) yield heldBack;
+  };
+  return Readable.from(verified(), { objectMode: false });
+}
+
+/** What is at a place does not match its digest. */
+export function corrupt(digest: string, place: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_ARTIFACT_CORRUPT', `the bytes of ${place} do not match ${digest}`, {
+    place,
+    hint: 'Release again: packing puts a whole copy in its place.',
+  });
+}
+
+/** The store that was asked does not hold an artifact. */
+export function artifactNotFound(digest: string, store: string): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_ARTIFACT_NOT_FOUND',
+    `there is no artifact ${digest} in the artifact store ${store}`,
+    {
+      place: store,
+      hint: 'The worker and the command must use the same store (`artifact.store`); release again to put it there.',
+    },
+  );
+}

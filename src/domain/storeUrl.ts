@@ -1,0 +1,93 @@
+/** Where artifacts and records are kept in S3, or in what speaks its protocol. Credentials are never part of it. */
+export interface S3Place {
+  readonly bucket: string;
+  /** What every key begins with: segments with a `/` after each; empty: nothing. */
+  readonly prefix: string;
+  /** The service's address. Absent: AWS, or what the SDK's own settings say. */
+  readonly endpoint?: string;
+  /** Absent: what the SDK's own settings say. */
+  readonly region?: string;
+  /** Whether the bucket is named in the path (`true`) or in the host. Absent: as the SDK does. */
+  readonly pathStyle?: boolean;
+}
+
+/** What most servers that speak S3's protocol take, for those that do not care. */
+const REGION_OF_ENDPOINTS = 'us-east-1';
+const QUERY_FIELDS: readonly string[] = ['endpoint', 'region', 'pathStyle'];
+
+/**
+ * The scheme of an artifact store that is written as a URL, in lower case; `undefined` for a folder's path. One letter
+ * before the colon is a drive of Windows.
+ */
+export function storeScheme(store: string): string | undefined {
+  return /^([A-Za-z][A-Za-z0-9+.-]+):/.exec(store)?.[1]?.toLowerCase();
+}
+
+/**
+ * What is wrong with an artifact store as it is written: a folder's path, a `file:` URL, or
+ * `s3://BUCKET/PREFIX?endpoint=…&region=…&pathStyle=…`. Never quotes it: it may hold what does not belong there.
+ *
+ * @returns `undefined` where nothing is.
+ */
+export function storeUrlProblem(store: string): string | undefined {
+  const scheme = storeScheme(store);
+  if (scheme === undefined || scheme === 'file') return undefined;
+  if (scheme !== 's3')
+    return `expected a folder, or a file: or s3: URL; there is no artifact store for "${scheme}:" URLs`;
+  const place = readS3Url(store);
+  return typeof place === 'string' ? place : undefined;
+}
+
+/** Reads an `s3:` URL; a text says what is wrong with it. With an `endpoint`, the region is `us-east-1` unless it is given. */
+export function readS3Url(text: string): S3Place | string {
+  const url = parse(text);
+  if (url === undefined) return 'expected s3://BUCKET/PREFIX';
+  if (url.username !== '' || url.password !== '') {
+    return 'must not carry credentials; they come from the AWS SDK’s own settings';
+  }
+  if (url.hostname === '' || url.port !== '' || url.hash !== '') return 'expected s3://BUCKET/PREFIX';
+  const unknown = [...url.searchParams.keys()].find((name) => !QUERY_FIELDS.includes(name));
+  if (unknown !== undefined) return `expected ${QUERY_FIELDS.join(', ')} after the "?", and nothing else`;
+  const endpoint = url.searchParams.get('endpoint') ?? undefined;
+  const problem = endpoint === undefined ? undefined : endpointProblem(endpoint);
+  if (problem !== undefined) return problem;
+  const pathStyle = url.searchParams.get('pathStyle') ?? undefined;
+  if (pathStyle !== undefined && pathStyle !== 'true' && pathStyle !== 'false')
+    return 'pathStyle: expected true or false';
+  const segments = url.pathname.split('/').filter((segment) => segment !== '');
+  if (segments.includes('.') || segments.includes('..')) return 'expected s3://BUCKET/PREFIX';
+  const region = url.searchParams.get('region') ?? (endpoint === undefined ? undefined : REGION_OF_ENDPOINTS);
+  return {
+    bucket: url.hostname,
+    prefix: segments.map((segment) => `${decodeURIComponent(segment)}/`).join(''),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(region === undefined ? {} : { region }),
+    ...(pathStyle === undefined
+      ? endpoint === undefined
+        ? {}
+        : { pathStyle: true }
+      : { pathStyle: pathStyle === 'true' }),
+  };
+}
+
+/** The URL of a place in S3: the same for the same place. */
+export function s3Url({ bucket, prefix, endpoint, region, pathStyle }: S3Place): string {
+  const path = prefix.split('/').map(encodeURIComponent).join('/').replace(/\/$/, '');
+  const query = new URLSearchParams();
+  if (endpoint !== undefined) query.set('endpoint', endpoint);
+  if (region !== undefined) query.set('region', region);
+  if (pathStyle !== undefined) query.set('pathStyle', String(pathStyle));
+  const search = query.toString();
+  return `s3://${bucket}${path === '' ? '' : `/${path}`}${search === '' ? '' : `?${search}`}`;
+}
+
+function endpointProblem(endpoint: string): string | undefined {
+  const url = parse(endpoint);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'endpoint: expected an http or https URL';
+  if (url.username !== '' || url.password !== '') return 'endpoint: must not carry credentials';
+  return undefined;
+}
+
+function parse(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}

@@ -1,0 +1,261 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { inspect } from 'node:util';
+
+import { S3 } from '@aws-sdk/client-s3';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { type ArtifactStore, openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { PART_BYTES } from '../../../src/artifact/s3/uploadPlan.ts';
+import { artifactPath } from '../../../src/artifact/storeLayout.ts';
+import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
+import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s3Server.ts';
+
+/** Three parts, the last one smaller. */
+const CONTENT = randomBytes(2 * PART_BYTES + 1_000_000);
+const DIGEST = digestOf(CONTENT);
+
+let server: S3Server;
+let putBack: () => void;
+let folder: string;
+let file: string;
+let store: ArtifactStore;
+let stores = 0;
+
+beforeAll(async () => {
+  server = await startS3Server();
+  putBack = useAwsEnvironment(S3_CREDENTIALS);
+  folder = await mkdtemp(join(tmpdir(), 'slipway-s3-store-'));
+  file = join(folder, 'large.tar.gz');
+  await writeFile(file, CONTENT);
+});
+beforeEach(() => {
+  store = openArtifactStore(server.storeUrl(`store-${(stores += 1)}`));
+});
+afterEach(() => {
+  server.fault = () => false;
+  server.requests.length = 0;
+});
+afterAll(async () => {
+  putBack();
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a large artifact', () => {
+  it('is sent in parts, and given back as it was', async () => {
+    await store.put(file, DIGEST);
+    expect(partsSent()).toEqual([1, 2, 3]);
+    expect((await buffer((await store.open(DIGEST)).stream)).equals(CONTENT)).toBe(true);
+    expect(await unfinishedUploads()).toEqual([]);
+  });
+
+  it('that is there is not sent again', async () => {
+    await store.put(file, DIGEST);
+    server.requests.length = 0;
+    await store.put(file, DIGEST);
+    expect(server.requests.map((request) => request.split(' ')[0])).toEqual(['HEAD']);
+  });
+
+  it('can be put by two at once', async () => {
+    await Promise.all([store.put(file, DIGEST), openArtifactStore(store.url).put(file, DIGEST)]);
+    await store.verify(DIGEST);
+    expect(await unfinishedUploads()).toEqual([]);
+  });
+
+  it('whose upload was broken off goes on with the parts that are there', async () => {
+    await breakOff();
+    await store.put(file, DIGEST);
+    expect(partsSent()).toEqual([3]);
+    await store.verify(DIGEST);
+    expect(await unfinishedUploads()).toEqual([]);
+  });
+
+  it('goes on in the middle of a connection that is cut', async () => {
+    let cuts = 0;
+    server.fault = (request) => {
+      if (!request.url!.includes('partNumber=2') || cuts > 0) return false;
+      cuts += 1;
+      request.once('data', () => request.destroy());
+      return true;
+    };
+    await store.put(file, DIGEST);
+    expect(partsSent()).toEqual([1, 2, 2, 3]);
+    await store.verify(DIGEST);
+  });
+
+  it('has a part sent again that arrived damaged', async () => {
+    const upload = await breakOff();
+    await writeFile(join(upload, '1.md5'), createHash('md5').update('something else').digest('hex'));
+    await store.put(file, DIGEST);
+    expect(partsSent()).toEqual([1, 3]);
+    await store.verify(DIGEST);
+  });
+
+  it('that was damaged in the store is told of, and mended by putting it again', async () => {
+    const upload = await breakOff();
+    await writeFile(join(upload, '2'), randomBytes(PART_BYTES));
+    const damaged = {
+      code: 'SLIPWAY_ARTIFACT_CORRUPT',
+      place: expect.stringContaining(artifactPath(DIGEST)),
+    };
+    await expect(store.put(file, DIGEST)).rejects.toMatchObject(damaged);
+    await expect(store.verify(DIGEST)).rejects.toMatchObject(damaged);
+    await store.put(file, DIGEST);
+    await store.verify(DIGEST);
+  });
+
+  it('leaves no upload behind that somebody else began and abandoned', async () => {
+    const s3 = client();
+    const Key = `store-${stores}/${artifactPath(DIGEST)}`;
+    await s3.createMultipartUpload({ Bucket: server.bucket, Key });
+    await s3.createMultipartUpload({ Bucket: server.bucket, Key });
+    await store.put(file, DIGEST);
+    expect(await unfinishedUploads()).toEqual([]);
+  });
+
+  it('is not taken for whole where the connection is cut while it is read', async () => {
+    await store.put(file, DIGEST);
+    server.fault = (request, response) => {
+      if (request.method !== 'GET') return false;
+      response.writeHead(200, { 'content-length': CONTENT.length });
+      response.write(CONTENT.subarray(0, PART_BYTES), () => response.destroy());
+      return true;
+    };
+    await expect(store.verify(DIGEST)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE' });
+  });
+
+  /** Puts it over a connection that is cut in the middle of its last part, once the others are there. */
+  async function breakOff(): Promise<string> {
+    const arrived = new Set<string>();
+    const waiting: (() => void)[] = [];
+    server.fault = (request, response) => {
+      const number = /partNumber=(\d)/.exec(request.url!)?.[1];
+      if (number === '3') {
+        const cut = (): void => void request.destroy();
+        if (arrived.size === 2) cut();
+        else waiting.push(cut);
+        return true;
+      }
+      response.once('finish', () => {
+        if (number !== undefined) arrived.add(number);
+        if (arrived.size === 2) for (const cut of waiting.splice(0)) cut();
+      });
+      return false;
+    };
+    await expect(store.put(file, DIGEST)).rejects.toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+    });
+    expect(await store.has(DIGEST)).toBe(false);
+    server.fault = () => false;
+    server.requests.length = 0;
+    const [upload = ''] = await unfinishedUploads();
+    return join(server.directory, server.bucket, '._S3rver_uploads', upload);
+  }
+});
+
+describe('a store in S3', () => {
+  it('lists more than one answer holds', async () => {
+    const pages = ['<NextContinuationToken>more</NextContinuationToken>', ''];
+    server.fault = (request, response) => {
+      const page = request.url!.includes('continuation-token=more') ? 1 : 0;
+      const key = `store-${stores}/records/staging/${page}.json`;
+      response.end(
+        `<ListBucketResult>${pages[page]}<Contents><Key>${key}</Key></Contents></ListBucketResult>`,
+      );
+      return true;
+    };
+    expect(await store.listRecords()).toEqual(['staging/0.json', 'staging/1.json']);
+  });
+
+  it('whose bucket is not there says so, and is not tried again', async () => {
+    const gone = openArtifactStore(server.storeUrl('x').replace(server.bucket, 'nobodys'));
+    const refused = {
+      code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+      message: 'there is no bucket "nobodys"',
+      place: gone.url,
+    };
+    await expect(gone.put(file, DIGEST)).rejects.toMatchObject(refused);
+    await expect(gone.open(DIGEST)).rejects.toMatchObject(refused);
+    await expect(gone.putRecord('staging/1.json', {})).rejects.toMatchObject(refused);
+    await expect(gone.listRecords()).rejects.toMatchObject(refused);
+  });
+
+  it('that refuses the credentials says so, and tells none of them', async () => {
+    server.fault = (request, response) => {
+      request.resume();
+      response
+        .writeHead(403, { 'content-type': 'application/xml' })
+        .end('<Error><Code>AccessDenied</Code><Message>User: ada is not authorized</Message></Error>');
+      return true;
+    };
+    const error: unknown = await store.putRecord('staging/1.json', {}).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+      message: expect.stringContaining('User: ada is not authorized'),
+      hint: expect.stringContaining('docs/artifact-store.md'),
+    });
+    expect(inspect(error, { depth: 10 })).not.toContain('Signature');
+  });
+
+  it('without any credentials says where they are looked for', async () => {
+    const putBackThese = useAwsEnvironment({
+      AWS_ACCESS_KEY_ID: undefined,
+      AWS_SECRET_ACCESS_KEY: undefined,
+      AWS_PROFILE: undefined,
+    });
+    try {
+      const other = openArtifactStore(`${server.storeUrl('x')}&region=nowhere-1`);
+      await expect(other.has(DIGEST)).rejects.toMatchObject({
+        code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+        hint: expect.stringContaining('AWS_PROFILE'),
+      });
+    } finally {
+      putBackThese();
+    }
+  });
+
+  it('that cannot be reached may be tried again', async () => {
+    const nowhere = openArtifactStore('s3://releases?endpoint=http%3A%2F%2F127.0.0.1%3A1');
+    await expect(nowhere.has(DIGEST)).rejects.toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+      message: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  it('that answers with something else than S3’s protocol says so', async () => {
+    server.fault = (request, response) => {
+      request.resume();
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<html>nothing here</html>');
+      return true;
+    };
+    await expect(store.listRecords()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_STORE_REFUSED' });
+  });
+});
+
+function client(): S3 {
+  return new S3({ endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true });
+}
+
+function digestOf(bytes: Buffer): string {
+  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+}
+
+/** The numbers of the parts that were sent, in order. */
+function partsSent(): number[] {
+  return server.requests
+    .flatMap((request) => /^PUT .*partNumber=(\d)/.exec(request)?.[1] ?? [])
+    .map(Number)
+    .sort();
+}
+
+/** The ids of the uploads of this test's store that were begun and not ended. */
+async function unfinishedUploads(): Promise<string[]> {
+  const uploads = join(server.directory, server.bucket, '._S3rver_uploads');
+  const ids = await readdir(uploads).catch(() => []);
+  const keys = await Promise.all(ids.map((id) => readFile(join(uploads, id, 'key'), 'utf8')));
+  return ids.filter((_, index) => keys[index]!.startsWith(`store-${stores}/`));
+}

@@ -1,0 +1,25 @@
+/** What the AWS SDK could find on this machine, out of its way. */
+const NOTHING_OF_THE_MACHINE = {
+  AWS_CONFIG_FILE: '/nonexistent',
+  AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
+  AWS_EC2_METADATA_DISABLED: 'true',
+};
+
+/**
+ * Gives this process what the AWS SDK reads, and nothing of the machine's own.
+ *
+ * @returns what puts back what was there before.
+ */
+export function useAwsEnvironment(variables: Readonly<Record<string, string | undefined>>): () => void {
+  const set = { ...NOTHING_OF_THE_MACHINE, ...variables };
+  const before = Object.keys(set).map((name) => [name, process.env[name]] as const);
+  assign(Object.entries(set));
+  return () => assign(before);
+}
+
+function assign(variables: readonly (readonly [name: string, value: string | undefined])[]): void {
+  for (const [name, value] of variables) {
+    if (value === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = value;
+  }
+}

@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+
+import S3rver from '@20minutes/s3rver';
+
+import { answerOnUploads } from './unfinishedUploads.ts';
+
+/** An S3 server on loopback. */
+export interface S3Server {
+  /** The store that is kept in its bucket, below a prefix. */
+  storeUrl(prefix: string): string;
+  readonly endpoint: string;
+  readonly bucket: string;
+  /** Where it keeps its files. */
+  readonly directory: string;
+  /** What was asked so far: method, path and query. */
+  readonly requests: string[];
+  /** Told each request before it is carried out; `true`: it was dealt with. */
+  fault: (request: IncomingMessage, response: ServerResponse) => boolean;
+  close(): Promise<void>;
+}
+
+/** What the server knows its one user by. */
+export const S3_CREDENTIALS = { AWS_ACCESS_KEY_ID: 'S3RVER', AWS_SECRET_ACCESS_KEY: 'S3RVER' } as const;
+
+/** Starts an S3 server with one bucket, on a port of its own. */
+export async function startS3Server(): Promise<S3Server> {
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-s3-'));
+  const bucket = 'releases';
+  const s3 = new S3rver({
+    directory,
+    silent: true,
+    vhostBuckets: false,
+    // It reckons without the `/` after a bucket, and would refuse every listing.
+    allowMismatchedSignatures: true,
+    configureBuckets: [{ name: bucket }],
+  });
+  await s3.configureBuckets();
+  const listener = s3.callback();
+  // It puts parts together in place, where S3 does so at once: nobody looks meanwhile.
+  let completing: Promise<unknown> = Promise.resolve();
+  const carryOut = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (await answerOnUploads(directory, request, response)) return;
+    listener(request, response);
+    await finished(response, { readable: false }).catch(() => undefined);
+  };
+  const http = createServer((request, response) => {
+    running.requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
+    if (running.fault(request, response)) return;
+    const { method = '' } = request;
+    const carriedOut = ['GET', 'HEAD', 'POST'].includes(method)
+      ? completing.then(() => carryOut(request, response))
+      : carryOut(request, response);
+    if (method === 'POST') completing = carriedOut;
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const running: S3Server = {
+    endpoint,
+    bucket,
+    directory,
+    storeUrl: (prefix) => `s3://${bucket}/${prefix}?endpoint=${encodeURIComponent(endpoint)}`,
+    requests: [],
+    fault: () => false,
+    close: async () => {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+      s3.logger.exceptions.unhandle();
+      s3.logger.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return running;
+}
