@@ -1,9 +1,8 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { intervene, withdraw } from '../temporal/interventionClient.ts';
-import { viewTarget } from '../temporal/targetClient.ts';
+import { connectTemporal } from '../temporal/connection.ts';
+import { intervene, stopRelease } from '../temporal/interventionClient.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { runPromotionIntervention } from './promote/intervenePromotion.ts';
@@ -52,8 +51,8 @@ export async function runInterventionCommand(
   try {
     const { release } = options;
     const taken =
-      kind === 'abort' && release !== undefined && (await waits(temporal, workflowId, release))
-        ? await withdraw(temporal, workflowId, { ...message, release })
+      kind === 'abort' && release !== undefined
+        ? await stopRelease(temporal, workflowId, release, message)
         : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
     output.event({ event: 'intervention', kind, target: name, ...taken });
     output.say(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
@@ -68,9 +67,4 @@ function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonl
   if (freeze === true) return { what: FREEZE };
   if (judge === true) return { what: JUDGE };
   return soak === true ? { what: SOAK } : {};
-}
-
-async function waits(temporal: TemporalConnection, workflowId: string, releaseId: string): Promise<boolean> {
-  const view = await viewTarget(temporal, workflowId);
-  return view?.state.queue.some((queued) => queued.releaseId === releaseId) ?? false;
 }

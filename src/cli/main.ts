@@ -7,7 +7,23 @@ import { commandContext, type CommandContext, type CommonOptions } from './conte
 import { printError } from './errorReport.ts';
 import { buildProgram } from './program.ts';
 
+/** As a shell reports a program that SIGPIPE ended: Node's programs are not sent it. */
+const READER_GONE = 141;
+
+// Whoever read what was asked for has gone, as `head` does: what goes on elsewhere goes on.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isReaderGone(error)) throw error;
+  process.exit(READER_GONE);
+});
+// What is told by the way is not what anything ends for.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isReaderGone(error)) throw error;
+});
 void main(process.argv);
+
+function isReaderGone(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'EPIPE';
+}
 
 /** The entry of the `slipway` command: reads the command line, runs one command, and ends with its exit code. */
 async function main(argv: readonly string[]): Promise<void> {

@@ -29,8 +29,8 @@ export interface Intervened {
 }
 
 /**
- * Says something to the release that runs on a target. Where no worker answers, it is said to the target by signal:
- * Temporal keeps that until a worker is there.
+ * Says something to the release that runs on a target. Where no worker answers, it is said by signal, to the release that
+ * is meant, or else to the target: Temporal keeps that until a worker is there.
  *
  * @param workflowId - the target's.
  * @param releaseId - which release is meant, where that was said: another one is not told.
@@ -50,8 +50,12 @@ export async function intervene(
     running = await runningRelease(temporal, workflowId, releaseId);
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NO_WORKER') throw error;
+    if (releaseId !== undefined) {
+      const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
+      return sayTo(temporal, meant, kind, identified, wrongMoment(`${releaseId} does not run`));
+    }
     await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
-    return kept(releaseId ?? null);
+    return kept(null);
   }
   return sayTo(temporal, running, kind, identified, wrongMoment(`${running.releaseId} has just ended`));
 }

@@ -215,9 +215,11 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(running.stdout + running.stderr).toContain('changed my mind');
     expect(await watching.exited).toBe(4);
     expect(watching.stdout).toMatch(/"event":"ended".*"outcome":"aborted"/);
-    const late = await project.ran('abort', 'staging');
-    expect(late.code).toBe(4);
-    expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
+    for (const meant of [[], ['--release', 'release-1']]) {
+      const late = await project.ran('abort', 'staging', ...meant);
+      expect(late.code).toBe(4);
+      expect(late.text).toContain('SLIPWAY_WRONG_MOMENT');
+    }
   });
 
   it('is audited: every rule held', async () => {
@@ -339,10 +341,13 @@ it('what must always hold has held in all of it', async () => {
 
 describe('without a worker', () => {
   let project: Project;
+  let running: string;
 
   beforeAll(async () => {
     project = await Project.create(stack, { example: goodAgent(4), deployment: 'main-job' });
-    expect((await project.ran('release', 'staging', '--no-wait')).code).toBe(0);
+    const { code, text } = await project.ran('release', 'staging', '--no-wait');
+    expect(code, text).toBe(0);
+    [running = ''] = /release-\d+/.exec(text) ?? [];
     expect(await stack.worker.stop()).toBe(0);
   });
 
@@ -372,6 +377,15 @@ describe('without a worker', () => {
     expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
     expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
     expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+  });
+
+  it('what is said to one release is kept for that one, and another one does not hear it', async () => {
+    const kept = await project.ran('pause', 'staging', '--release', running);
+    expect(kept.code, kept.text).toBe(0);
+    expect(kept.text).toContain('Temporal keeps it');
+    const late = await project.ran('resume', 'staging', '--release', 'release-1');
+    expect(late.code, late.text).toBe(4);
+    expect(late.text).toContain('release-1 does not run');
   });
 
   it.each([
