@@ -26,6 +26,8 @@ it.concurrent.each(MODES)(
   'a target does what the model says, whatever happens to it, $mode',
   { timeout: LONG ? DAY_MS : 600_000 },
   async ({ mode, first, ...workers }) => {
+    // A long run that is cut off can be run again.
+    if (LONG) process.stdout.write(`model, ${mode}: seed ${SEED}, ${RUNS / MODES.length} sequences to run\n`);
     const workflowBundle = inject('workflowBundle');
     const harness = await openHarness({
       address: inject('temporalAddress'),
