@@ -1,10 +1,19 @@
 import { dirname } from 'node:path';
 
+import type { z } from 'zod';
+
 import { ConfigError } from './configError.ts';
-import { type ConfigPart, configPart, extendedParts } from './configPart.ts';
-import { type ConfigProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
+import { type ConfigPart, configPart } from './configPart.ts';
+import {
+  type ConfigProblem,
+  type FieldProblem,
+  inOrder,
+  placeProblems,
+  schemaProblems,
+} from './configProblem.ts';
 import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
+import { extendedParts } from './extendedParts.ts';
 import { fieldsAt } from './fieldsAt.ts';
 import { CONFIG_FILE, findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
@@ -84,12 +93,14 @@ function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Pick<LintedCo
   }
   const raw = mergeParts(parts.map((part) => part.raw));
   const parsed = Config.safeParse(raw);
-  const schema = configJsonSchema();
-  const errors = parsed.success
-    ? []
-    : schemaProblems(parsed.error.issues, raw, (path) => fieldsAt(schema, path));
+  const errors = parsed.success ? [] : fieldProblems(parsed.error, raw);
   const problems = placeProblems(parts, errors, configWarnings(raw, Date.now()));
   return { config: parsed.data, problems: [...found, ...problems].sort(inOrder(parts)) };
+}
+
+function fieldProblems({ issues }: z.ZodError, raw: unknown): readonly FieldProblem[] {
+  const schema = configJsonSchema();
+  return schemaProblems(issues, raw, (path) => fieldsAt(schema, path));
 }
 
 function notRight(file: string, problems: readonly ConfigProblem[]): ConfigError {
