@@ -12,7 +12,7 @@ import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { MARKS } from './style.ts';
-import { chooseTargetSpec, withControlPlane } from './targetAccess.ts';
+import { chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
 
 /** The options of `slipway audit [TARGET]`. */
 export interface AuditOptions {
@@ -21,7 +21,6 @@ export interface AuditOptions {
 
 /** A rule was broken: a person must look. */
 const BROKEN = 3;
-const REVISIONS_PAGE = 100;
 
 /**
  * `slipway audit [TARGET]`: holds every history of a target that Temporal still has, and what its control plane has,
@@ -78,21 +77,19 @@ export async function runAuditCommand(
   return exitCode;
 }
 
-/** The newest revisions of the deployment; `null` where the control plane cannot be asked from here. */
+/** Every revision of the deployment; `null` where the control plane cannot be asked from here, or has no such one. */
 async function observedRevisions(
   context: CommandContext,
   spec: TargetSpec,
 ): Promise<readonly ObservedRevision[] | null> {
   try {
     return await withControlPlane(context, spec, async (client) => {
-      const { resources } = await client.listDeployments({ name_contains: spec.deployment });
-      const deploymentId = spec.deploymentId ?? resources.find(({ name }) => name === spec.deployment)?.id;
-      if (deploymentId === undefined) return [];
-      const revisions = await client.listRevisions(deploymentId, { limit: REVISIONS_PAGE });
-      return revisions.resources.map(({ id, source_revision_config: config }) => ({
-        revisionId: id,
-        tarballPath: config?.source_tarball_path ?? null,
-      }));
+      const { id } = await findDeployment(client, spec);
+      const observed: ObservedRevision[] = [];
+      for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
+        observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
+      }
+      return observed;
     });
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
