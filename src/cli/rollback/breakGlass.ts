@@ -24,7 +24,6 @@ export interface BreakGlassOrder {
 }
 
 const POLL_MS = 500;
-const REVISIONS_LOOKED_THROUGH = 100;
 
 /**
  * Puts a revision back without Temporal: calls redeploy on the control plane itself and waits until the revision is
@@ -77,14 +76,18 @@ async function previousGood(
   deployment: Deployment,
   verified: ReadonlyMap<string, boolean>,
 ): Promise<string> {
-  const { resources } = await client.listRevisions(deployment.id, { limit: REVISIONS_LOOKED_THROUGH });
-  const active = resources.findIndex((revision) => revision.id === deployment.active_revision_id);
-  const deployed = resources
-    .slice(active + 1)
-    .filter(({ status, id }) => revisionPhase(status) === 'deployed' && id !== deployment.active_revision_id)
-    .map(({ id }) => id);
-  const previous =
-    deployed.find((id) => verified.get(id) === true) ?? deployed.find((id) => verified.get(id) !== false);
+  const active = deployment.active_revision_id;
+  const isAnyVerified = [...verified.values()].includes(true);
+  let previous: string | undefined;
+  let isBefore = active === null;
+  for await (const { id, status } of client.eachRevision(deployment.id)) {
+    if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
+      if (verified.get(id) === true) return id;
+      if (verified.get(id) === undefined) previous ??= id;
+      if (previous !== undefined && !isAnyVerified) break;
+    }
+    isBefore ||= id === active;
+  }
   if (previous !== undefined) return previous;
   throw new SlipwayError(
     'SLIPWAY_NOTHING_TO_RESTORE',

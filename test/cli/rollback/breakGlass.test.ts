@@ -13,6 +13,8 @@ import type { TargetSpec } from '../../../src/domain/targetSpec.ts';
 import { testOutput } from '../testOutput.ts';
 
 const KEY = 'a-secret-key';
+/** Revisions on a page of the list. */
+const PAGE = 100;
 const never = new AbortController().signal;
 
 /** A control plane with one deployment, whose redeploys take effect after a few looks. */
@@ -35,13 +37,13 @@ class ControlPlane {
         response.setHeader('content-type', 'application/json');
         response.end(JSON.stringify(value));
       };
-      const path = (request.url ?? '').split('?')[0]!;
+      const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://control.plane');
       if (request.headers['x-api-key'] !== KEY) {
         response.statusCode = 401;
         answer({ detail: 'no' });
       } else if (path === '/v2/deployments') answer({ resources: [this.#deployment()], offset: 1 });
       else if (path === `/v2/deployments/${this.id}`) answer(this.#deployment());
-      else if (path.endsWith('/revisions')) answer({ resources: this.#listed(), offset: 3 });
+      else if (path.endsWith('/revisions')) answer(this.#page(Number(query.get('offset') ?? 0)));
       else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
         response.statusCode = 404;
         answer({ detail: 'no such revision' });
@@ -74,8 +76,10 @@ class ControlPlane {
     if (to !== undefined && this.endsAs === 'DEPLOYED') this.active = this.revisions.indexOf(to);
   }
 
-  #listed(): unknown[] {
-    return this.revisions.map((id, index) => ({ id, status: this.statuses[index] }));
+  #page(from: number): unknown {
+    const page = this.revisions.slice(from, from + PAGE);
+    const resources = page.map((id, index) => ({ id, status: this.statuses[from + index] ?? 'DEPLOYED' }));
+    return { resources, offset: from + page.length };
   }
 
   #deployment(): unknown {
@@ -152,6 +156,13 @@ describe('rolling back without Temporal', () => {
     plane.statuses = ['DEPLOYED', 'BUILD_FAILED', 'DEPLOYED', 'DEPLOYED'];
     await breaking({ verified: new Map([[plane.revisions[2]!, false]]) });
     expect(plane.redeployed).toEqual([plane.revisions[3]]);
+  });
+
+  it('finds the one before the active one however many are newer', async () => {
+    plane.revisions.push(...Array.from({ length: 2 * PAGE }, () => randomUUID()));
+    plane.active = PAGE + 10;
+    await breaking();
+    expect(plane.redeployed).toEqual([plane.revisions[PAGE + 11]]);
   });
 
   it('puts the one that was named back', async () => {
