@@ -1,4 +1,12 @@
-import { CancellationScope, condition, ParentClosePolicy, startChild, uuid4 } from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  CancellationScope,
+  condition,
+  log,
+  ParentClosePolicy,
+  startChild,
+  uuid4,
+} from '@temporalio/workflow';
 
 import { noticeTitle } from '../domain/notify/noticeText.ts';
 import type { Notice, NoticeContent } from '../domain/notify/notice.ts';
@@ -53,8 +61,10 @@ export class Notices {
           staticSummary: shortSummary(noticeTitle(notice)),
         }),
       );
-    } catch {
+    } catch (error) {
       // Its id is fresh: one that is there already is this very one, begun before a reset.
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+      log.warn('a notice could not be begun', { notice: notice.id, event: notice.event, error });
     } finally {
       this.#beginning--;
     }
