@@ -227,7 +227,7 @@ describe('a source that does not build', () => {
   });
 
   it.skipIf(!TELLS_MEMORY)('is told which limit its processes took more memory than together', async () => {
-    const eat = `node -e "globalThis.eaten = Buffer.alloc(80 << 20, 1); console.log('pid ' + process.pid); setInterval(String, 1e6)"`;
+    const eat = `node -e "console.log('pid ' + process.pid); globalThis.eaten = Buffer.alloc(80 << 20, 1); setInterval(String, 1e6)"`;
     const reason = await reasonFor(AGENT, {
       buildCommand: `${eat} & ${eat} & wait`,
       limits: { ...DEFAULT_BUILD_LIMITS, memoryBytes: 150 * 1024 ** 2 },

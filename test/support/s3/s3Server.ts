@@ -52,9 +52,11 @@ export async function startS3Server(): Promise<S3Server> {
     running.requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
     if (running.fault(request, response)) return;
     const { method = '' } = request;
-    const carriedOut = ['GET', 'HEAD', 'POST'].includes(method)
-      ? completing.then(() => carryOut(request, response))
-      : carryOut(request, response);
+    const turn = ['GET', 'HEAD', 'POST'].includes(method) ? completing : Promise.resolve();
+    const carriedOut = turn
+      .then(() => carryOut(request, response))
+      // An upload that ended while it was looked at: as S3 does, it is to be asked again.
+      .catch(() => response.writeHead(500).end('<Error><Code>InternalError</Code></Error>'));
     if (method === 'POST') completing = carriedOut;
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

@@ -49,14 +49,22 @@ export async function answerOnUploads(
   return answer(200, `<ListPartsResult>${(await partsIn(join(uploads, id))).join('')}</ListPartsResult>`);
 }
 
-async function uploadsIn(folder: string): Promise<{ id: string; key: string; initiated: string }[]> {
+interface Upload {
+  readonly id: string;
+  readonly key: string;
+  readonly initiated: string;
+}
+
+async function uploadsIn(folder: string): Promise<Upload[]> {
   const ids = await readdir(folder).catch(() => []);
-  return Promise.all(
-    ids.map(async (id) => {
-      const file = join(folder, id, 'key');
-      return { id, key: await readFile(file, 'utf8'), initiated: (await stat(file)).birthtime.toISOString() };
-    }),
-  );
+  const uploads = ids.map((id) => uploadIn(folder, id).catch(() => undefined));
+  return (await Promise.all(uploads)).filter((upload) => upload !== undefined);
+}
+
+/** @throws Error where it is only just being begun, or has ended since it was listed. */
+async function uploadIn(folder: string, id: string): Promise<Upload> {
+  const file = join(folder, id, 'key');
+  return { id, key: await readFile(file, 'utf8'), initiated: (await stat(file)).birthtime.toISOString() };
 }
 
 async function partsIn(folder: string): Promise<string[]> {
