@@ -40,7 +40,17 @@ const zones = Object.entries(ARROWS).map(([room, uses]) => ({
 }));
 
 export default tseslint.config(
-  { ignores: ['dist', 'node_modules', '**/fixtures/**', 'examples', '.slipway'] },
+  {
+    ignores: [
+      'dist',
+      'node_modules',
+      '**/fixtures/**',
+      'examples',
+      '.slipway',
+      'docs/.vitepress/cache',
+      'docs/.vitepress/dist',
+    ],
+  },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
@@ -89,7 +99,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['vitest.config.ts', 'examples/**', 'test/support/postgresRunner.ts'],
+    files: ['vitest.config.ts', 'examples/**', 'docs/.vitepress/**', 'test/support/postgresRunner.ts'],
     rules: { 'import-x/no-default-export': 'off' },
   },
   {

@@ -32,7 +32,7 @@ const WORKS = {
   },
   verify: async (args) => {
     install();
-    for (const script of ['format:check', 'lint', 'types']) {
+    for (const script of ['format:check', 'lint', 'types', 'docs:build']) {
       say(script);
       const code = npm(['run', '--silent', script]);
       if (code !== 0) return code;

@@ -1,0 +1,37 @@
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { defineConfig } from 'vitepress';
+
+import { SIDEBAR } from './sidebar.ts';
+
+/** What editors and programs read: published beside the pages that tell of it. */
+const SCHEMAS = ['slipway.schema.json'];
+
+/**
+ * The documentation as a site: `npm run docs` serves it while it is written, `npm run docs:build` makes it, and fails on
+ * a link that leads nowhere. Everything that it shows is in it: no fonts, scripts or searches from elsewhere.
+ */
+export default defineConfig({
+  lang: 'en',
+  title: 'Slipway',
+  description: 'Releases agents, and takes them back. A durable release pipeline on Temporal.',
+  cleanUrls: true,
+  head: [
+    ['link', { rel: 'icon', href: '/mark.svg', type: 'image/svg+xml' }],
+    ['meta', { name: 'theme-color', content: '#0f766e' }],
+  ],
+  themeConfig: {
+    logo: '/mark.svg',
+    nav: [
+      { text: 'Why to trust it', link: '/crash-matrix' },
+      { text: 'Reference', link: '/slipway-yaml' },
+    ],
+    sidebar: SIDEBAR,
+    outline: { level: [2, 3] },
+    search: { provider: 'local' },
+  },
+  buildEnd: async ({ srcDir, outDir }) => {
+    for (const schema of SCHEMAS) await copyFile(join(srcDir, schema), join(outDir, schema));
+  },
+});

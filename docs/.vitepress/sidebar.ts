@@ -1,0 +1,46 @@
+import type { DefaultTheme } from 'vitepress';
+
+/** Every page of the site but the first, in the order in which they are read. A test holds this against the folder. */
+export const SIDEBAR: DefaultTheme.SidebarItem[] = [
+  {
+    text: 'How to',
+    items: [
+      { text: 'Run it in containers', link: '/containers' },
+      { text: 'Talk to the public service', link: '/public-vocabulary' },
+    ],
+  },
+  {
+    text: 'Why to trust it',
+    items: [
+      { text: 'The crash matrix', link: '/crash-matrix' },
+      { text: 'Chaos', link: '/chaos' },
+    ],
+  },
+  {
+    text: 'Reference: the command',
+    items: [
+      { text: 'slipway.yaml', link: '/slipway-yaml' },
+      { text: 'Exit codes', link: '/exit-codes' },
+      { text: 'Errors', link: '/errors' },
+      { text: '--json', link: '/json' },
+    ],
+  },
+  {
+    text: 'Reference: releases',
+    items: [
+      { text: 'Promotions and freezes', link: '/promotions' },
+      { text: 'The judge', link: '/judge' },
+      { text: 'Notifications', link: '/notifications' },
+      { text: 'The artifact store', link: '/artifact-store' },
+    ],
+  },
+  {
+    text: 'Reference: the platform',
+    items: [
+      { text: 'The Run API', link: '/run-api' },
+      { text: 'Who may do what', link: '/platform-access' },
+      { text: 'Repositories as sources', link: '/git-sources' },
+      { text: 'Images', link: '/images' },
+    ],
+  },
+];

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const DOCS = fileURLToPath(new URL('../../docs/', import.meta.url));
+
+/** A page of the documentation. */
+export interface Page {
+  /** Its path in `docs/`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every page of the documentation. */
+export function pages(): readonly Page[] {
+  return readdirSync(DOCS, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md') && !path.startsWith('.'))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(`${DOCS}${path}`, 'utf8') }));
+}
+
+/** A fenced block of a page. */
+export interface Block {
+  /** The first word after the fence: `sh`, `yaml`; empty where there is none. */
+  readonly language: string;
+  /** What stands in brackets after it: `[agent.js]`; empty where nothing does. */
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in their order. */
+export function blocksOf(text: string): readonly Block[] {
+  return [...text.matchAll(/^```(?<language>\S*)(?: \[(?<title>[^\]]*)\])?\n(?<text>.*?)^```$/gms)].map(
+    ({ groups }) => ({
+      language: groups?.['language'] ?? '',
+      title: groups?.['title'] ?? '',
+      text: groups?.['text'] ?? '',
+    }),
+  );
+}
+
+/** What of a page is no code: links are looked for there. */
+export function proseOf(text: string): string {
+  return text.replaceAll(/^```.*?^```$/gms, '').replaceAll(/`[^`\n]*`/g, '');
+}

@@ -1,0 +1,46 @@
+import { posix } from 'node:path';
+
+import type { DefaultTheme } from 'vitepress';
+import { describe, expect, it } from 'vitest';
+
+import { SIDEBAR } from '../../docs/.vitepress/sidebar.ts';
+import { pages, proseOf } from './pages.ts';
+
+const PAGES = pages();
+const PATHS = new Set(PAGES.map(({ path }) => path));
+
+describe('the site', () => {
+  it('leads to every page from its side, and to nothing else', () => {
+    const links = SIDEBAR.flatMap(linksOf).map((link) => `${link.slice(1)}.md`);
+    expect([...links].sort()).toEqual([...PATHS].filter((path) => path !== 'index.md').sort());
+  });
+
+  it.each(PAGES)('links in $path only to pages, and to headings that are there', ({ path, text }) => {
+    const missing = relativeLinks(text).filter((link) => {
+      const [file = '', anchor] = link.split('#');
+      const there = file === '' ? path : posix.join(posix.dirname(path), file);
+      const page = PAGES.find((candidate) => candidate.path === there);
+      return page === undefined || (anchor !== undefined && !anchorsOf(page.text).includes(anchor));
+    });
+    expect(missing).toEqual([]);
+  });
+});
+
+function linksOf({ link, items = [] }: DefaultTheme.SidebarItem): readonly string[] {
+  return [...(link === undefined ? [] : [link]), ...items.flatMap(linksOf)];
+}
+
+/** Those of other pages, as `[text](page.md#heading)`. */
+function relativeLinks(text: string): readonly string[] {
+  return [...proseOf(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
+}
+
+/** The anchors of a page's headings, as the site and GitHub make them of plain words. */
+function anchorsOf(text: string): readonly string[] {
+  return [...text.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
