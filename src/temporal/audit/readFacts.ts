@@ -75,9 +75,12 @@ function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {
   return { ended, result: null };
 }
 
-/** Whether a run goes on, no task of it is open, and it has heard of the end of all that it started. */
+/**
+ * Whether a run goes on, no task of it is open, and it has heard of the end of all that it started. A target sets a timer
+ * only where it is about to carry on as a new run, which takes up what this one does not.
+ */
 function isIdle(history: History): boolean {
-  if (hasOpenChild(history)) return false;
+  if (hasOpenChild(history) || hasOpenTimer(history)) return false;
   const lastTask = history.events?.findLast(
     (event) =>
       event.workflowTaskScheduledEventAttributes != null ||
@@ -94,10 +97,13 @@ function taskTimes({ events }: History): number[] {
 
 /**
  * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
- * still on its way to who started it. A notice is begun and left, and counts for none.
+ * still on its way to who started it. A notice is begun and left: it counts until it has begun.
  */
 export function hasOpenChild({ events: all }: History): boolean {
   const events = all ?? [];
+  const started = new Set(
+    events.map((event) => String(event.childWorkflowExecutionStartedEventAttributes?.initiatedEventId)),
+  );
   const ended = new Set(
     events.map((event) => {
       const end =
@@ -111,9 +117,19 @@ export function hasOpenChild({ events: all }: History): boolean {
     }),
   );
   return events.some(({ eventId, startChildWorkflowExecutionInitiatedEventAttributes: begun }) => {
-    const isLeft = Number(begun?.parentClosePolicy) === PARENT_CLOSE_POLICY_ABANDON;
-    return begun != null && !isLeft && !ended.has(String(eventId));
+    if (begun == null || ended.has(String(eventId))) return false;
+    return Number(begun.parentClosePolicy) !== PARENT_CLOSE_POLICY_ABANDON || !started.has(String(eventId));
   });
+}
+
+function hasOpenTimer({ events }: History): boolean {
+  const open = new Set<string>();
+  for (const event of events ?? []) {
+    if (event.timerStartedEventAttributes != null) open.add(event.timerStartedEventAttributes.timerId ?? '');
+    const ended = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes;
+    if (ended != null) open.delete(ended.timerId ?? '');
+  }
+  return open.size > 0;
 }
 
 /** `temporal.api.enums.v1.ParentClosePolicy` */

@@ -19,6 +19,26 @@ it('a target is idle once it has dealt with the end of what it started, and not 
   expect(isIdle([...CHILD_STARTED, CHILD_ENDED, ...TASK_DONE])).toBe(true);
 });
 
+it('a target is not idle while it waits for the timer after which it carries on as a new run', () => {
+  const timer = { timerStartedEventAttributes: { timerId: '7' } };
+  expect(isIdle([...TASK_DONE, timer])).toBe(false);
+  expect(isIdle([...TASK_DONE, timer, { timerFiredEventAttributes: { timerId: '7' } }, ...TASK_DONE])).toBe(
+    true,
+  );
+  expect(
+    isIdle([...TASK_DONE, timer, { timerCanceledEventAttributes: { timerId: '7' } }, ...TASK_DONE]),
+  ).toBe(true);
+});
+
+it('a target is idle once a notice has begun that it does not wait for', () => {
+  const begun = { startChildWorkflowExecutionInitiatedEventAttributes: { parentClosePolicy: 2 } };
+  expect(isIdle([begun, ...TASK_DONE])).toBe(false);
+  const started = { childWorkflowExecutionStartedEventAttributes: { initiatedEventId: 1 } };
+  expect(isIdle([begun, started, ...TASK_DONE])).toBe(true);
+  const refused = { startChildWorkflowExecutionFailedEventAttributes: { initiatedEventId: 1 } };
+  expect(isIdle([begun, refused, ...TASK_DONE])).toBe(true);
+});
+
 it('a target that has ended is not idle', () => {
   expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 
 import fc from 'fast-check';
 import { INTERVENTION_KINDS } from '../../../src/domain/intervention.ts';
@@ -135,13 +136,17 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
         const model = new TargetModel(begins);
         try {
           await fc.asyncModelRun(() => ({ model, real: subject }), happens);
+          commands += [...happens].length;
+          const made = await subject.close(model);
+          if (histories.length < historiesMax) histories.push(...made);
         } catch (error) {
+          // Looking for the shortest that goes wrong takes long: a run that is cut off has told of this one.
+          process.stdout.write(
+            `model: a sequence went wrong\n${inspect({ begins, happens: [...happens].map((command) => command.toString()), error }, { depth: 8 })}\n`,
+          );
           await subject.abandon();
           throw error;
         }
-        commands += [...happens].length;
-        const made = await subject.close(model);
-        if (histories.length < historiesMax) histories.push(...made);
       },
     );
     return fc.assert(property, {
