@@ -24,6 +24,7 @@ export default defineConfig({
   themeConfig: {
     logo: '/mark.svg',
     nav: [
+      { text: 'Tutorial', link: '/tutorial' },
       { text: 'Why to trust it', link: '/crash-matrix' },
       { text: 'Reference', link: '/slipway-yaml' },
     ],

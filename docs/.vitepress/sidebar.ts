@@ -2,6 +2,7 @@ import type { DefaultTheme } from 'vitepress';
 
 /** Every page of the site but the first, in the order in which they are read. A test holds this against the folder. */
 export const SIDEBAR: DefaultTheme.SidebarItem[] = [
+  { text: 'Start', items: [{ text: 'Tutorial: ten minutes', link: '/tutorial' }] },
   {
     text: 'How to',
     items: [

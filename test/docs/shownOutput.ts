@@ -1,0 +1,31 @@
+/**
+ * What a page shows of a command's output, as a pattern of what {@link essentialOutput} leaves of the real one: a line
+ * `…` stands for any lines, `…` within a line for anything in it.
+ */
+export function shownPattern(shown: string): RegExp {
+  const lines = essentialOutput(shown.trimEnd())
+    .split('\n')
+    .map((line) => (line === '…' ? '(?:.*\\n)*?' : `${line.split('…').map(escaped).join('.*')}\\n`));
+  return new RegExp(`^${lines.join('')}$`);
+}
+
+/** An output without what differs from run to run: ids, digests, durations, moments, sizes, ports, attempts, columns. */
+export function essentialOutput(output: string): string {
+  return DIFFERING.reduce((text, [pattern, name]) => text.replaceAll(pattern, name), output);
+}
+
+const DIFFERING: readonly (readonly [RegExp, string])[] = [
+  [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
+  [/\bsha256:[0-9a-f]+/g, 'sha256:ID'],
+  [/\b\d{4}-\d{2}-\d{2}T[\d-]+Z/g, 'MOMENT'],
+  [/\b[0-9a-f]{8}\b/g, 'ID'],
+  [/\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|s|m)\b/g, 'DURATION'],
+  [/\b\d+ (bytes|KB)\b/g, 'SOME $1'],
+  [/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT'],
+  [/\b\d+ attempts, /g, ''],
+  [/ +/g, ' '],
+];
+
+function escaped(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
