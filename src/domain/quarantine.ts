@@ -46,6 +46,18 @@ export function unquarantineArtifact(state: TargetState, artifact: string): Targ
   };
 }
 
+/**
+ * Whether there is anything for {@link unquarantineArtifact} to take back: the quarantine, failed checks, or a revision
+ * that a person rolled back from.
+ */
+export function isHeldAgainst(state: TargetState, artifact: string): boolean {
+  return [
+    ...state.quarantined,
+    ...state.failedChecks,
+    ...state.known.filter(({ quarantined }) => quarantined === true),
+  ].some((other) => other.artifact === artifact);
+}
+
 /** The quarantine of an artifact; `undefined` where it is in none. */
 export function findQuarantined(state: TargetState, artifact: string): Quarantined | undefined {
   return state.quarantined.find((other) => other.artifact === artifact);

@@ -6,6 +6,7 @@ import { noteUndelivered, readUndelivered } from '../domain/notify/undelivered.t
 import {
   findArtifact,
   findQuarantined,
+  isHeldAgainst,
   quarantineArtifact,
   unquarantineArtifact,
 } from '../domain/quarantine.ts';
@@ -141,7 +142,8 @@ export function handleQuarantine(desk: TargetDesk): void {
     }
     const { artifact, by } = meant;
     const isIn = findQuarantined(desk.state, artifact) !== undefined;
-    if (isIn === (name === 'quarantine')) {
+    const isForgiven = name === 'unquarantine' && !isIn && forgives(desk.state, artifact);
+    if (isIn === (name === 'quarantine') && !isForgiven) {
       if (isIn) desk.change(withoutQuarantined(desk.state));
       if (origin === 'signal') {
         desk.ignore(name, `${artifact} is ${isIn ? 'in quarantine already' : 'not in quarantine'}`);
@@ -186,6 +188,11 @@ export function handleUndelivered(desk: TargetDesk): void {
     if (typeof undelivered === 'string') desk.ignore('undelivered', undelivered);
     else desk.change(noteUndelivered(desk.state, undelivered));
   });
+}
+
+/** Whether something is held against an artifact that is in no quarantine, as `unquarantine` takes it back. */
+function forgives(state: TargetState, artifact: string): boolean {
+  return isHeldAgainst(state, artifact) && patched('unquarantine-forgives');
 }
 
 /** The state without the releases that wait to put an artifact on the target that has come into quarantine. */

@@ -4,6 +4,7 @@ import {
   countFailedChecks,
   findArtifact,
   findQuarantined,
+  isHeldAgainst,
   quarantineArtifact,
   unquarantineArtifact,
 } from '../../src/domain/quarantine.ts';
@@ -20,6 +21,17 @@ describe('a quarantine', () => {
     expect(findQuarantined(quarantined, ONE)).toEqual({ artifact: ONE, since: NOW, by: ADA });
     expect(quarantined.known.map((revision) => revision.quarantined)).toEqual([true, undefined]);
     expect(unquarantineArtifact(quarantined, ONE)).toEqual(shipped);
+  });
+
+  it('is not all that is held against an artifact: so are failed checks, and a revision that was left', () => {
+    expect(isHeldAgainst(shipped, ONE)).toBe(false);
+    expect(isHeldAgainst(quarantineArtifact(shipped, ONE, ADA, NOW), ONE)).toBe(true);
+    const failed = { ...shipped, failedChecks: [{ artifact: ONE, releaseIds: ['release-1'] }] };
+    expect(isHeldAgainst(failed, ONE)).toBe(true);
+    expect(isHeldAgainst(unquarantineArtifact(failed, ONE), ONE)).toBe(false);
+    const left = seasoned({ known: [{ ...verified('r1'), artifact: ONE, quarantined: true }] });
+    expect(isHeldAgainst(left, ONE)).toBe(true);
+    expect(isHeldAgainst(left, OTHER)).toBe(false);
   });
 
   it('keeps the first reason', () => {

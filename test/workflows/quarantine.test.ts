@@ -57,6 +57,27 @@ describeWorkflows('a quarantine', (harness) => {
     expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
   });
 
+  it('does not come for checks that failed before a person took them back', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    await target.release('b');
+    await target.handle.executeUpdate('unquarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    await target.release('b');
+    expect((await target.idle()).state.quarantined).toEqual([]);
+  });
+
+  it('that is only a revision left by a rollback is ended too: the revision is put back again', async () => {
+    const { target } = harness.newServingTarget();
+    const { revisionId } = await target.release('b');
+    const { requestId } = await target.rollback(BO);
+    await target.ended(requestId);
+    await target.signal('unquarantine', { ...BO, artifact: identity('b') });
+    await target.signal('unquarantine', { ...BO, artifact: identity('b') });
+    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length > 0);
+    expect(state.known.find((known) => known.revisionId === revisionId)).not.toHaveProperty('quarantined');
+    expect(state.ignored).toHaveLength(1);
+  });
+
   it('rejects what waits of the artifact', async () => {
     const { target } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');

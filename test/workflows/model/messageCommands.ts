@@ -67,7 +67,8 @@ export function quarantine(artifact: ArtifactName, putting: boolean, way: Way): 
   const name = putting ? 'quarantine' : 'unquarantine';
   return command(`${name} ${artifact} by ${way}`, started, async (model, subject) => {
     const message = { ...BO, artifact: artifactOf(artifact) };
-    if (way === 'signal' && putting === [...model.quarantined].includes(artifact)) model.ignored++;
+    const changes = putting ? !model.quarantined.has(artifact) : model.isHeldAgainst(artifact);
+    if (way === 'signal' && !changes) model.ignored++;
     if (putting) model.quarantine(artifact);
     else model.unquarantine(artifact);
     if (way === 'signal') await subject.target.signal(name, message);

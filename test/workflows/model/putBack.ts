@@ -32,7 +32,9 @@ export function putBack(
     tried.push(candidate);
     const what = model.revisions.get(candidate) ?? 'other';
     const revision = model.beginning.redeployMakesRevision ? model.make(what) : candidate;
-    if (model.ruined.has(candidate) || what === 'breaks' || what === 'hangs') continue;
+    const fails = model.ruined.has(candidate) || what === 'breaks';
+    if (fails) model.failed.add(revision);
+    if (fails || what === 'hangs') continue;
     model.active = revision;
     const word = known.find((one) => one.revision === candidate);
     const verified = word?.verified ?? (candidate === baseline.revision && baseline.verified);

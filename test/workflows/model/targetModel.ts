@@ -52,6 +52,8 @@ export class TargetModel {
   readonly revisions = new Map<number, ArtifactName | 'other'>();
   /** Revisions that do not come up again. */
   readonly ruined = new Set<number>();
+  /** Revisions that were seen to fail: nobody waits for them any more. */
+  readonly failed = new Set<number>();
   deployed = false;
   active: number | null = null;
   // The target.
@@ -120,6 +122,15 @@ export class TargetModel {
     this.reject(({ plan }) => plan.artifact === artifact);
   }
 
+  /** Whether there is anything to forgive an artifact for. */
+  isHeldAgainst(artifact: ArtifactName): boolean {
+    return (
+      this.failedChecks.has(artifact) ||
+      this.known.some((known) => known.artifact === artifact && this.isShunned(known)) ||
+      this.quarantined.has(artifact)
+    );
+  }
+
   unquarantine(artifact: ArtifactName): void {
     this.quarantined.delete(artifact);
     this.failedChecks.delete(artifact);
@@ -142,7 +153,9 @@ export class TargetModel {
     this.#noteDrift(ending);
     const givenUp = ending.givenUp ?? [];
     this.late = [
-      ...this.late.filter((late) => late.revision !== serving && !givenUp.includes(late.revision)),
+      ...this.late.filter(
+        ({ revision: late }) => late !== serving && !givenUp.includes(late) && !this.failed.has(late),
+      ),
       ...(serving === null
         ? []
         : givenUp.filter((late) => late !== serving).map((late) => ({ revision: late, restoreTo: serving }))),
