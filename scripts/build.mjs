@@ -8,6 +8,7 @@ import { join } from 'node:path';
 
 import { bundleWorkflows } from './build/bundleWorkflows.mjs';
 import { DIST, ROOT, SRC, stampBuild } from './build/freshness.mjs';
+import { writeCommandReference } from './build/writeCommandReference.mjs';
 import { writeConfigSchema } from './build/writeConfigSchema.mjs';
 
 const startedAt = Date.now();
@@ -15,6 +16,7 @@ removeOrphans(DIST);
 compile();
 const bundle = await bundleWorkflows();
 await writeConfigSchema();
+await writeCommandReference();
 stampBuild(startedAt);
 process.stdout.write(
   `built dist/ in ${((Date.now() - startedAt) / 1000).toFixed(1)} s (workflow bundle ${bundle})\n`,

@@ -3,9 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { buildProgram } from '../src/cli/program.ts';
 import { parseConfig } from '../src/config/loadConfig.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { commandLineProblem } from './docs/commandLine.ts';
+import { shellCommands } from './docs/shellCommands.ts';
 
 const readme = readFileSync(fileURLToPath(new URL('../README.md', import.meta.url)), 'utf8');
 const { scripts } = JSON.parse(
@@ -33,14 +34,7 @@ describe('the README', () => {
   it.each(commands.filter((line) => line.startsWith('slipway ')))(
     'shows a command that is understood: %s',
     (line) => {
-      const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-      const [, name, ...args] = words;
-      const command = buildProgram({ version: '0.0.0', onExit: () => undefined }).commands.find(
-        (candidate) => candidate.name() === name,
-      );
-      expect(command, `there is no command ${name ?? ''}`).toBeDefined();
-      const { unknown } = command!.parseOptions(args);
-      expect(unknown).toEqual([]);
+      expect(shellCommands(line).map(([, ...words]) => commandLineProblem(words))).toEqual([undefined]);
     },
   );
 

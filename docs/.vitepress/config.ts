@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { defineConfig } from 'vitepress';
 
+import { headingAnchor } from './headingAnchor.ts';
 import { SIDEBAR } from './sidebar.ts';
 
 /** What editors and programs read: published beside the pages that tell of it. */
@@ -25,13 +26,15 @@ export default defineConfig({
     logo: '/mark.svg',
     nav: [
       { text: 'Tutorial', link: '/tutorial' },
-      { text: 'Why to trust it', link: '/crash-matrix' },
-      { text: 'Reference', link: '/slipway-yaml' },
+      { text: 'How to', link: '/guides/ci' },
+      { text: 'Why', link: '/never-twice' },
+      { text: 'Reference', link: '/commands' },
     ],
     sidebar: SIDEBAR,
     outline: { level: [2, 3] },
     search: { provider: 'local' },
   },
+  markdown: { anchor: { slugify: headingAnchor } },
   buildEnd: async ({ srcDir, outDir }) => {
     for (const schema of SCHEMAS) await copyFile(join(srcDir, schema), join(outDir, schema));
   },

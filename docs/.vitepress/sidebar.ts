@@ -6,13 +6,19 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
   {
     text: 'How to',
     items: [
+      { text: 'Release from CI', link: '/guides/ci' },
+      { text: 'Promote from a canary', link: '/guides/canary' },
+      { text: 'Roll back at 3 a.m.', link: '/guides/rollback' },
+      { text: 'Move off a stuck release', link: '/guides/stuck-release' },
+      { text: 'Use Temporal Cloud', link: '/guides/temporal-cloud' },
       { text: 'Run it in containers', link: '/containers' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],
   },
   {
-    text: 'Why to trust it',
+    text: 'Why',
     items: [
+      { text: 'Why it cannot deploy twice', link: '/never-twice' },
       { text: 'The crash matrix', link: '/crash-matrix' },
       { text: 'Chaos', link: '/chaos' },
     ],
@@ -20,6 +26,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
   {
     text: 'Reference: the command',
     items: [
+      { text: 'Commands', link: '/commands' },
       { text: 'slipway.yaml', link: '/slipway-yaml' },
       { text: 'Exit codes', link: '/exit-codes' },
       { text: 'Errors', link: '/errors' },

@@ -38,7 +38,12 @@ export function blocksOf(text: string): readonly Block[] {
   );
 }
 
+/** A page without its fenced blocks. */
+export function withoutBlocks(text: string): string {
+  return text.replaceAll(/^```.*?^```$/gms, '');
+}
+
 /** What of a page is no code: links are looked for there. */
 export function proseOf(text: string): string {
-  return text.replaceAll(/^```.*?^```$/gms, '').replaceAll(/`[^`\n]*`/g, '');
+  return withoutBlocks(text).replaceAll(/`[^`\n]*`/g, '');
 }

@@ -3,8 +3,9 @@ import { posix } from 'node:path';
 import type { DefaultTheme } from 'vitepress';
 import { describe, expect, it } from 'vitest';
 
+import { headingAnchor } from '../../docs/.vitepress/headingAnchor.ts';
 import { SIDEBAR } from '../../docs/.vitepress/sidebar.ts';
-import { pages, proseOf } from './pages.ts';
+import { pages, proseOf, withoutBlocks } from './pages.ts';
 
 const PAGES = pages();
 const PATHS = new Set(PAGES.map(({ path }) => path));
@@ -35,12 +36,7 @@ function relativeLinks(text: string): readonly string[] {
   return [...proseOf(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = '']) => link);
 }
 
-/** The anchors of a page's headings, as the site and GitHub make them of plain words. */
+/** The anchors of a page's headings. */
 function anchorsOf(text: string): readonly string[] {
-  return [...text.replaceAll(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-'),
-  );
+  return [...withoutBlocks(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => headingAnchor(heading));
 }

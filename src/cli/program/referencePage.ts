@@ -1,0 +1,108 @@
+import type { Command, Option } from 'commander';
+
+const INTRODUCTION = `# Commands
+
+This page is made from the definitions that the command line is read with (\`npm run build\`); \`slipway COMMAND --help\` says the
+same. What a command ends with: [Exit codes](exit-codes.md). Where a target or a promotion may be left out, the only one of
+\`slipway.yaml\` is meant.
+
+Commands take these, too:
+
+| option         | what it does                                                 |
+| -------------- | ------------------------------------------------------------ |
+| \`--json\`       | print one JSON object per line: [\`--json\`](json.md)          |
+| \`--verbose\`    | show stacks and causes of errors                             |
+| \`--home <dir>\` | where state is kept (default: \`SLIPWAY_HOME\`, or \`.slipway\`) |
+| \`--help\`       | show the help of the command                                 |
+`;
+
+/** Told once, for all of them. */
+const COMMON = new Set(['--json', '--verbose', '--home']);
+
+/**
+ * The reference of the command line as Markdown, published as `docs/commands.md`: a section per group, in it each command
+ * with its usage, options and examples.
+ *
+ * @param program - the command line, see `buildProgram`.
+ */
+export function commandReferencePage(program: Command): string {
+  const headings = [...new Set(program.commands.map((command) => command.helpGroup()))];
+  const sections = headings.map((heading) => {
+    const commands = program.commands.filter((command) => command.helpGroup() === heading);
+    return [`## ${heading.replace(/:$/, '')}`, ...commands.flatMap(commandSections)].join('\n\n');
+  });
+  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
+}
+
+/** A command that does something, and those below it. */
+function commandSections(command: Command): readonly string[] {
+  const below = command.commands.flatMap(commandSections);
+  // A name above several commands does nothing by itself; `platform` does.
+  const isGroup = below.length > 0 && command.options.length === 0;
+  return isGroup ? below : [commandSection(command), ...below];
+}
+
+function commandSection(command: Command): string {
+  const options = command.options.filter(({ long, hidden }) => !hidden && !COMMON.has(long ?? ''));
+  const rows = options.map((option) => `| \`${inCell(option.flags)}\` | ${inCell(whatOf(option))} |`);
+  const { examples, rest } = afterHelp(command);
+  return [
+    `### \`slipway ${nameOf(command)}\``,
+    `${command.description()}.`,
+    fenced('text', `slipway ${nameOf(command)} ${command.usage()}`.trim()),
+    ...(rows.length === 0 ? [] : [['| option | what it does |', '| --- | --- |', ...rows].join('\n')]),
+    ...(examples === '' ? [] : [fenced('sh', examples)]),
+    ...(rest === '' ? [] : [fenced('text', rest)]),
+  ].join('\n\n');
+}
+
+/** Its words below the program's name: `platform keys create`. */
+function nameOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent == null ? command.name() : `${nameOf(parent)} ${command.name()}`;
+}
+
+function whatOf({
+  description,
+  argChoices,
+  defaultValue,
+  defaultValueDescription,
+  envVar,
+  mandatory,
+}: Option): string {
+  const byDefault: unknown = defaultValueDescription ?? defaultValue;
+  const extras = [
+    ...(mandatory ? ['required'] : []),
+    ...(argChoices === undefined ? [] : [`one of ${argChoices.join(', ')}`]),
+    ...(typeof byDefault === 'string' || typeof byDefault === 'number' ? [`default: ${byDefault}`] : []),
+    ...(envVar === undefined ? [] : [`environment: ${envVar}`]),
+  ];
+  return extras.length === 0 ? description : `${description} (${extras.join('; ')})`;
+}
+
+/** What its help says below the options: examples, and whatever else. */
+function afterHelp(command: Command): { readonly examples: string; readonly rest: string } {
+  let whole = '';
+  command.configureOutput({ writeOut: (text) => (whole += text), getOutHelpWidth: () => 1_000 });
+  command.outputHelp();
+  const after = whole.slice(command.helpInformation().length).split('\n');
+  const isExample = (line: string): boolean => line.startsWith('  $ ');
+  return {
+    examples: after
+      .filter(isExample)
+      .map((line) => line.slice('  $ '.length))
+      .join('\n'),
+    rest: after
+      .filter((line) => !isExample(line) && line !== 'Examples:')
+      .join('\n')
+      .trim(),
+  };
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text}\n\`\`\``;
+}
+
+function inCell(text: string): string {
+  return text.replaceAll('|', '\\|');
+}

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+import { format, resolveConfig } from 'prettier';
+import { describe, expect, it } from 'vitest';
+
+import { commandReferencePage } from '../../src/cli/program/referencePage.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { commandLineProblem } from './commandLine.ts';
+import { blocksOf, pages, withoutBlocks } from './pages.ts';
+import { shellCommands } from './shellCommands.ts';
+
+describe('the commands that the pages show', () => {
+  it.each(pages())('are understood: $path', ({ text }) => {
+    const shown = blocksOf(text)
+      .filter(({ language }) => language === 'sh' || language === '')
+      .flatMap((block) => shellCommands(block.text))
+      .filter(([name]) => name === 'slipway');
+    const problems = shown.map((words) => [words.join(' '), commandLineProblem(words.slice(1))]);
+    expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
+  });
+
+  it.each(pages())('are there, where they are but named: $path', ({ text }) => {
+    const named = [...withoutBlocks(text).matchAll(/`(slipway [^`\n]+)`/g)]
+      .flatMap(([, command = '']) => shellCommands(command))
+      .filter(([name, command]) => name === 'slipway' && command !== 'COMMAND');
+    const problems = named.map((words) => [words.join(' '), commandLineProblem(words.slice(1), false)]);
+    expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
+  });
+});
+
+describe('a command line', () => {
+  it.each([
+    ['realease staging', 'there is no command realease'],
+    ['release staging --reasons x', 'unknown: --reasons x'],
+    ['release a b', 'too many: a b'],
+    ['schedule begin', 'what is none of apply, list, pause, resume, trigger'],
+    ['quarantine production', 'artifact is missing'],
+    ['judge --baseline http://a', '--candidate <url> is missing'],
+    ['platform keys make', 'too many: make'],
+    ['release --timeout soon', 'Expected a duration'],
+  ])('is not understood: %s', (line, problem) => {
+    expect(commandLineProblem(line.split(' '))).toContain(problem);
+  });
+});
+
+describe('a script', () => {
+  it('is taken apart as a shell does it', () => {
+    const script = `# first
+KEY=x slipway release "a b" \\
+  --reason 'c #d' # second
+source <(slipway completion bash)
+slipway status || code=$?; slipway rehearse --inject "check \\"x y\\" fails" > file`;
+    expect(shellCommands(script).filter(([name]) => name === 'slipway')).toEqual([
+      ['slipway', 'release', 'a b', '--reason', 'c #d'],
+      ['slipway', 'completion', 'bash'],
+      ['slipway', 'status'],
+      ['slipway', 'rehearse', '--inject', 'check "x y" fails'],
+    ]);
+  });
+});
+
+it('docs/commands.md is what the definitions of the command line make', async () => {
+  const file = fileURLToPath(new URL('../../docs/commands.md', import.meta.url));
+  const page = commandReferencePage(buildProgram({ version: '0.0.0', onExit: () => undefined }));
+  const expected = await format(page, { ...(await resolveConfig(file)), filepath: file });
+  expect(readFileSync(file, 'utf8'), 'npm run build makes it anew').toBe(expected);
+});
