@@ -69,6 +69,8 @@ async function watchRevision(
   } catch (error) {
     const failure = explain(error);
     if (failure.canceled) throw error;
+    // What is not there cannot come up: a rollback named it by mistake, or somebody has removed it.
+    if (failure.code === 'SLIPWAY_NOT_FOUND') return { after: forget };
     return {
       after: forget,
       problem: `revision ${revisionId} is not watched any longer: ${failure.message}`,

@@ -162,6 +162,14 @@ describeWorkflows('a restore', (harness) => {
       expect(state.late).toEqual([]);
     });
 
+    it('and is no longer there is forgotten, and nothing is told of it', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('awaitLateSuccess', refused('SLIPWAY_NOT_FOUND', 404));
+      await giveUpOn(target);
+      const { state } = await target.viewOnce(({ state: { late } }) => late.length === 0);
+      expect(state.ignored).toEqual([]);
+    });
+
     it.each(['confirmServing', 'runCheck'] as const)(
       'and comes up while another is put back, before its %s, costs that one no turn: it is put back once more',
       async (activity) => {

@@ -100,12 +100,15 @@ export class Subject {
     const wanted = expected(model);
     const wait = running === null ? undefined : WAITS_FOR[running.stage];
     let last: unknown;
+    let ignored: readonly string[] = [];
     for (let pauseMs = 10; Date.now() < until; pauseMs = Math.min(pauseMs * 2, 500)) {
-      last = observed(await this.target.view(), this.world);
+      const view = await this.target.view();
+      last = observed(view, this.world);
+      ignored = view.state.ignored.map(({ message, reason }) => `${message}: ${reason}`);
       if (isDeepStrictEqual(last, wanted) && (await this.#isSettled(running?.id, wait))) return;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
-    expect(last).toEqual(wanted);
+    expect(last, `ignored so far: ${ignored.join('; ')}`).toEqual(wanted);
     throw new Error(
       `the release does not wait for ${wait ?? 'nobody'}, or there is no end of workflow tasks`,
     );
