@@ -25,3 +25,12 @@ export function timeOf(event: HistoryEvent | undefined): number {
   const time = event?.eventTime;
   return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
 }
+
+/** Everything that a history holds, payloads too, as one text. */
+export function asText(history: History): string {
+  return JSON.stringify(history, function (this: Readonly<Record<string, unknown>>, name, value: unknown) {
+    // What is told here of a payload's bytes is their list of numbers: `Buffer` has a `toJSON` of its own.
+    const bytes = this[name];
+    return bytes instanceof Uint8Array ? Buffer.from(bytes).toString('utf8') : value;
+  });
+}

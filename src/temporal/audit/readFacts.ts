@@ -2,7 +2,7 @@ import type { ActivityFact, TargetFacts, TaskFailure, WorkFact } from '../../dom
 import { failureDetail } from '../../domain/failure.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
-import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /** How the ids of the workflows begin that tell receivers of what happened. */
 const NOTICE = 'notice:';
@@ -200,9 +200,3 @@ function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[
  * while it was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
  */
 const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);
-
-function asText(history: History): string {
-  return JSON.stringify(history, (_name, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value,
-  );
-}

@@ -43,6 +43,18 @@ it('a target that has ended is not idle', () => {
   expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
 });
 
+it.each([
+  ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
+  ['bytes', (text: string) => new TextEncoder().encode(text)],
+])('the text of a history holds what its payloads say: %s', (_, encode) => {
+  const input = { payloads: [{ metadata: {}, data: encode('{"key":"it says this"}') }] };
+  const history = {
+    events: [{ workflowExecutionStartedEventAttributes: { input } }],
+  } as unknown as AuditedHistory['history'];
+  const { texts } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  expect(texts[0]?.text).toContain('it says this');
+});
+
 function isIdle(events: readonly object[]): boolean {
   const numbered = events.map((event, index) => ({ eventId: index + 1, ...event }));
   const history = { events: numbered } as unknown as AuditedHistory['history'];
