@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
+import type { HeldArtifact } from '../domain/retention.ts';
 import { readS3Url, storeScheme, storeUrlProblem } from '../domain/storeUrl.ts';
 import { folderStore } from './folderStore.ts';
 import { s3Store } from './s3/s3Store.ts';
@@ -24,8 +25,8 @@ export interface ArtifactStore {
   /** A URL that {@link openArtifactStore} opens, on any machine that can reach the store. */
   readonly url: string;
   /**
-   * Copies a file into the store. Putting the same artifact again sends nothing, and mends a damaged copy. Two may put
-   * the same one at once.
+   * Copies a file into the store. Putting the same artifact again sends nothing, and mends a damaged copy; it counts as
+   * put anew. Two may put the same one at once.
    *
    * @param signal - ends it. What was sent of a large artifact is left where the next put of it goes on.
    * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` when the file's bytes do not match the digest.
@@ -40,6 +41,15 @@ export interface ArtifactStore {
    * @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND`, or `SLIPWAY_ARTIFACT_CORRUPT`.
    */
   verify(digest: string): Promise<void>;
+  /** The artifacts that it holds, sorted. What is no artifact of this store's layout is passed over. */
+  listArtifacts(): Promise<readonly HeldArtifact[]>;
+  /**
+   * Removes an artifact, unless it was put since. One that is not there is removed already.
+   *
+   * @param unlessPutAfter - ISO 8601: when it was last put, as far as is known.
+   * @returns whether it is not there any more.
+   */
+  removeArtifact(digest: string, unlessPutAfter: string): Promise<boolean>;
   /**
    * Writes a record, in place of one of the same name.
    *

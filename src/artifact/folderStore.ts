@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, readFile, stat } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -8,7 +8,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { writeWhole } from './atomicFile.ts';
 import type { ArtifactStore, StoredArtifact } from './artifactStore.ts';
 import { digestFile } from './digest.ts';
-import { artifactPath, recordName, recordPath, RECORDS } from './storeLayout.ts';
+import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from './storeLayout.ts';
 import { artifactNotFound, corrupt, verifiedBytes } from './verifiedBytes.ts';
 
 /** An artifact store in a folder: `artifacts/sha256/<first two digits>/<digits>.tar.gz` and `records/<name>`. */
@@ -26,13 +26,26 @@ export function folderStore(path: string): ArtifactStore {
     if (found !== digest) throw corrupt(digest, file);
   };
 
+  /** The paths of the files below a path of the store, sorted. */
+  const filesBelow = async (path: string): Promise<string[]> => {
+    const found = await storing(
+      folder,
+      () => readdir(fileAt(path), { recursive: true, withFileTypes: true }),
+      () => [],
+    );
+    return found
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+      .sort();
+  };
+
   return {
     url,
     verify,
 
     async put(file, digest, signal) {
       const destination = fileAt(artifactPath(digest));
-      if (await isWhole(destination, digest)) return;
+      if ((await isWhole(destination, digest)) && (await isRenewed(destination))) return;
       await storing(folder, () =>
         writeWhole(destination, async (handle) => {
           const hash = createHash('sha256');
@@ -57,6 +70,35 @@ export function folderStore(path: string): ArtifactStore {
       return storing(folder, () => openVerified(fileAt(artifactPath(digest)), digest), notFound(digest));
     },
 
+    async listArtifacts() {
+      const held = (await filesBelow(ARTIFACTS)).map(async (path) => {
+        const digest = artifactDigest(path);
+        if (digest === undefined) return [];
+        const found = await storing(
+          folder,
+          () => stat(fileAt(path)),
+          () => undefined,
+        );
+        return found === undefined
+          ? []
+          : [{ digest, sizeBytes: found.size, putAt: found.mtime.toISOString() }];
+      });
+      return (await Promise.all(held)).flat();
+    },
+
+    async removeArtifact(digest, unlessPutAfter) {
+      const file = fileAt(artifactPath(digest));
+      return storing(
+        folder,
+        async () => {
+          if ((await stat(file)).mtime > new Date(unlessPutAfter)) return false;
+          await rm(file);
+          return true;
+        },
+        () => true,
+      );
+    },
+
     async putRecord(name, record) {
       const text = `${JSON.stringify(record, null, 2)}\n`;
       await storing(folder, () => writeWhole(fileAt(recordPath(name)), (handle) => handle.writeFile(text)));
@@ -72,14 +114,9 @@ export function folderStore(path: string): ArtifactStore {
     },
 
     async listRecords(prefix = '') {
-      const found = await storing(
-        folder,
-        () => readdir(fileAt(RECORDS), { recursive: true, withFileTypes: true }),
-        () => [],
-      );
-      return found
-        .filter((entry) => entry.isFile() && !entry.name.endsWith('.tmp'))
-        .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+      const paths = await filesBelow(RECORDS);
+      return paths
+        .filter((path) => !path.endsWith('.tmp'))
         .map(recordName)
         .filter((name) => name.startsWith(prefix))
         .sort();
@@ -91,6 +128,16 @@ async function isWhole(file: string, digest: string): Promise<boolean> {
   return digestFile(file).then(
     (found) => found === digest,
     // Not there, or not readable: it is written anew, which says what is wrong.
+    () => false,
+  );
+}
+
+/** Gives a file this moment's time: it counts as put now. Whether that could be done. */
+async function isRenewed(file: string): Promise<boolean> {
+  const now = new Date();
+  return utimes(file, now, now).then(
+    () => true,
+    // Removed since it was read, or somebody else's: it is written anew, which gives it the time too.
     () => false,
   );
 }

@@ -26,6 +26,14 @@ export function artifactPath(digest: string): string {
   return `${ARTIFACTS}${digits.slice(0, 2)}/${digits}.tar.gz`;
 }
 
+/** The digest of the artifact at a path; `undefined` where no artifact is. */
+export function artifactDigest(path: string): string | undefined {
+  const digits = /\/([0-9a-f]{64})\.tar\.gz$/.exec(path)?.[1];
+  if (digits === undefined) return undefined;
+  const digest = `sha256:${digits}`;
+  return artifactPath(digest) === path ? digest : undefined;
+}
+
 /** Where a record is. Any name becomes a path inside the store: what could lead out of it, or be no file name, is escaped. */
 export function recordPath(name: string): string {
   const segments = name.split('/');

@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 
 import { parseDuration } from '../domain/duration.ts';
+import { parseRetentionAge } from '../domain/retention.ts';
 
 /** Reads an option that is a duration (`90s`, `5m`), in milliseconds. */
 export function durationOption(text: string): number {
@@ -8,6 +9,14 @@ export function durationOption(text: string): number {
   if (milliseconds === undefined || milliseconds === 0) {
     throw new InvalidArgumentError('Expected a duration such as 90s, 5m or 1h30m.');
   }
+  return milliseconds;
+}
+
+/** Reads an option that is the age from which on artifacts may be removed (`30d`, `12h`), in milliseconds. */
+export function retentionAgeOption(text: string): number {
+  const milliseconds = parseRetentionAge(text);
+  if (milliseconds === undefined)
+    throw new InvalidArgumentError('Expected a duration such as 30d or 12h, 1h at least.');
   return milliseconds;
 }
 

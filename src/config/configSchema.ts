@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/retention.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { storeUrlProblem } from '../domain/storeUrl.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
@@ -8,7 +9,7 @@ import { FreezeList } from './freezeSchema.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 import { Reference, SecretReference, ServiceUrl } from './referenceFields.ts';
-import { Duration, Text } from './scalarFields.ts';
+import { Duration, durationField, Text } from './scalarFields.ts';
 
 /**
  * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
@@ -128,6 +129,17 @@ const Target = z
     }
   }, EVEN_IF_WRONG);
 
+const Prune = z.strictObject({
+  keep: z
+    .int()
+    .min(1)
+    .default(DEFAULT_RETENTION.keep)
+    .describe('Of how many releases of each target the artifacts are kept, the last ones. Default: 20'),
+  olderThan: durationField(parseRetentionAge, 'expected a duration such as 30d or 12h, at least 1h')
+    .default(DEFAULT_RETENTION.olderThanMs)
+    .describe('How long ago an artifact must have been put, 1h at least. Default: 30d'),
+});
+
 const Artifact = z.strictObject({
   path: Text.default('.').describe('The source’s root, relative to this file'),
   ignore: z.array(Text).default([]).describe('More patterns to leave out, as in .gitignore'),
@@ -146,6 +158,9 @@ const Artifact = z.strictObject({
     .describe(
       'The artifact store: a folder relative to this file, or s3://BUCKET/PREFIX. Default: SLIPWAY_ARTIFACT_STORE, else artifacts/ in Slipway’s home',
     ),
+  prune: Prune.prefault({}).describe(
+    'What "slipway prune" removes from the artifact store, and nothing else does',
+  ),
 });
 
 const Check = z.strictObject({

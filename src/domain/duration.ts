@@ -3,13 +3,16 @@ const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
 
 /** The longest duration that is taken: 30 days. A longer one is a slip of the pen. */
 export const DURATION_MAX_MS = 30 * UNITS.d;
+/** The greatest age that is taken: 10 years. */
+export const AGE_MAX_MS = 3_650 * UNITS.d;
 
 /**
  * Reads a duration as people write it: `30s`, `5m`, `1h30m`, `250ms`, `0.5s`.
  *
- * @returns milliseconds, whole; `undefined` for what is not a duration, or is longer than {@link DURATION_MAX_MS}.
+ * @param maxMs - the longest that is taken, in milliseconds. Default: {@link DURATION_MAX_MS}.
+ * @returns milliseconds, whole; `undefined` for what is not a duration, or is longer.
  */
-export function parseDuration(text: string): number | undefined {
+export function parseDuration(text: string, maxMs: number = DURATION_MAX_MS): number | undefined {
   const compact = text.trim();
   if (compact === '0') return 0;
   PART.lastIndex = 0;
@@ -21,7 +24,7 @@ export function parseDuration(text: string): number | undefined {
   }
   if (compact === '' || end !== compact.length) return undefined;
   const whole = Math.round(milliseconds);
-  return whole <= DURATION_MAX_MS ? whole : undefined;
+  return whole <= maxMs ? whole : undefined;
 }
 
 /** Writes a duration as people read it: `850ms`, `4.2s`, `2m05s`, `1h02m`. */

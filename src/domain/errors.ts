@@ -29,6 +29,7 @@ export const ERROR_CATALOGUE = {
     exitCode: 6,
     title: 'The artifact store could not be read or written',
   },
+  SLIPWAY_RECORD_UNREADABLE: { exitCode: 1, title: 'A record in the artifact store cannot be read' },
   SLIPWAY_ARTIFACT_STORE_REFUSED: { exitCode: 6, title: 'The artifact store does not let us in' },
   // Temporal
   SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
@@ -38,6 +39,7 @@ export const ERROR_CATALOGUE = {
     title: 'Temporal’s test server could not be found, installed or started',
   },
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
+  SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target could not be asked' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them
   SLIPWAY_UNREACHABLE: { exitCode: 6, title: 'The service could not be reached' },

@@ -163,6 +163,64 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
     });
   });
 
+  describe('what can be removed', () => {
+    const OTHER = `sha256:${createHash('sha256').update('others').digest('hex')}`;
+    const LONG_AGO = new Date('2026-01-01T00:00:00.000Z');
+
+    it('is listed with its size and when it was put', async () => {
+      const before = Date.now();
+      await store.put(file, DIGEST);
+      await writeFile(file, 'others');
+      await store.put(file, OTHER);
+      const listed = await store.listArtifacts();
+      expect(listed.map(({ digest, sizeBytes }) => ({ digest, sizeBytes }))).toEqual(
+        [
+          { digest: DIGEST, sizeBytes: CONTENT.length },
+          { digest: OTHER, sizeBytes: 6 },
+        ].sort((one, other) => (one.digest < other.digest ? -1 : 1)),
+      );
+      for (const { putAt } of listed) expect(Math.abs(Date.parse(putAt) - before)).toBeLessThan(60_000);
+    });
+
+    it('is no record, and nothing that somebody else has put there', async () => {
+      expect(await store.listArtifacts()).toEqual([]);
+      await store.putRecord('staging/1.json', {});
+      const digits = DIGEST.slice('sha256:'.length);
+      for (const path of [
+        `artifacts/sha256/00/${digits}.tar.gz`,
+        `artifacts/sha256/${digits.slice(0, 2)}/${digits}.tar.gz.0f5c.tmp`,
+        'artifacts/sha256/README',
+        'artifacts/sha256/00/notes.tar.gz',
+      ]) {
+        await kind.overwrite(place, path, 'something else');
+      }
+      expect(await store.listArtifacts()).toEqual([]);
+    });
+
+    it('is gone once it is removed, which may be said twice', async () => {
+      await store.put(file, DIGEST);
+      const [{ putAt } = { putAt: '' }] = await store.listArtifacts();
+      expect(await store.removeArtifact(DIGEST, putAt)).toBe(true);
+      expect(await store.has(DIGEST)).toBe(false);
+      expect(await kind.stored(place)).toEqual([]);
+      expect(await store.removeArtifact(DIGEST, putAt)).toBe(true);
+      await store.put(file, DIGEST);
+      await store.verify(DIGEST);
+    });
+
+    it('stays where it was put again meanwhile, also where it was there already', async ({ skip }) => {
+      if (kind.age === undefined) return skip('this server lets nobody set when something was put');
+      await store.put(file, DIGEST);
+      await kind.age(place, artifactPath(DIGEST), LONG_AGO);
+      expect(await store.listArtifacts()).toMatchObject([{ putAt: LONG_AGO.toISOString() }]);
+      await store.put(file, DIGEST);
+      expect(await store.removeArtifact(DIGEST, LONG_AGO.toISOString())).toBe(false);
+      await store.verify(DIGEST);
+      const [{ putAt } = { putAt: '' }] = await store.listArtifacts();
+      expect(Date.parse(putAt)).toBeGreaterThan(LONG_AGO.getTime());
+    });
+  });
+
   it('a store’s URL opens the same store', () => {
     expect(openArtifactStore(store.url).url).toBe(store.url);
   });

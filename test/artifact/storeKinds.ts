@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -16,6 +16,8 @@ export interface StoreKind {
   stored(store: string): Promise<string[]>;
   /** Writes something else where something is stored. */
   overwrite(store: string, path: string, bytes: Buffer | string): Promise<void>;
+  /** Makes something stored look as if it was put then; absent where a server lets nobody do that. */
+  readonly age?: (store: string, path: string, putAt: Date) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ async function folders(): Promise<StoreKind> {
       await mkdir(dirname(join(store, path)), { recursive: true });
       await writeFile(join(store, path), bytes);
     },
+    age: (store, path, putAt) => utimes(join(store, path), putAt, putAt),
     close: () => rm(root, { recursive: true, force: true }),
   };
 }
@@ -53,6 +56,10 @@ async function ownServer(): Promise<StoreKind> {
   const kind = onServer((prefix) => server.storeUrl(prefix));
   return {
     ...kind,
+    age: (store, path, putAt) => {
+      const { prefix } = readS3Url(store) as S3Place;
+      return server.age(`${prefix}${path}`, putAt);
+    },
     close: async () => {
       await kind.close();
       putBack();

@@ -27,6 +27,7 @@ const COMMANDS = [
     'pause',
     'plan',
     'promote',
+    'prune',
     'quarantine',
     'rehearse',
     'reject',

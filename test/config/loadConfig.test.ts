@@ -42,7 +42,11 @@ describe('a right slipway.yaml', () => {
   it('gets its defaults filled in and its durations in milliseconds', () => {
     const config = parseConfig(RIGHT, 'slipway.yaml');
     expect(config.targets['staging']).toMatchObject({ source: 'internal_source', queue: 'latest', soak: 0 });
-    expect(config.artifact).toEqual({ path: '.', ignore: [] });
+    expect(config.artifact).toEqual({
+      path: '.',
+      ignore: [],
+      prune: { keep: 20, olderThan: 30 * 86_400_000 },
+    });
     expect(config.checks[0]).toMatchObject({ timeout: 60_000, expect: { maxLatency: 90_000 } });
   });
 });

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
-import { readFile, rename } from 'node:fs/promises';
+import { readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { type ArtifactStore, openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { digestFile } from '../../src/artifact/digest.ts';
+import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { tenantHeaders } from '../../src/domain/targetSpec.ts';
 import { Repository } from '../platform/git/repository.ts';
 import { Observer } from './observer.ts';
@@ -142,11 +146,40 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     revisions['A again'] = again!;
   });
 
+  it('has its store pruned of what nobody needs, and what is kept is released again', async () => {
+    const { digest } = await nobodyNeeds(stack);
+    await makeOld(stack);
+    const planned = await project.ran('prune', '--dry-run');
+    expect(planned.code, planned.text).toBe(0);
+    expect(planned.text).toMatch(new RegExp(`^${digest.slice(0, 19)} .* would go +nobody needs it$`, 'm'));
+    expect(await storeOf(stack).has(digest)).toBe(true);
+
+    const { code, text, process } = await project.ran('prune', '--keep', '1', '--json');
+    expect(code, text).toBe(0);
+    const ofState = (state: string) => process.lines.filter((line) => line['state'] === state);
+    // What answered wrongly is known to the target, and not verified.
+    expect(ofState('removed').map(({ last }) => last)).toEqual(
+      expect.arrayContaining([null, expect.objectContaining({ releaseId: 'release-3', released: false })]),
+    );
+    const kept = ofState('kept').map((line) => line['kept']);
+    expect(kept).toHaveLength(2);
+    expect(kept).toContainEqual(expect.arrayContaining(['serves on staging', 'verified on staging']));
+    expect(kept).toContainEqual(['verified on staging']);
+    expect(await storeOf(stack).listArtifacts()).toHaveLength(2);
+    expect((await project.ran('prune')).text).toContain('0 of 2 artifacts removed');
+
+    await project.use(goodAgent(2));
+    await project.touch('B');
+    const again = await project.ran('release', 'staging');
+    expect(again.code, again.text).toBe(0);
+    expect(await storeOf(stack).listArtifacts()).toHaveLength(2);
+  });
+
   it('rolls back by hand to the verified revision before, and holds the target', async () => {
     const { code, text } = await project.ran('rollback', 'staging', '--reason', 'a look at 3 a.m.');
     expect(text).toContain('rolled back');
     expect(code).toBe(0);
-    expect((await seen.deployment()).active_revision_id).toBe(revisions['B']);
+    expect((await seen.deployment()).active_revision_id).toBe(revisions['A again']);
 
     await project.use(goodAgent(3));
     await project.touch('C');
@@ -180,7 +213,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(shown.text).toMatch(/asked +by ada/);
     expect(shown.text).toMatch(/ref +main/);
 
-    const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-2', '--json');
+    const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-4', '--json');
     expect(code, text).toBe(0);
     const difference = JSON.parse(text) as {
       configuration: unknown;
@@ -388,6 +421,16 @@ describe('without a worker', () => {
     expect(late.text).toContain('release-1 does not run');
   });
 
+  it('nothing is pruned where a target cannot be asked: exit code 6', async () => {
+    await nobodyNeeds(stack);
+    await makeOld(stack);
+    const before = await storeOf(stack).listArtifacts();
+    const { code, text } = await project.ran('prune');
+    expect(code, text).toBe(6);
+    expect(text).toMatch(/SLIPWAY_TARGET_SILENT: target:.* could not be asked .*no worker/);
+    expect(await storeOf(stack).listArtifacts()).toEqual(before);
+  });
+
   it.each([
     ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
     ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
@@ -414,3 +457,26 @@ describe('without a worker', () => {
     expect(text).toContain('SLIPWAY_UNREACHABLE');
   });
 });
+
+/** The artifact store of the stack's home. */
+function storeOf({ env }: Stack): ArtifactStore {
+  return openArtifactStore(join(env['SLIPWAY_HOME'] ?? '', 'artifacts'));
+}
+
+/** Puts an artifact into the store that was never released. */
+async function nobodyNeeds(stack: Stack): Promise<{ readonly digest: string }> {
+  const file = join(stack.folder, 'never-released');
+  await writeFile(file, 'never released');
+  const digest = await digestFile(file);
+  await storeOf(stack).put(file, digest);
+  return { digest };
+}
+
+/** Makes everything in the store look as if it was put 40 days ago. */
+async function makeOld(stack: Stack): Promise<void> {
+  const store = storeOf(stack);
+  const putAt = new Date(Date.now() - 40 * 86_400_000);
+  for (const { digest } of await store.listArtifacts()) {
+    await utimes(fileURLToPath(`${store.url}/${artifactPath(digest)}`), putAt, putAt);
+  }
+}

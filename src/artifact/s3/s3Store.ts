@@ -2,12 +2,17 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 
-import type { GetObjectCommandOutput, S3 } from '@aws-sdk/client-s3';
+import type {
+  _Object as ListedObject,
+  GetObjectCommandOutput,
+  HeadObjectCommandOutput,
+  S3,
+} from '@aws-sdk/client-s3';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { type S3Place, s3Url } from '../../domain/storeUrl.ts';
 import type { ArtifactStore, StoredArtifact } from '../artifactStore.ts';
-import { artifactPath, recordName, recordPath, RECORDS } from '../storeLayout.ts';
+import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from '../storeLayout.ts';
 import { artifactNotFound, corrupt, verifiedBytes } from '../verifiedBytes.ts';
 import { abortUploads, base64, type ObjectKey, unquoted, uploadInParts } from './multipartUpload.ts';
 import { connectS3 } from './s3Client.ts';
@@ -16,6 +21,10 @@ import { readPart, uploadPlan, type UploadPlan } from './uploadPlan.ts';
 
 /** How often an upload is begun anew because somebody else ended the one before. */
 const UPLOADS = 3;
+const CONTENT = { ContentType: 'application/gzip' } as const;
+
+/** How long after it was put an artifact counts as put now, in milliseconds: far less than what may be removed is old. */
+const FRESH_MS = 600_000;
 
 /** An artifact store in S3: the layout of a folder's, below the prefix of its place. */
 export function s3Store(place: S3Place): ArtifactStore {
@@ -44,20 +53,45 @@ export function s3Store(place: S3Place): ArtifactStore {
     await finished(stream.resume());
   };
 
-  /** Whether an artifact is there and whole. Read through only where its entity tag does not tell. */
-  const holds = async ({ digest, sizeBytes, etags }: UploadPlan): Promise<boolean> => {
-    const found = await ask(
+  const head = (digest: string): Promise<HeadObjectCommandOutput | undefined> =>
+    ask(
       (s3) => s3.headObject(objectAt(artifactPath(digest))),
       () => undefined,
     );
-    if (found?.ContentLength !== sizeBytes) return false;
-    if (etags.includes(unquoted(found.ETag) ?? '')) return true;
+
+  /** An artifact that is there and whole. Read through only where its entity tag does not tell. */
+  const wholeObject = async ({
+    digest,
+    sizeBytes,
+    etags,
+  }: UploadPlan): Promise<HeadObjectCommandOutput | undefined> => {
+    const found = await head(digest);
+    if (found?.ContentLength !== sizeBytes) return undefined;
+    if (etags.includes(unquoted(found.ETag) ?? '')) return found;
     return verify(digest).then(
-      () => true,
+      () => found,
       (error: unknown) => {
-        if (isNotWhole(error)) return false;
+        if (isNotWhole(error)) return undefined;
         throw error;
       },
+    );
+  };
+  const holds = async (plan: UploadPlan): Promise<boolean> => (await wholeObject(plan)) !== undefined;
+
+  /**
+   * Makes an artifact that is there count as put now: S3 gives an object another time only by copying it, which it does
+   * by itself. Whether it is there still.
+   */
+  const renew = async (digest: string, { LastModified }: HeadObjectCommandOutput): Promise<boolean> => {
+    if (LastModified !== undefined && Date.now() - LastModified.getTime() < FRESH_MS) return true;
+    const object = objectAt(artifactPath(digest));
+    const CopySource = `${object.Bucket}/${object.Key.split('/').map(encodeURIComponent).join('/')}`;
+    return ask(
+      async (s3) => {
+        await s3.copyObject({ ...object, ...CONTENT, CopySource, MetadataDirective: 'REPLACE' });
+        return true;
+      },
+      () => false,
     );
   };
 
@@ -69,9 +103,7 @@ export function s3Store(place: S3Place): ArtifactStore {
       if (first !== undefined && others.length === 0) {
         const Body = await readPart(plan, handle, first);
         const ContentMD5 = base64(first.md5);
-        await ask((s3) =>
-          s3.putObject({ ...object, Body, ContentMD5, ContentType: 'application/gzip' }, options(signal)),
-        );
+        await ask((s3) => s3.putObject({ ...object, ...CONTENT, Body, ContentMD5 }, options(signal)));
         return;
       }
       for (let uploads = 1; uploads <= UPLOADS; uploads += 1) {
@@ -91,7 +123,8 @@ export function s3Store(place: S3Place): ArtifactStore {
 
     async put(file, digest, signal) {
       const plan = await uploadPlan(file, digest, signal);
-      if (await holds(plan)) return;
+      const found = await wholeObject(plan);
+      if (found !== undefined && (await renew(digest, found))) return;
       await send(plan, signal);
       if (!(await holds(plan))) throw corrupt(digest, `${url}: ${artifactPath(digest)}`);
     },
@@ -102,6 +135,24 @@ export function s3Store(place: S3Place): ArtifactStore {
         (s3) => s3.headObject(object).then(() => true),
         () => false,
       );
+    },
+
+    async listArtifacts() {
+      const Prefix = `${place.prefix}${ARTIFACTS}`;
+      const objects = await ask((s3) => objectsBelow(s3, { Bucket: place.bucket, Prefix }));
+      return objects.flatMap(({ Key = '', Size = 0, LastModified }) => {
+        const digest = artifactDigest(Key.slice(place.prefix.length));
+        if (digest === undefined || LastModified === undefined) return [];
+        return [{ digest, sizeBytes: Size, putAt: LastModified.toISOString() }];
+      });
+    },
+
+    async removeArtifact(digest, unlessPutAfter) {
+      const found = await head(digest);
+      if (found === undefined) return true;
+      if (found.LastModified === undefined || found.LastModified > new Date(unlessPutAfter)) return false;
+      await ask((s3) => s3.deleteObject(objectAt(artifactPath(digest))));
+      return true;
     },
 
     async putRecord(name, record) {
@@ -122,27 +173,29 @@ export function s3Store(place: S3Place): ArtifactStore {
     async listRecords(prefix = '') {
       // Escaped character by character, so that what names begin with is what keys begin with.
       const Prefix = `${place.prefix}${RECORDS}${prefix.split('/').map(encodeURIComponent).join('/')}`;
-      const keys = await ask((s3) => keysBelow(s3, { Bucket: place.bucket, Prefix }));
-      return keys.map((key) => recordName(key.slice(place.prefix.length))).sort();
+      const objects = await ask((s3) => objectsBelow(s3, { Bucket: place.bucket, Prefix }));
+      return objects
+        .flatMap(({ Key }) => (Key === undefined ? [] : recordName(Key.slice(place.prefix.length))))
+        .sort();
     },
   };
 }
 
-async function keysBelow(
+async function objectsBelow(
   s3: S3,
   below: { readonly Bucket: string; readonly Prefix: string },
-): Promise<string[]> {
-  const keys: string[] = [];
+): Promise<ListedObject[]> {
+  const objects: ListedObject[] = [];
   let ContinuationToken: string | undefined;
   do {
     const page = await s3.listObjectsV2({
       ...below,
       ...(ContinuationToken === undefined ? {} : { ContinuationToken }),
     });
-    keys.push(...(page.Contents ?? []).flatMap(({ Key }) => Key ?? []));
+    objects.push(...(page.Contents ?? []));
     ContinuationToken = page.NextContinuationToken;
   } while (ContinuationToken !== undefined);
-  return keys;
+  return objects;
 }
 
 function bodyOf({ Body }: GetObjectCommandOutput): Readable {

@@ -1,7 +1,9 @@
 import type { AuditOptions } from '../audit.ts';
 import type { CommonOptions } from '../context.ts';
 import type { LintOptions } from '../lint.ts';
+import { numberOption, retentionAgeOption } from '../options.ts';
 import type { PackCommandOptions } from '../pack.ts';
+import type { PruneOptions } from '../prune.ts';
 import type { ReleaseOptions } from '../release.ts';
 import type { RollbackOptions } from '../rollback.ts';
 import type { CommandTable } from './commandTable.ts';
@@ -71,6 +73,29 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--strict', 'refuse a source that holds what looks like a secret')
     .action((options: CommonOptions & PackCommandOptions) =>
       run(options, async (context) => (await import('../pack.ts')).runPackCommand(context, options)),
+    );
+
+  command(
+    'prune',
+    'Remove old artifacts from the artifact store, never one that a target, a promotion or a schedule needs',
+    'slipway prune --dry-run',
+    'slipway prune --older-than 90d --keep 50',
+  )
+    .addOption(configOption())
+    .option('--dry-run', 'show what would go, and why the rest is kept')
+    .option(
+      '--older-than <duration>',
+      'only what was put longer ago: 1h at least (default: artifact.prune.olderThan, or 30d)',
+      retentionAgeOption,
+    )
+    .option(
+      '--keep <count>',
+      'the last so many released artifacts of each target stay (default: artifact.prune.keep, or 20)',
+      numberOption,
+    )
+    .option('--forget <target...>', 'keep nothing for a target that Temporal does not know any more')
+    .action((options: CommonOptions & PruneOptions) =>
+      run(options, async (context) => (await import('../prune.ts')).runPruneCommand(context, options)),
     );
 
   command(

@@ -60,6 +60,15 @@ describe('a large artifact', () => {
     expect(server.requests.map((request) => request.split(' ')[0])).toEqual(['HEAD']);
   });
 
+  it('that was put long ago is given a new time by a copy within S3, and not sent again', async () => {
+    await store.put(file, DIGEST);
+    await server.age(`store-${stores}/${artifactPath(DIGEST)}`, new Date('2026-01-01'));
+    server.requests.length = 0;
+    await store.put(file, DIGEST);
+    expect(server.requests.map((request) => request.split(' ')[0])).toEqual(['HEAD', 'PUT']);
+    await store.verify(DIGEST);
+  });
+
   it('can be put by two at once', async () => {
     await Promise.all([store.put(file, DIGEST), openArtifactStore(store.url).put(file, DIGEST)]);
     await store.verify(DIGEST);

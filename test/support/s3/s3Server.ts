@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, utimes } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,8 @@ export interface S3Server {
   readonly requests: string[];
   /** Told each request before it is carried out; `true`: it was dealt with. */
   fault: (request: IncomingMessage, response: ServerResponse) => boolean;
+  /** Makes an object look as if it was put then. */
+  age(key: string, putAt: Date): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,8 @@ export async function startS3Server(): Promise<S3Server> {
     if (await answerOnUploads(directory, request, response)) return;
     listener(request, response);
     await finished(response, { readable: false }).catch(() => undefined);
+    // It leaves an object that is copied onto itself its time, where S3 gives it a new one.
+    if ('x-amz-copy-source' in request.headers) await running.age(keyIn(request), new Date());
   };
   const http = createServer((request, response) => {
     running.requests.push(`${request.method ?? ''} ${request.url ?? ''}`);
@@ -67,6 +71,7 @@ export async function startS3Server(): Promise<S3Server> {
     directory,
     storeUrl: (prefix) => `s3://${bucket}/${prefix}?endpoint=${encodeURIComponent(endpoint)}`,
     requests: [],
+    age: (key, putAt) => utimes(join(directory, bucket, `${key}._S3rver_object`), putAt, putAt),
     fault: () => false,
     close: async () => {
       http.closeAllConnections();
@@ -77,4 +82,10 @@ export async function startS3Server(): Promise<S3Server> {
     },
   };
   return running;
+}
+
+/** The key that a request is about. */
+function keyIn({ url = '' }: IncomingMessage): string {
+  const [, , ...key] = new URL(url, 'http://localhost').pathname.split('/').map(decodeURIComponent);
+  return key.join('/');
 }
