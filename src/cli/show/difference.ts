@@ -1,5 +1,6 @@
 import { artifactFiles, filesDifference, type FilesDifference } from '../../artifact/artifactFiles.ts';
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { isDigest } from '../../artifact/digest.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type FieldDifference, fieldDifferences } from '../../domain/fieldDifferences.ts';
 import type { ReleaseRequest } from '../../domain/release.ts';
@@ -59,7 +60,7 @@ async function filesOf(
   for (const { past } of [from, to]) {
     if (past.artifact?.startsWith('sha256:') !== true) return `${past.releaseId}: its artifact is no tarball`;
     try {
-      listed.push(await artifactFiles(await store.open(past.artifact)));
+      listed.push(await artifactFiles(await store.open(await wholeDigest(store, past.artifact))));
     } catch (error) {
       if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_ARTIFACT_NOT_FOUND') throw error;
       return `${past.releaseId}: its artifact is not in this artifact store`;
@@ -67,4 +68,12 @@ async function filesOf(
   }
   const [one = new Map(), other = new Map()] = listed;
   return filesDifference(one, other);
+}
+
+/** The digest that a record names by its beginning, by what the store holds; as it is where that does not tell. */
+async function wholeDigest(store: ArtifactStore, named: string): Promise<string> {
+  if (isDigest(named)) return named;
+  const held = await store.listArtifacts();
+  const [only, ...others] = held.filter(({ digest }) => digest.startsWith(named));
+  return only === undefined || others.length > 0 ? named : only.digest;
 }
