@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 
 import type { DefaultTheme } from 'vitepress';
@@ -5,9 +6,11 @@ import { describe, expect, it } from 'vitest';
 
 import { headingAnchor } from '../../docs/.vitepress/headingAnchor.ts';
 import { SIDEBAR } from '../../docs/.vitepress/sidebar.ts';
-import { pages, proseOf, withoutBlocks } from './pages.ts';
+import { blocksOf, pages, proseOf, withoutBlocks } from './pages.ts';
 
 const PAGES = pages();
+/** Files and folders of the repository, as code names them. */
+const FILES = /`((?:src|test|docs|bench|scripts|examples|templates|docker|ci)\/[\w./-]+)`/g;
 const PATHS = new Set(PAGES.map(({ path }) => path));
 
 describe('the site', () => {
@@ -24,6 +27,19 @@ describe('the site', () => {
       return page === undefined || (anchor !== undefined && !anchorsOf(page.text).includes(anchor));
     });
     expect(missing).toEqual([]);
+  });
+
+  it.each(PAGES)('names in $path only files of the repository that are there', ({ text }) => {
+    const named = [...withoutBlocks(text).matchAll(FILES)].map(([, file = '']) => file);
+    expect(named.filter((file) => !existsSync(new URL(`../../${file}`, import.meta.url)))).toEqual([]);
+  });
+
+  it('shows first what the tutorial, which is carried out, shows', () => {
+    const [first, tutorial] = ['index.md', 'tutorial.md'].map((path) =>
+      blocksOf(PAGES.find((page) => page.path === path)?.text ?? ''),
+    );
+    expect(first).toHaveLength(1);
+    expect(tutorial).toEqual(expect.arrayContaining([...(first ?? [])]));
   });
 });
 
