@@ -9,6 +9,8 @@ import { type ArtifactStore, openArtifactStore } from '../../src/artifact/artifa
 import { digestFile } from '../../src/artifact/digest.ts';
 import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { tenantHeaders } from '../../src/domain/targetSpec.ts';
+import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
+import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
 import { Repository } from '../platform/git/repository.ts';
 import { Observer } from './observer.ts';
 import { slipway } from './processes.ts';
@@ -365,6 +367,51 @@ describe.concurrent('a release of a git ref, on a target that names its tenant',
       resources: { operation: string }[];
     };
     expect(audit.resources.map(({ operation }) => operation)).toEqual(['createDeployment']);
+  });
+});
+
+describe.concurrent('a release over S3', () => {
+  it('is taken from there by a worker of another home; while the store is down nothing is changed', async () => {
+    const s3 = await startS3Server();
+    const secret = 'the-secret-access-key-that-stands-nowhere';
+    const env = {
+      ...NOTHING_OF_THE_MACHINE,
+      ...S3_CREDENTIALS,
+      AWS_SECRET_ACCESS_KEY: secret,
+      SLIPWAY_TASK_QUEUE: 'over-s3',
+    };
+    const home = join(stack.folder, 'another-home');
+    const worker = slipway(['worker', '--json'], { env: { ...stack.env, ...env, SLIPWAY_HOME: home } });
+    try {
+      await worker.ready();
+      const [example, deployment, store] = [goodAgent(1), 'over-s3', s3.storeUrl('over-s3')];
+      const project = await Project.create(stack, { example, deployment, store, env });
+      const seen = new Observer(stack, deployment);
+      const released = await project.ran('release', 'staging');
+      expect(released.code, released.text).toBe(0);
+      expect(await seen.ask('Hello, I am Grace')).toContain('Grace');
+      const before = await seen.deployment();
+
+      s3.fault = (_request, response) => {
+        response.writeHead(503).end();
+        return true;
+      };
+      await project.touch('something else');
+      const refused = await project.ran('release', 'staging');
+      expect(refused.code, refused.text).toBe(6);
+      expect(refused.text).toContain('SLIPWAY_ARTIFACT_STORE_UNAVAILABLE');
+      expect(await seen.deployment()).toEqual(before);
+      expect(await seen.shippedRevisions()).toHaveLength(1);
+
+      const told = [await seen.historiesAsText(), released.text, refused.text, worker.stdout, worker.stderr];
+      for (const text of told) {
+        expect(text).not.toContain(secret);
+        expect(text).not.toContain(S3_CREDENTIALS.AWS_ACCESS_KEY_ID);
+      }
+    } finally {
+      await worker.kill();
+      await s3.close();
+    }
   });
 });
 

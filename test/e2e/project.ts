@@ -37,20 +37,26 @@ export interface ProjectOptions {
   readonly notify?: readonly Record<string, unknown>[];
   /** How an example is installed. Default: as its lock file says. */
   readonly installCommand?: string;
+  /** The artifact store. Default: the home's. */
+  readonly store?: string;
+  /** Beside what everything that is Slipway has in its environment. Default: nothing. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A user's repository: an example agent with a `slipway.yaml` that points to the stack. */
 export class Project {
   readonly folder: string;
   readonly #stack: Stack;
+  readonly #env: Readonly<Record<string, string>>;
 
-  private constructor(folder: string, stack: Stack) {
+  private constructor(folder: string, stack: Stack, env: Readonly<Record<string, string>> = {}) {
     this.folder = folder;
     this.#stack = stack;
+    this.#env = env;
   }
 
   static async create(stack: Stack, options: ProjectOptions): Promise<Project> {
-    const project = new Project(await mkdtemp(join(stack.folder, 'project-')), stack);
+    const project = new Project(await mkdtemp(join(stack.folder, 'project-')), stack, options.env);
     await project.use(options.example);
     await writeFile(
       join(project.folder, 'slipway.yaml'),
@@ -65,9 +71,10 @@ export class Project {
         },
         checks: options.checks ?? [GREETS],
         ...(options.notify !== undefined && { notify: options.notify }),
-        ...(options.installCommand !== undefined && {
-          artifact: { installCommand: options.installCommand },
-        }),
+        artifact: {
+          ...(options.installCommand !== undefined && { installCommand: options.installCommand }),
+          ...(options.store !== undefined && { store: options.store }),
+        },
         ...(options.steps === 'as they are' ? {} : { steps: { ...QUICK_STEPS, ...options.steps } }),
       }),
     );
@@ -93,7 +100,7 @@ export class Project {
 
   /** Runs `slipway …` in the project's folder. */
   run(...args: string[]): Process {
-    return slipway(args, { env: this.#stack.env, cwd: this.folder });
+    return slipway(args, { env: { ...this.#stack.env, ...this.#env }, cwd: this.folder });
   }
 
   /** Runs `slipway …` to its end. */

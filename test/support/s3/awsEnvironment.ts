@@ -1,5 +1,5 @@
 /** What the AWS SDK could find on this machine, out of its way. */
-const NOTHING_OF_THE_MACHINE = {
+export const NOTHING_OF_THE_MACHINE = {
   AWS_CONFIG_FILE: '/nonexistent',
   AWS_SHARED_CREDENTIALS_FILE: '/nonexistent',
   AWS_EC2_METADATA_DISABLED: 'true',
