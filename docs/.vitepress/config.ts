@@ -9,6 +9,9 @@ import { SIDEBAR } from './sidebar.ts';
 /** What editors and programs read: published beside the pages that tell of it. */
 const SCHEMAS = ['slipway.schema.json'];
 
+/** Pages of one wide table: they take the room of the outline, which they have no use for. */
+const WIDE = ['exit-codes.md', 'crash-matrix.md'];
+
 /**
  * The documentation as a site: `npm run docs` serves it while it is written, `npm run docs:build` makes it, and fails on
  * a link that leads nowhere. Everything that it shows is in it: no fonts, scripts or searches from elsewhere.
@@ -35,6 +38,8 @@ export default defineConfig({
     search: { provider: 'local' },
   },
   markdown: { anchor: { slugify: headingAnchor } },
+  transformPageData: ({ relativePath, frontmatter }) =>
+    WIDE.includes(relativePath) ? { frontmatter: { ...frontmatter, aside: false } } : undefined,
   buildEnd: async ({ srcDir, outDir }) => {
     for (const schema of SCHEMAS) await copyFile(join(srcDir, schema), join(outDir, schema));
   },
