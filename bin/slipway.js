@@ -7,7 +7,7 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`slipway needs Node 20.19 or newer; this is ${process.versions.node}.\n`);
   process.exit(1);
 }
-const entry = new URL('../dist/cli/main.js', import.meta.url);
+const entry = new URL('../dist/command/main.js', import.meta.url);
 if (!existsSync(fileURLToPath(entry))) {
   process.stderr.write('slipway is not built yet. Run: npm ci && npm run build\n');
   process.exit(1);

@@ -1,0 +1,63 @@
+// The command, bundled: a few files are read in much less time than some hundred.
+import { basename, join } from 'node:path';
+
+import { build } from 'esbuild';
+
+import { writeBuild } from './bundle/builds.mjs';
+import { licensesOf } from './bundle/licenses.mjs';
+import { loadedByRequire } from './bundle/loadedByRequire.mjs';
+import { placesOfModules } from './bundle/placesOfModules.mjs';
+import { DIST, ROOT } from './freshness.mjs';
+
+/** Where the bundle is; `bundle/builds.mjs` says how. `bin/slipway.js` loads its `main.js`. */
+export const COMMAND = join(DIST, 'command');
+
+/**
+ * What stays outside of the bundle, because others in the same process load it too, and there has to be one copy of it:
+ * `@langchain/*` is what an agent's graphs are made of. And what registers files of its own with Node: `tsx`.
+ */
+const EXTERNAL = ['@langchain/*', 'tsx/*'];
+/**
+ * The same, of CommonJS. `@temporalio/*` finds files of its own (native library, bundler, threads), and knows what an
+ * activity throws and asks by its classes; `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
+ */
+const EXTERNAL_COMMON_JS = /^(@temporalio\/.*|pg|pg-native)$/;
+
+/** Bundled CommonJS asks for Node's own modules with `require`. */
+const BANNER =
+  "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
+
+/**
+ * Bundles `dist/cli/main.js` with what it imports. What a command imports when it runs becomes a part of its own, which is
+ * loaded then. Names stay as they are, and with `NODE_OPTIONS=--enable-source-maps` a stack tells lines of `src/`.
+ *
+ * @param options.keepEarlier - whether the last build before this one stays, for the processes that run from it.
+ * @returns the size of its code.
+ */
+export async function bundleCommand({ keepEarlier }) {
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [join(DIST, 'cli/main.js')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    splitting: true,
+    // Two levels below `dist/`, as what is written in the end: addresses in the source maps are relative.
+    outdir: join(COMMAND, 'build'),
+    external: EXTERNAL,
+    plugins: [loadedByRequire(EXTERNAL_COMMON_JS), placesOfModules(DIST, '../../')],
+    banner: { js: BANNER },
+    sourcemap: 'linked',
+    sourcesContent: false,
+    legalComments: 'linked',
+    metafile: true,
+    write: false,
+    logLevel: 'warning',
+  });
+  const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }));
+  const licenses = Buffer.from(licensesOf(ROOT, Object.keys(metafile.inputs)));
+  writeBuild(COMMAND, [...files, { name: 'LICENSES.txt', contents: licenses }], keepEarlier);
+  const code = files.filter(({ name }) => name.endsWith('.js'));
+  return `${Math.round(code.reduce((sum, { contents }) => sum + contents.length, 0) / 1024)} KiB`;
+}

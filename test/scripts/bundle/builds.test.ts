@@ -1,0 +1,82 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+type Files = readonly { readonly name: string; readonly contents: Uint8Array }[];
+const { writeBuild } = (await import(
+  new URL('../../../scripts/build/bundle/builds.mjs', import.meta.url).href
+)) as { readonly writeBuild: (folder: string, files: Files, keepEarlier: boolean) => void };
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-builds-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('what is built is named when it is whole, and holds nothing of the build before it', async () => {
+  write({ 'main.js': 'one', 'old-part.js': '' });
+  write({ 'main.js': 'two', 'part.js': '2' });
+  const build = await builtNow();
+  expect((await readdir(build)).sort()).toEqual(['main.js', 'part.js']);
+  expect(await readFile(join(build, 'main.js'), 'utf8')).toBe('two');
+});
+
+it('the build before it stays, for processes that have not loaded all of it; the one before that goes', async () => {
+  const builds = [];
+  for (const text of ['one', 'two', 'three']) {
+    write({ 'main.js': text });
+    builds.push(await builtNow());
+    // As if it had been made a while ago.
+    await age(await builtNow(), 60 * (4 - builds.length));
+  }
+  const [one, two, three] = builds as [string, string, string];
+  await expect(stat(one)).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(await readFile(join(two, 'main.js'), 'utf8')).toBe('two');
+  expect(await readFile(join(three, 'main.js'), 'utf8')).toBe('three');
+});
+
+it('nothing earlier stays where it is built to be published', async () => {
+  write({ 'main.js': 'one' });
+  write({ 'main.js': 'two' }, false);
+  expect((await readdir(folder)).length).toBe(2);
+});
+
+it('a build that was made before counts again, and is the newest', async () => {
+  write({ 'main.js': 'one' });
+  const one = await builtNow();
+  await age(one, 120);
+  write({ 'main.js': 'two' });
+  await age(await builtNow(), 60);
+  write({ 'main.js': 'one' });
+  expect(await builtNow()).toBe(one);
+  write({ 'main.js': 'three' });
+  expect(await readFile(join(one, 'main.js'), 'utf8')).toBe('one');
+});
+
+it('what a build left that was cut off is not taken for one', async () => {
+  await mkdir(join(folder, 'unfinished'));
+  await writeFile(join(folder, 'unfinished/part.js'), 'half of');
+  write({ 'main.js': 'one' });
+  expect(await readdir(await builtNow())).toEqual(['main.js']);
+  expect(await readdir(folder)).not.toContain('unfinished');
+});
+
+function write(contents: Readonly<Record<string, string>>, keepEarlier = true): void {
+  const files = Object.entries(contents).map(([name, text]) => ({ name, contents: Buffer.from(text) }));
+  writeBuild(folder, files, keepEarlier);
+}
+
+/** The folder of the build that counts. */
+async function builtNow(): Promise<string> {
+  const named = /^import '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
+  return join(folder, dirname(named ?? 'none'));
+}
+
+async function age(path: string, seconds: number): Promise<void> {
+  const then = new Date(Date.now() - 1_000 * seconds);
+  await utimes(path, then, then);
+}

@@ -1,0 +1,60 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const { licensesOf } = (await import(
+  new URL('../../../scripts/build/bundle/licenses.mjs', import.meta.url).href
+)) as { readonly licensesOf: (root: string, files: readonly string[]) => string };
+
+let root: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-licenses-'));
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+it('tells the license of each package that a file is of, once, with its text', async () => {
+  await installed('one', { license: 'MIT' }, { 'LICENSE.md': 'The text of one.\n' });
+  await installed(
+    '@scope/two',
+    { license: 'Apache-2.0' },
+    { LICENCE: 'The text of two.', NOTICE: 'By them.' },
+  );
+  await installed('one/node_modules/inner', { license: 'ISC' }, {});
+  await installed('unused', {}, {});
+  expect(
+    licensesOf(root, [
+      'dist/cli/main.js',
+      'node_modules/one/a.js',
+      'node_modules/one/lib/b.js',
+      'node_modules/one/node_modules/inner/index.js',
+      'node_modules/@scope/two/index.js',
+      'loaded-by-require:three',
+    ]).split(`\n${'='.repeat(80)}\n\n`),
+  ).toEqual([
+    '@scope/two 1.2.3: Apache-2.0\n\nThe text of two.\n\nBy them.\n',
+    'one 1.2.3: MIT\n\nThe text of one.\n',
+    'one/node_modules/inner 1.2.3: ISC\n',
+  ]);
+});
+
+it('refuses a package that does not say what its license is', async () => {
+  await installed('secretive', {}, {});
+  expect(() => licensesOf(root, ['node_modules/secretive/index.js'])).toThrow('does not say its license');
+});
+
+async function installed(
+  name: string,
+  described: object,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
+  const all = { ...files, 'package.json': JSON.stringify({ name, version: '1.2.3', ...described }) };
+  for (const [file, content] of Object.entries(all)) {
+    const path = join(root, 'node_modules', name, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, content);
+  }
+}

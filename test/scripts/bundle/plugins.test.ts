@@ -1,0 +1,76 @@
+import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { build, type Plugin } from 'esbuild';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const BUNDLE = new URL('../../../scripts/build/bundle/', import.meta.url).href;
+const { placesOfModules } = (await import(`${BUNDLE}placesOfModules.mjs`)) as {
+  readonly placesOfModules: (root: string, fromBundle: string) => Plugin;
+};
+const { loadedByRequire } = (await import(`${BUNDLE}loadedByRequire.mjs`)) as {
+  readonly loadedByRequire: (names: RegExp) => Plugin;
+};
+
+let root: string;
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'slipway-plugins-')));
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+it('each module has its own address in the bundle, also when the whole is moved', async () => {
+  await write(
+    'dist/cli/main.js',
+    "export { place } from '../temporal/guard.js'; export const own = import.meta.url;",
+  );
+  await write(
+    'dist/temporal/guard.js',
+    "export const place = new URL('./program.js', import.meta.url).href;",
+  );
+  await bundle(placesOfModules(join(root, 'dist'), '../../'));
+  await cp(join(root, 'dist'), join(root, 'moved/dist'), { recursive: true });
+  const moved = join(root, 'moved/dist');
+  expect(await load('moved/dist/command/build/main.js')).toMatchObject({
+    own: pathToFileURL(join(moved, 'cli/main.js')).href,
+    place: pathToFileURL(join(moved, 'temporal/program.js')).href,
+  });
+});
+
+it('a package of CommonJS that stays outside is the one that everybody else loads', async () => {
+  await write('node_modules/shared/package.json', JSON.stringify({ name: 'shared', main: 'index.js' }));
+  await write('node_modules/shared/index.js', 'exports.Shared = class {}; exports.file = __filename;');
+  await write('package.json', '{ "type": "module" }');
+  await write('dist/cli/main.js', "export { Shared, file } from 'shared';");
+  await write('dist/user.js', "export { Shared } from 'shared';");
+  await bundle(loadedByRequire(/^shared$/));
+  const bundled = await load('dist/command/build/main.js');
+  expect(bundled['file']).toBe(join(root, 'node_modules/shared/index.js'));
+  expect(bundled['Shared']).toBe((await load('dist/user.js'))['Shared']);
+});
+
+async function bundle(plugin: Plugin): Promise<void> {
+  await build({
+    entryPoints: [join(root, 'dist/cli/main.js')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    outfile: join(root, 'dist/command/build/main.js'),
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+    plugins: [plugin],
+  });
+}
+
+async function load(path: string): Promise<Record<string, unknown>> {
+  return (await import(/* @vite-ignore */ pathToFileURL(join(root, path)).href)) as Record<string, unknown>;
+}
+
+async function write(path: string, content: string): Promise<void> {
+  await mkdir(dirname(join(root, path)), { recursive: true });
+  await writeFile(join(root, path), content);
+}
