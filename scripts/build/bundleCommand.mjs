@@ -55,9 +55,22 @@ export async function bundleCommand({ keepEarlier }) {
     write: false,
     logLevel: 'warning',
   });
+  refuseNameless(metafile.outputs);
   const files = outputFiles.map(({ path, contents }) => ({ name: basename(path), contents }));
   const licenses = Buffer.from(licensesOf(ROOT, Object.keys(metafile.inputs)));
   writeBuild(COMMAND, [...files, { name: 'LICENSES.txt', contents: licenses }], keepEarlier);
   const code = files.filter(({ name }) => name.endsWith('.js'));
   return `${Math.round(code.reduce((sum, { contents }) => sum + contents.length, 0) / 1024)} KiB`;
+}
+
+/**
+ * esbuild gives what is imported by `import()` its names, but for a package of CommonJS, which gets a default only.
+ *
+ * @throws Error where there is such an import: it belongs behind a module of `src/` that exports what is needed.
+ */
+function refuseNameless(outputs) {
+  const nameless = Object.values(outputs).find(
+    ({ entryPoint = '', exports }) => entryPoint.includes('node_modules/') && exports.join() === 'default',
+  );
+  if (nameless !== undefined) throw new Error(`import() of ${nameless.entryPoint} would have no names.`);
 }

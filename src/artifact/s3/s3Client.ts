@@ -26,7 +26,7 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
   async function create(): Promise<S3> {
     // It tells everybody on Node 20 that its own later versions will not run there: this one does.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
-    const sdk = await import('@aws-sdk/client-s3');
+    const sdk = await import('./sdk.ts');
     return new sdk.S3({
       requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SILENCE_MS },
       ...(endpoint === undefined ? {} : { endpoint }),
