@@ -6,7 +6,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
-import type { TemporalConnection } from './connection.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
@@ -36,7 +36,7 @@ export async function ask<T>(
     }
   }
   try {
-    await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.signal());
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () => how.signal());
     return undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);

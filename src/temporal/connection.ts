@@ -11,18 +11,21 @@ export interface TemporalConnection {
   close(): Promise<void>;
 }
 
-/** A Temporal that does not answer within this time is not there. */
-const CONNECT_TIMEOUT_MS = 5_000;
+/**
+ * A Temporal that does not answer one call within this time is not there. One beside far too much other work has taken
+ * more than 5 s.
+ */
+export const TEMPORAL_ANSWERS_WITHIN_MS = 15_000;
 
 /**
  * Connects to Temporal, and makes sure that it has the namespace.
  *
- * @param timeoutMs - how long connecting may take. Default: 5,000.
+ * @param timeoutMs - how long connecting may take. Default: 15,000.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function connectTemporal(
   settings: TemporalSettings,
-  timeoutMs: number = CONNECT_TIMEOUT_MS,
+  timeoutMs: number = TEMPORAL_ANSWERS_WITHIN_MS,
 ): Promise<TemporalConnection> {
   const { address, apiKey, tls, metadata } = settings.connectionOptions;
   let connection: Connection | undefined;

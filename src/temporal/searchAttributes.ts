@@ -2,10 +2,10 @@ import type { Connection } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS } from './connection.ts';
 
 /** Temporal's `IndexedValueType` for Keyword. */
 const KEYWORD = 2;
-const CALL_TIMEOUT_MS = 5_000;
 
 /**
  * The search attributes that the namespace lacks.
@@ -17,7 +17,7 @@ export async function missingSearchAttributes(
   connection: Connection,
   namespace: string,
 ): Promise<readonly SearchAttributeName[]> {
-  const { customAttributes } = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+  const { customAttributes } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
     connection.operatorService.listSearchAttributes({ namespace }),
   );
   const registered: Readonly<Record<string, number>> = customAttributes;
@@ -63,7 +63,7 @@ export async function addSearchAttributes(
   namespace: string,
   names: readonly SearchAttributeName[] = Object.values(SEARCH_ATTRIBUTES),
 ): Promise<void> {
-  await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+  await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
     connection.operatorService.addSearchAttributes({
       namespace,
       searchAttributes: Object.fromEntries(names.map((name) => [name, KEYWORD])),

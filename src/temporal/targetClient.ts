@@ -29,7 +29,7 @@ import {
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
-import type { TemporalConnection } from './connection.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { grpcStatus, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
@@ -159,7 +159,7 @@ export async function viewTarget(
   const { client, settings } = temporal;
   try {
     // Asked first, because a query waits for a worker for as long as it may, and says no more than that it timed out.
-    await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       client.workflow.getHandle(workflowId).describe(),
     );
     await requireWorker(temporal);

@@ -1,5 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
-import type { TemporalConnection } from './connection.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
@@ -8,7 +8,6 @@ const SEEN_WITHIN_MS = 75_000;
 /** A worker that has just started is seen a moment later. */
 const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
-const CALL_TIMEOUT_MS = 5_000;
 
 /**
  * The workers that poll the task queue, by the identity that each gave itself.
@@ -18,7 +17,7 @@ const CALL_TIMEOUT_MS = 5_000;
 export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
   const { connection, settings } = temporal;
   try {
-    const { pollers } = await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () =>
+    const { pollers } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       connection.workflowService.describeTaskQueue({
         namespace: settings.namespace,
         taskQueue: { name: settings.taskQueue },

@@ -52,8 +52,11 @@ describePromotions('a promotion', (under) => {
       outcome: 'rejected',
       reason: '"canary" has never taken a release',
     });
+    const gate = canary.world.gate('uploadArtifact');
     const { releaseId } = await canary.submit('c', { soakMs: DAY_MS });
+    await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'upload'));
     await canary.say(releaseId, 'skip', { ...BO, what: 'greets' });
+    gate.open();
     await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'check'));
     await canary.say(releaseId, 'skip', { ...BO, what: 'soak' });
     await canary.result(releaseId);
