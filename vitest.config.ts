@@ -77,7 +77,10 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: endToEnd,
-          // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own.
+          // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of
+          // them, so that two files at once, and nothing beside them, is what two processors carry.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 240_000,
           hookTimeout: 240_000,
         },
