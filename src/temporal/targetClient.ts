@@ -30,7 +30,7 @@ import {
 } from '../workflows/messages.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { grpcStatus, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
+import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
@@ -49,7 +49,6 @@ export interface HoldTaken {
 const SUBMIT_TIMEOUT_MS = 15_000;
 /** How long a worker may take to answer a question, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
-const GRPC_DEADLINE_EXCEEDED = 4;
 
 /**
  * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
@@ -174,7 +173,7 @@ export async function viewTarget(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
-    if (isWorkerSilent(error) || grpcStatus(error) === GRPC_DEADLINE_EXCEEDED) {
+    if (isWorkerSilent(error) || isOutOfTime(error)) {
       const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;
       throw noWorker(settings, silent, error);
     }

@@ -29,12 +29,13 @@ export function grpcStatus(error: unknown): number | undefined {
 /** Whether Temporal itself did not answer: gone, restarting, or too slow. It may answer when asked again. */
 export function isTemporalSilent(error: unknown): boolean {
   const status = grpcStatus(error);
-  return (
-    status === GRPC.unavailable ||
-    status === GRPC.deadlineExceeded ||
-    status === GRPC.cancelled ||
-    status === GRPC.resourceExhausted
-  );
+  return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
+}
+
+/** Whether a call took longer than it was given. It is told in two ways, by which side noticed first. */
+export function isOutOfTime(error: unknown): boolean {
+  const status = grpcStatus(error);
+  return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
 }
 
 /** Whether Temporal answered that no worker could be asked. */
