@@ -1,10 +1,9 @@
 import type { Client } from '@temporalio/client';
 
-import { grpcStatus } from '../temporal/temporalError.ts';
+import { isOutOfTime } from '../temporal/temporalError.ts';
 
 /** A worker in the same process answers in milliseconds. */
 const PATIENCE_MS = 1_000;
-const GRPC_DEADLINE_EXCEEDED = 4;
 
 /**
  * Asks a workflow something, again where no answer comes: the test server (1.38.0 was seen to) now and then forgets a query
@@ -15,7 +14,7 @@ export async function askAgain<T>(client: Client, query: () => Promise<T>): Prom
     try {
       return await client.withDeadline(Date.now() + PATIENCE_MS, query);
     } catch (error) {
-      if (grpcStatus(error) !== GRPC_DEADLINE_EXCEEDED) throw error;
+      if (!isOutOfTime(error)) throw error;
     }
   }
 }

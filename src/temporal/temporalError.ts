@@ -18,7 +18,7 @@ const GRPC = {
 } as const;
 
 /** The gRPC status of an error or of what caused it; `undefined` where there is none. */
-export function grpcStatus(error: unknown): number | undefined {
+function grpcStatus(error: unknown): number | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     if (isGrpcServiceError(current)) return current.code;
     current = current.cause;

@@ -142,8 +142,8 @@ export function handleQuarantine(desk: TargetDesk): void {
     }
     const { artifact, by } = meant;
     const isIn = findQuarantined(desk.state, artifact) !== undefined;
-    const isForgiven = name === 'unquarantine' && !isIn && forgives(desk.state, artifact);
-    if (isIn === (name === 'quarantine') && !isForgiven) {
+    const isNews = name === 'quarantine' ? !isIn : isIn || forgives(desk.state, artifact);
+    if (!isNews) {
       if (isIn) desk.change(withoutQuarantined(desk.state));
       if (origin === 'signal') {
         desk.ignore(name, `${artifact} is ${isIn ? 'in quarantine already' : 'not in quarantine'}`);

@@ -8,6 +8,7 @@ import { BUILT_COMMAND } from '../platform/builtCommand.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
+// Where `dist/` is older than `src/` there is nothing to look at: `npm test` builds before it runs this.
 describe.skipIf(BUILT_COMMAND === undefined)('the built command', () => {
   const build = builtNow();
   // Nothing is read where nothing is built: skipped tests are gathered all the same.

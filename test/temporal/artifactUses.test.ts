@@ -4,6 +4,7 @@ import { artifactUses } from '../../src/temporal/artifactUses.ts';
 import type { TemporalConnection } from '../../src/temporal/connection.ts';
 import { WORKFLOW_TYPES } from '../../src/workflows/messages.ts';
 import { request, runs, seasoned } from '../domain/targets.ts';
+import { answeringTemporal } from './answeringTemporal.ts';
 
 const [WAITS, RUNS, CANDIDATE, INPUTS, SCHEDULED] = ['a', 'b', 'c', 'd', 'e'].map(
   (letter) => `sha256:${letter.repeat(64)}`,
@@ -45,35 +46,23 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
     state: { paused: false },
     info: { nextActionTimes: [], recentActions: [] },
   };
-  const withDeadline = (_deadline: number, call: () => unknown) => call();
-  const lastAccessTime = { seconds: Math.floor(Date.now() / 1_000) };
-  return {
-    client: {
-      withDeadline,
-      workflow: {
-        list: ({ query }: { query: string }) =>
-          [TARGET, PROMOTION]
-            .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
-            .map((workflowId) => ({ workflowId })),
-        getHandle: (workflowId: string) => ({
-          describe: () => Promise.resolve({}),
-          query: change.query ?? (() => Promise.resolve({ state, running })),
-          fetchHistory: () => Promise.resolve(histories[workflowId]),
-        }),
-      },
-      schedule: {
-        list: () => [{ scheduleId: 'promotion:weekly' }],
-        getHandle: () => ({ describe: () => Promise.resolve(described) }),
-      },
+  return answeringTemporal({
+    workflow: {
+      list: ({ query }: { query: string }) =>
+        [TARGET, PROMOTION]
+          .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
+          .map((workflowId) => ({ workflowId })),
+      getHandle: (workflowId: string) => ({
+        describe: () => Promise.resolve({}),
+        query: change.query ?? (() => Promise.resolve({ state, running })),
+        fetchHistory: () => Promise.resolve(histories[workflowId]),
+      }),
     },
-    connection: {
-      withDeadline,
-      workflowService: {
-        describeTaskQueue: () => Promise.resolve({ pollers: [{ identity: 'worker', lastAccessTime }] }),
-      },
+    schedule: {
+      list: () => [{ scheduleId: 'promotion:weekly' }],
+      getHandle: () => ({ describe: () => Promise.resolve(described) }),
     },
-    settings: { address: 'x', namespace: 'default', taskQueue: 'slipway', origin: 'dev' },
-  } as unknown as TemporalConnection;
+  });
 }
 
 describe('who needs artifacts', () => {

@@ -1,37 +1,29 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import type { TemporalConnection } from '../../src/temporal/connection.ts';
 import { viewTarget } from '../../src/temporal/targetClient.ts';
+import { answeringTemporal } from './answeringTemporal.ts';
 
-const DEADLINE_EXCEEDED = 4;
+/** The two ways in which gRPC tells of a call that took too long. */
+const OUT_OF_TIME = [
+  ['here', 'DEADLINE_EXCEEDED', 4],
+  ['there', 'CANCELLED', 1],
+] as const;
 
-/** A Temporal that answers, with a worker that polls; the target's workflow answers as it is told to. */
-function temporalWhereTarget(query: () => Promise<unknown>, describe = () => Promise.resolve({})) {
-  const withDeadline = (_deadline: number, call: () => unknown) => call();
-  const lastAccessTime = { seconds: Math.floor(Date.now() / 1_000) };
-  return {
-    client: { withDeadline, workflow: { getHandle: () => ({ describe, query }) } },
-    connection: {
-      withDeadline,
-      workflowService: {
-        describeTaskQueue: () => Promise.resolve({ pollers: [{ identity: 'worker', lastAccessTime }] }),
-      },
-    },
-    settings: { address: 'x', namespace: 'default', taskQueue: 'slipway', origin: 'dev' },
-  } as unknown as TemporalConnection;
-}
+describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name, code) => {
+  const outOfTime = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} }));
 
-function timedOut(): Promise<never> {
-  const error = new Error('4 DEADLINE_EXCEEDED');
-  return Promise.reject(Object.assign(error, { code: DEADLINE_EXCEEDED, details: '', metadata: {} }));
-}
+  it('the worker is blamed where Temporal answers and the question to the target does not come back', async () => {
+    const asked = viewTarget(targetThat(outOfTime), 'target:x:greeter');
+    await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
+  });
 
-it('blames the worker where Temporal answers and the question to the target does not come back', async () => {
-  const asked = viewTarget(temporalWhereTarget(timedOut), 'target:x:greeter');
-  await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
+  it('Temporal is blamed where Temporal itself does not answer', async () => {
+    const asked = viewTarget(targetThat(outOfTime, outOfTime), 'target:x:greeter');
+    await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
+  });
 });
 
-it('blames Temporal where Temporal itself does not answer', async () => {
-  const asked = viewTarget(temporalWhereTarget(timedOut, timedOut), 'target:x:greeter');
-  await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
-});
+function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve({})) {
+  return answeringTemporal({ workflow: { getHandle: () => ({ describe: describeIt, query }) } });
+}
