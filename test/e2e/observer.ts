@@ -1,6 +1,7 @@
 import type { ReleaseResult } from '../../src/domain/release.ts';
 import type { TargetView } from '../../src/workflows/messages.ts';
 import { targetWorkflowId, tenantHeaders } from '../../src/domain/targetSpec.ts';
+import { freshFetch } from './freshFetch.ts';
 import type { Stack } from './stack.ts';
 
 interface Listed<T> {
@@ -66,7 +67,7 @@ export class Observer {
   /** Asks the agent that serves, through the deployment's stable address, with a real run. */
   async ask(text: string): Promise<string> {
     const { source_config: config } = await this.deployment();
-    const answer = await fetch(`${config.custom_url ?? ''}/runs/wait`, {
+    const answer = await freshFetch(`${config.custom_url ?? ''}/runs/wait`, {
       method: 'POST',
       headers: {
         'x-api-key': this.#stack.apiKey,

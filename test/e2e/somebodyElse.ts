@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { packSource } from '../../src/artifact/pack.ts';
+import { freshFetch } from './freshFetch.ts';
 import { eventually, type Stack } from './stack.ts';
 
 interface Deployment {
@@ -52,7 +53,7 @@ async function patchByHand(stack: Stack, deploymentId: string, source: string): 
     object_path: string;
     upload_headers?: Record<string, string>;
   };
-  const put = await fetch(upload.upload_url, {
+  const put = await freshFetch(upload.upload_url, {
     method: 'PUT',
     headers: { 'content-type': 'application/gzip', ...upload.upload_headers },
     body: await readFile(packed.file),

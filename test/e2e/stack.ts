@@ -16,6 +16,7 @@ import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { prepareHome } from '../support/preparedHome.ts';
 import { evidenceOf } from './evidence.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
+import { freshFetch } from './freshFetch.ts';
 import { Process, slipway } from './processes.ts';
 import { openTemporalGate, type TemporalGate } from './temporalGate.ts';
 
@@ -186,7 +187,7 @@ export class Stack {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<unknown> {
-    const answer = await fetch(`${this.origin}${path}`, {
+    const answer = await freshFetch(`${this.origin}${path}`, {
       method,
       headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

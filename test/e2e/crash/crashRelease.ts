@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import type { Outcome, ReleaseResult } from '../../../src/domain/release.ts';
 import type { Process } from '../processes.ts';
 import { eventually, type Stack } from '../stack.ts';
@@ -92,7 +94,7 @@ export async function crashRelease(
       workflowId: workflowOf(asking.command),
     };
   } catch (error) {
-    const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const what = inspect(error);
     return {
       cells,
       outcome: error instanceof Stuck ? 'stuck' : 'broken',
