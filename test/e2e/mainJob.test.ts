@@ -420,6 +420,7 @@ it('what must always hold has held in all of it', async () => {
 });
 
 describe('without a worker', () => {
+  // Each waits for most of its time, for who does not answer; so they wait together.
   let project: Project;
   let running: string;
 
@@ -431,7 +432,7 @@ describe('without a worker', () => {
     expect(await stack.worker.stop()).toBe(0);
   });
 
-  it('the past is told', async () => {
+  it.concurrent('the past is told', async () => {
     const { code, text } = await project.ran('history', 'staging', '--json');
     expect(code, text).toBe(0);
     const past = text
@@ -443,29 +444,63 @@ describe('without a worker', () => {
     expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
   });
 
-  it('the status tells what Temporal and the control plane know, and that no worker answers: exit code 6', async () => {
-    const said = await project.ran('rollback', 'staging', '--no-wait', '--reason', 'it is slow');
-    expect(said.code, said.text).toBe(0);
-    const { active_revision_id: active } = await new Observer(stack, 'main-job').deployment();
+  it.concurrent(
+    'the status tells what Temporal and the control plane know, and that no worker answers: exit code 6',
+    async () => {
+      const said = await project.ran('rollback', 'staging', '--no-wait', '--reason', 'it is slow');
+      expect(said.code, said.text).toBe(0);
+      const { active_revision_id: active } = await new Observer(stack, 'main-job').deployment();
 
-    const { code, text } = await project.ran('status', 'staging', '--last', '2');
+      const { code, text } = await project.ran('status', 'staging', '--last', '2');
 
-    expect(code, text).toBe(6);
-    expect(text).toContain(`serves   revision ${active ?? ''}, as the control plane says`);
-    expect(text).toMatch(/^ {2}running {2}release-\d+, for .*, by its history$/m);
-    expect(text).toMatch(/^ {2}kept {5}rollback by .* \(it is slow\), said .* ago: it waits for a worker$/m);
-    expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
-    expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
-    expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+      expect(code, text).toBe(6);
+      expect(text).toContain(`serves   revision ${active ?? ''}, as the control plane says`);
+      expect(text).toMatch(/^ {2}running {2}release-\d+, for .*, by its history$/m);
+      expect(text).toMatch(
+        /^ {2}kept {5}rollback by .* \(it is slow\), said .* ago: it waits for a worker$/m,
+      );
+      expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
+      expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
+      expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+    },
+  );
+
+  it.concurrent(
+    'what is said to one release is kept for that one, and another one does not hear it',
+    async () => {
+      const kept = await project.ran('pause', 'staging', '--release', running);
+      expect(kept.code, kept.text).toBe(0);
+      expect(kept.text).toContain('Temporal keeps it');
+      const late = await project.ran('resume', 'staging', '--release', 'release-1');
+      expect(late.code, late.text).toBe(4);
+      expect(late.text).toContain('release-1 does not run');
+    },
+  );
+
+  it.concurrent.each([
+    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
+    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
+  ])('a release is not started where %s: exit code 6', async (_what, code, env) => {
+    const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
+    expect(await refused.exited).toBe(6);
+    expect(refused.stderr).toContain(code);
   });
 
-  it('what is said to one release is kept for that one, and another one does not hear it', async () => {
-    const kept = await project.ran('pause', 'staging', '--release', running);
-    expect(kept.code, kept.text).toBe(0);
-    expect(kept.text).toContain('Temporal keeps it');
-    const late = await project.ran('resume', 'staging', '--release', 'release-1');
-    expect(late.code, late.text).toBe(4);
-    expect(late.text).toContain('release-1 does not run');
+  it.concurrent('a plan tells what it can, and whom it could not ask: exit code 6', async () => {
+    const env = { ...stack.env, TEMPORAL_ADDRESS: NOBODY };
+    const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
+    expect(await planned.exited).toBe(6);
+    expect(planned.stdout).toMatch(/^ {2}taken +not known: the target could not be asked$/m);
+    expect(planned.stdout).toMatch(/^ {2}takes +at most \d+h\d+m, by the deadlines/m);
+    expect(planned.stderr).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
+  });
+
+  it.concurrent('what asks a control plane that is away ends with 6', async () => {
+    const target = { controlPlane: `http://${NOBODY}` };
+    const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
+    const { code, text } = await away.ran('logs', 'staging');
+    expect(code, text).toBe(6);
+    expect(text).toContain('SLIPWAY_UNREACHABLE');
   });
 
   it('nothing is pruned where a target cannot be asked: exit code 6', async () => {
@@ -476,32 +511,6 @@ describe('without a worker', () => {
     expect(code, text).toBe(6);
     expect(text).toMatch(/SLIPWAY_TARGET_SILENT: target:.* could not be asked .*no worker/);
     expect(await storeOf(stack).listArtifacts()).toEqual(before);
-  });
-
-  it.each([
-    ['no worker polls the task queue', 'SLIPWAY_NO_WORKER', { SLIPWAY_TASK_QUEUE: 'nobody' }],
-    ['Temporal is away', 'SLIPWAY_TEMPORAL_UNREACHABLE', { TEMPORAL_ADDRESS: NOBODY }],
-  ])('a release is not started where %s: exit code 6', async (_what, code, env) => {
-    const refused = slipway(['release', 'staging'], { env: { ...stack.env, ...env }, cwd: project.folder });
-    expect(await refused.exited).toBe(6);
-    expect(refused.stderr).toContain(code);
-  });
-
-  it('a plan tells what it can, and whom it could not ask: exit code 6', async () => {
-    const env = { ...stack.env, TEMPORAL_ADDRESS: NOBODY };
-    const planned = slipway(['plan', 'release', 'staging'], { env, cwd: project.folder });
-    expect(await planned.exited).toBe(6);
-    expect(planned.stdout).toMatch(/^ {2}taken +not known: the target could not be asked$/m);
-    expect(planned.stdout).toMatch(/^ {2}takes +at most \d+h\d+m, by the deadlines/m);
-    expect(planned.stderr).toContain('SLIPWAY_TEMPORAL_UNREACHABLE');
-  });
-
-  it('what asks a control plane that is away ends with 6', async () => {
-    const target = { controlPlane: `http://${NOBODY}` };
-    const away = await Project.create(stack, { example: goodAgent(1), deployment: 'away', target });
-    const { code, text } = await away.ran('logs', 'staging');
-    expect(code, text).toBe(6);
-    expect(text).toContain('SLIPWAY_UNREACHABLE');
   });
 });
 
