@@ -11,6 +11,7 @@ import { readTargetFacts } from '../temporal/audit/readFacts.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { counted } from './counted.ts';
 import { MARKS } from './style.ts';
 import { chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
 
@@ -52,8 +53,8 @@ export async function runAuditCommand(
           `${output.style.bad(MARKS.failed)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
         );
       }
-      const looked = `${target.works.length} releases and rollbacks`;
-      const outside = observed === null ? 'the control plane was not asked' : `${observed.length} revisions`;
+      const looked = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
+      const outside = observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
       output.event({
         event: 'audited',
         target: name,

@@ -2,6 +2,7 @@ import { ConfigError } from '../config/configError.ts';
 import { lintConfig } from '../config/loadConfig.ts';
 import { ciLog } from './ci/ciLog.ts';
 import type { CommandContext } from './context.ts';
+import { counted } from './counted.ts';
 import { nearName } from './lint/problemLines.ts';
 import { tellProblems } from './lint/tellProblems.ts';
 import { MARKS } from './style.ts';
@@ -36,8 +37,4 @@ export async function runLintCommand(
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
   output.say(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   return exitCode;
-}
-
-function counted(count: number, what: string): string {
-  return `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`;
 }

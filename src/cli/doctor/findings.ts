@@ -12,6 +12,7 @@ import { missingSearchAttributes, registerSearchAttributes } from '../../tempora
 import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { pollingWorkers } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
+import { counted } from '../counted.ts';
 import { withControlPlane } from '../targetAccess.ts';
 
 /** One thing that was looked at. */
@@ -144,7 +145,7 @@ async function* configFindings(
       }
     : ok(
         'slipway.yaml',
-        `${file}: targets ${Object.keys(config.targets).join(', ')}; ${checks} ${checks === 1 ? 'check' : 'checks'}`,
+        `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }

@@ -5,6 +5,7 @@ import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
 import type { Rehearsal, Rehearsed } from '../../rehearsal/rehearse.ts';
 import type { Told } from '../../rehearsal/told.ts';
+import { counted } from '../counted.ts';
 import { OUTCOME_WORDS } from '../follow/endingText.ts';
 import { stepLine } from '../follow/progressLines.ts';
 import type { Output } from '../output.ts';
@@ -40,7 +41,7 @@ export class Story {
       days,
       tookMs: Math.round(tookMs),
     });
-    const rehearsed = `${days} ${days === 1 ? 'day' : 'days'} rehearsed`;
+    const rehearsed = `${counted(days, 'day')} rehearsed`;
     this.#output.say(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
   }
 

@@ -3,6 +3,7 @@ import { pastOfRow } from '../../domain/pastRelease.ts';
 import { undeliveredWords } from '../../domain/notify/undelivered.ts';
 import { driftWords, extraWords } from '../../domain/story.ts';
 import type { TargetState } from '../../domain/targetState.ts';
+import { counted } from '../counted.ts';
 import { fitLine } from '../follow/progressLines.ts';
 import { describeHold } from '../rollback/localHold.ts';
 import { MARKS, type Style } from '../style.ts';
@@ -65,7 +66,7 @@ export function statusLines(
   const ignored = state.ignored.at(-1);
   if (ignored !== undefined) {
     const ago = formatDuration(Math.max(now - Date.parse(ignored.at), 0));
-    const count = state.ignored.length === 1 ? '1 message' : `${state.ignored.length} messages`;
+    const count = counted(state.ignored.length, 'message');
     const why = fitLine(`${ignored.message}, ${ignored.reason}`, REASON_MAX_CHARACTERS);
     lines.push(`  ignored  ${count}; the last, ${ago} ago: ${why}`);
   }
