@@ -54,7 +54,8 @@ export async function runAuditCommand(
         );
       }
       const looked = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
-      const outside = observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
+      const outside =
+        observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
       output.event({
         event: 'audited',
         target: name,
