@@ -11,9 +11,9 @@ import { installTestServer } from '../temporal/testServerInstallation.ts';
 import type { CommandContext } from './context.ts';
 import { choosePort } from './dev/ports.ts';
 import { INTERRUPTED, onInterruption } from './interruption.ts';
-import { quietWorker } from './rehearse/quietWorker.ts';
 import { rehearsalOf } from './rehearse/rehearsalOf.ts';
 import { Story } from './rehearse/story.ts';
+import { logOnStderr } from './workerLog.ts';
 
 /** The options of `slipway rehearse [PROMOTION]`. */
 export interface RehearseOptions {
@@ -60,7 +60,8 @@ export async function runRehearseCommand(
     const port = await choosePort({ option: 'none', asked: 0, preferred: 0 });
     const server = await startTestServer({ executable, port, signal });
     try {
-      quietWorker();
+      // Its lines would stand in the middle of the story.
+      logOnStderr('ERROR');
       const rehearsed = await rehearse(server, rehearsal, { onTold: (told) => story.add(told), signal });
       story.tell(rehearsed, performance.now() - began);
       return 0;

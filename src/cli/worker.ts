@@ -13,6 +13,7 @@ import { exitWithParent } from './exitWithParent.ts';
 import { onInterruption } from './interruption.ts';
 import type { Output } from './output.ts';
 import { placeRules } from './placeRules.ts';
+import { logOnStderr } from './workerLog.ts';
 
 /**
  * `slipway worker`: carries releases out, until SIGTERM or SIGINT; what runs gets a moment to finish. Prints
@@ -25,6 +26,7 @@ import { placeRules } from './placeRules.ts';
 export async function runWorkerCommand({ output, home, environment }: CommandContext): Promise<number> {
   const interruption = onInterruption();
   exitWithParent(environment);
+  logOnStderr('INFO');
   const places = placeRules(environment);
   const settings = await temporalSettings(home, environment);
   const temporal = await connectTemporal(settings);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { quietWorker } from '../../src/cli/rehearse/quietWorker.ts';
+import { logOnStderr } from '../../src/cli/workerLog.ts';
 import type { Artifact } from '../../src/domain/artifact.ts';
 import type { PromotionRequest, PromotionResult } from '../../src/domain/promotion/promotion.ts';
 import type { TargetSpec } from '../../src/domain/targetSpec.ts';
@@ -41,7 +41,7 @@ describe('a rehearsal', () => {
     skip,
   }) => {
     if (typeof server === 'string') return skip(server);
-    quietWorker();
+    logOnStderr('ERROR');
     const { told, rehearsed } = await rehearseWeek(server);
     expect(rehearsed.endedAt - rehearsed.startedAt).toBe(7 * DAY_MS);
 
