@@ -24,6 +24,8 @@ const ARROWS = {
     'config',
     'artifact',
     'clients',
+    // The schemas of what `slipway platform …` prints as it was answered.
+    'contract',
     'platform',
     'judge',
     'dashboard',

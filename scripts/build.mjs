@@ -15,6 +15,7 @@ import { bundleWorkflows } from './build/bundleWorkflows.mjs';
 import { DIST, ROOT, SRC, stampBuild } from './build/freshness.mjs';
 import { writeCommandReference } from './build/writeCommandReference.mjs';
 import { writeConfigSchema } from './build/writeConfigSchema.mjs';
+import { writeEvents } from './build/writeEvents.mjs';
 
 const { values: options } = parseArgs({
   options: { 'no-types': { type: 'boolean', default: false }, package: { type: 'boolean', default: false } },
@@ -25,6 +26,7 @@ compile();
 const workflows = await bundleWorkflows();
 await writeConfigSchema();
 await writeCommandReference();
+await writeEvents();
 const command = await bundleCommand({ keepEarlier: !options.package });
 stampBuild(startedAt);
 process.stdout.write(

@@ -7,7 +7,7 @@ import { headingAnchor } from './headingAnchor.ts';
 import { SIDEBAR } from './sidebar.ts';
 
 /** What editors and programs read: published beside the pages that tell of it. */
-const SCHEMAS = ['slipway.schema.json'];
+const SCHEMAS = ['slipway.schema.json', 'json-events.schema.json'];
 
 /** Pages of one wide table: they take the room of the outline, which they have no use for. */
 const WIDE = ['exit-codes.md', 'crash-matrix.md'];

@@ -11,6 +11,7 @@ import { type AgentServer, startAgentServer } from '../platform/agentServer/agen
 import { keepProcessExit, watchEventLoop } from '../platform/agentServer/processGuard.ts';
 import { createLogger } from '../platform/http/logger.ts';
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
+import { jsonLine } from './output.ts';
 
 /** The options of `slipway agent DIR`. */
 export interface AgentCommandOptions {
@@ -73,9 +74,9 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
   const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
   const ended = untilAskedToEnd(parentGone, exit);
   const ready = options.json
-    ? JSON.stringify({ event: 'ready', url: server.url })
-    : `Serving ${dir} at ${server.url}`;
-  process.stdout.write(`${ready}\n`);
+    ? jsonLine({ event: 'ready', url: server.url })
+    : `Serving ${dir} at ${server.url}\n`;
+  process.stdout.write(ready);
   await ended;
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
   exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);

@@ -1,3 +1,5 @@
+import type { JsonEvent } from './events/index.ts';
+import { SCHEMA_VERSION } from './events/schemaVersion.ts';
 import { type Style, styleOf } from './style.ts';
 
 /** Where a command's words go. A command says each thing once: as text for people, or as an event for programs. */
@@ -15,8 +17,8 @@ export interface Output {
   say(line: string): void;
   /** A line for people about the way there, on stderr. Nothing with `--json`. */
   note(line: string): void;
-  /** An event for programs, on stdout. Nothing without `--json`. `docs/json.md` lists them. */
-  event(event: { readonly event: string; readonly [field: string]: unknown }): void;
+  /** An event for programs, on stdout. Nothing without `--json`. `events/` has their schemas, `docs/json.md` lists them. */
+  event(event: JsonEvent): void;
   /** Text as it is, on stdout: for what is rewritten in place. */
   raw(text: string): void;
 }
@@ -51,12 +53,17 @@ export function createOutput({ json, verbose, environment, stdout, stderr }: Out
       if (!json) stderr.write(`${line}\n`);
     },
     event: (event) => {
-      if (json) stdout.write(`${JSON.stringify(event)}\n`);
+      if (json) stdout.write(jsonLine(event));
     },
     raw: (text) => {
       stdout.write(text);
     },
   };
+}
+
+/** An event as it is printed: one line, with the version of the schemas that it follows. */
+export function jsonLine({ event, ...fields }: JsonEvent): string {
+  return `${JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields })}\n`;
 }
 
 /** `NO_COLOR` and `CI` count by being there; `CI=false` is a common way to say that they are not. */

@@ -1,5 +1,6 @@
 import type { SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
 import { startPlatform } from '../platform/platform.ts';
+import { jsonLine } from './output.ts';
 import { platformOptionsOf } from './platform/platformOptions.ts';
 
 /** How `slipway platform` was called. */
@@ -45,7 +46,7 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
   });
   process.stdout.write(
     options.json
-      ? `${JSON.stringify({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })}\n`
+      ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
       : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless it was given.\n`,
   );
   await signaled;

@@ -72,7 +72,16 @@ export async function runRollbackCommand(
         );
       }
       if (disposition === 'ignored') {
-        output.event({ event: 'ended', outcome: 'rejected', reason: taken.reason, exitCode: NOT_DONE });
+        output.event({
+          event: 'ended',
+          releaseId: null,
+          outcome: 'rejected',
+          reason: taken.reason,
+          exitCode: NOT_DONE,
+          workflowUrl: null,
+          result: null,
+          row: null,
+        });
         return NOT_DONE;
       }
       if (!options.wait) return 0;

@@ -3,6 +3,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import type { EventOf } from './events/index.ts';
 import { tellFailedRevision } from './logs/tellFailedRevision.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { releaseDifference } from './show/difference.ts';
@@ -82,9 +83,7 @@ function readWords(
   return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
 }
 
-function releaseEvent({ target, past, result, progress, workflowUrl, from }: FoundRelease): {
-  readonly event: 'release';
-  readonly [field: string]: unknown;
-} {
+function releaseEvent(found: FoundRelease): EventOf<'release'> {
+  const { target, past, result, progress, workflowUrl, from } = found;
   return { event: 'release', target, ...past, workflowUrl, from, progress, result };
 }

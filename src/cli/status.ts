@@ -1,9 +1,11 @@
 import { loadConfig } from '../config/loadConfig.ts';
+import type { ActivityFact } from '../domain/audit/facts.ts';
 import type { SlipwayError } from '../domain/errors.ts';
 import { pastOfWork } from '../domain/pastRelease.ts';
 import { connectTemporal } from '../temporal/connection.ts';
 import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import type { EventOf } from './events/index.ts';
 import { promotionLines } from './status/promotionLines.ts';
 import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
 import { statusLines } from './status/statusLines.ts';
@@ -57,12 +59,7 @@ export async function runStatusCommand(
   }
 }
 
-interface StatusEvent {
-  readonly event: 'status';
-  readonly [field: string]: unknown;
-}
-
-function statusEvent(status: TargetStatus, last: number): StatusEvent {
+function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   const { target, workflowId, workflowUrl, view, progress, localHold, unanswered } = status;
   if (unanswered !== undefined) return unansweredEvent(status, unanswered);
   const state = view?.state;
@@ -101,7 +98,7 @@ function statusEvent(status: TargetStatus, last: number): StatusEvent {
 function unansweredEvent(
   { target, workflowId, workflowUrl, localHold }: TargetStatus,
   { kept, deployment }: Unanswered,
-): StatusEvent {
+): EventOf<'status'> {
   const { running, servingRevisionId, ended, messages } = kept;
   return {
     event: 'status',
@@ -113,7 +110,7 @@ function unansweredEvent(
     running:
       running === null
         ? null
-        : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities },
+        : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities.map(callOf) },
     localHold: localHold ?? null,
     activeRevisionId: typeof deployment === 'string' ? servingRevisionId : deployment.activeRevisionId,
     deployment: typeof deployment === 'string' ? null : deployment,
@@ -123,10 +120,17 @@ function unansweredEvent(
   };
 }
 
-function promotionEvent({ view, schedule, ...status }: PromotionStatus): {
-  readonly event: 'promotion_status';
-  readonly [field: string]: unknown;
-} {
+/** What it was called with, and came to, is the release's own. */
+function callOf({ name, scheduledAt, endedAt, outcome }: ActivityFact) {
+  return {
+    name,
+    scheduledAt: new Date(scheduledAt).toISOString(),
+    endedAt: endedAt === null ? null : new Date(endedAt).toISOString(),
+    outcome,
+  };
+}
+
+function promotionEvent({ view, schedule, ...status }: PromotionStatus): EventOf<'promotion_status'> {
   return {
     event: 'promotion_status',
     ...status,

@@ -1,11 +1,11 @@
 import { canonicalJson } from './canonicalJson.ts';
 
-/** One field in which two configurations differ. `undefined`: it is not set there. */
+/** One field in which two configurations differ. Absent, or `undefined`: it is not set there. */
 export interface FieldDifference {
   /** The field's path: `checks.greets.timeoutMs`. What has a name is named by it, not by its place in a list. */
   readonly path: string;
-  readonly from: unknown;
-  readonly to: unknown;
+  readonly from?: unknown;
+  readonly to?: unknown;
 }
 
 /** The fields in which two plain values differ, by their paths. Lists of single values are compared as a whole. */

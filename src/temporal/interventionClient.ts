@@ -20,8 +20,12 @@ import { viewTarget } from './targetClient.ts';
 /** What is told where something was left with Temporal. */
 export const KEPT = 'no worker answers; Temporal keeps it until one does';
 
-/** How something was taken that was said to a release. `signal`: no worker answered, so it waits for one. */
+/**
+ * How something was taken that was said to a release, or to a promotion. `signal`: no worker answered, so it waits for
+ * one.
+ */
 export interface Intervened {
+  /** `null`: a promotion, or nobody has said yet which release runs. */
   readonly releaseId: string | null;
   readonly disposition: InterventionAnswer['disposition'] | 'kept';
   readonly note: string;

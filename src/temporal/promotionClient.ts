@@ -4,7 +4,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
-import type { InterventionAnswer, InterventionKind } from '../domain/intervention.ts';
+import type { InterventionKind } from '../domain/intervention.ts';
 import type { InterventionMessage } from '../domain/message.ts';
 import {
   type PromotionRequest,
@@ -16,7 +16,7 @@ import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, WORKFLOW_TYPES } from '../workflows/messages.ts';
 import { ask } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
-import { KEPT } from './interventionClient.ts';
+import { type Intervened, KEPT } from './interventionClient.ts';
 import { readProgress } from './targetClient.ts';
 import { temporalError } from './temporalError.ts';
 import { requireWorker } from './workerPresence.ts';
@@ -74,9 +74,7 @@ export async function intervenePromotion(
   workflowId: string,
   kind: InterventionKind,
   message: InterventionMessage,
-): Promise<
-  Pick<InterventionAnswer, 'note'> & { readonly disposition: InterventionAnswer['disposition'] | 'kept' }
-> {
+): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
   const handle = temporal.client.workflow.getHandle(workflowId);
   const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is under way');
@@ -86,8 +84,8 @@ export async function intervenePromotion(
       signal: () => handle.signal(INTERVENTION_SIGNALS[kind], identified),
       gone: () => gone,
     });
-    if (answer === undefined) return { disposition: 'kept', note: KEPT };
-    return { disposition: answer.disposition, note: answer.note };
+    if (answer === undefined) return { releaseId: null, disposition: 'kept', note: KEPT, via: 'signal' };
+    return { releaseId: null, disposition: answer.disposition, note: answer.note, via: 'update' };
   } catch (error) {
     if (error !== gone) throw error;
     const ended = await lastResult(temporal, workflowId);

@@ -40,7 +40,7 @@ describe('the output of a command', () => {
     const { output, stdout, stderr } = made({});
     output.say('said');
     output.note('noted');
-    output.event({ event: 'x' });
+    output.event({ event: 'answering' });
     expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
   });
 
@@ -48,7 +48,7 @@ describe('the output of a command', () => {
     const { output, stdout, stderr } = made({}, { json: true });
     output.say('said');
     output.note('noted');
-    output.event({ event: 'x', field: 'a\nb' });
-    expect([stdout(), stderr()]).toEqual(['{"event":"x","field":"a\\nb"}\n', '']);
+    output.event({ event: 'queued', reason: 'a\nb' });
+    expect([stdout(), stderr()]).toEqual(['{"event":"queued","schemaVersion":1,"reason":"a\\nb"}\n', '']);
   });
 });

@@ -1,7 +1,8 @@
 import type { Output } from '../../src/cli/output.ts';
 import { styleOf } from '../../src/cli/style.ts';
+import { eventProblem } from '../support/jsonLines.ts';
 
-/** An output that keeps what is said, for tests to look at. */
+/** An output that keeps what is said, for tests to look at. Throws at an event that is not as its schema has it. */
 export function testOutput(options: { readonly json?: boolean; readonly verbose?: boolean } = {}): Output & {
   readonly said: string[];
   readonly noted: string[];
@@ -27,7 +28,10 @@ export function testOutput(options: { readonly json?: boolean; readonly verbose?
       if (!json) noted.push(line);
     },
     event: (event) => {
-      if (json) events.push(event);
+      if (!json) return;
+      const problem = eventProblem(event);
+      if (problem !== undefined) throw new Error(problem);
+      events.push(event);
     },
     raw: (text) => {
       said.push(text);

@@ -32,7 +32,9 @@ describe('the site', () => {
       await promisify(execFile)(process.execPath, [VITEPRESS, 'build', DOCS, '--outDir', out]);
       const files = await readdir(out, { recursive: true });
       const html = PAGES.map(({ path }) => path.replace(/md$/, 'html'));
-      expect(files).toEqual(expect.arrayContaining([...html, 'slipway.schema.json']));
+      expect(files).toEqual(
+        expect.arrayContaining([...html, 'slipway.schema.json', 'json-events.schema.json']),
+      );
       const texts = await Promise.all(html.map((file) => readFile(join(out, file), 'utf8')));
       expect(texts.flatMap((text) => [...text.matchAll(LOADED)].map(([, address]) => address))).toEqual([]);
     } finally {

@@ -3,6 +3,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { afterAll, expect } from 'vitest';
+
+import { lineProblem } from '../support/jsonLines.ts';
+
 const SLIPWAY = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
 /** Whatever a test file leaves running ends with it. */
@@ -12,6 +16,10 @@ process.on('exit', () => {
     if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, 'SIGKILL');
   }
 });
+
+/** What commands printed with `--json` that is not as its schema has it. */
+const PROBLEMS: string[] = [];
+afterAll(() => expect(PROBLEMS).toEqual([]));
 
 /** A real process of the product under test, whose JSON lines can be waited for. */
 export class Process {
@@ -35,11 +43,10 @@ export class Process {
     });
     createInterface({ input: this.child.stdout! }).on('line', (line) => {
       this.stdout += `${line}\n`;
-      try {
-        this.lines.push(JSON.parse(line) as Record<string, unknown>);
-      } catch {
-        this.lines.push({ text: line });
-      }
+      const read = parsed(line);
+      this.lines.push(read);
+      const problem = args.includes('--json') ? lineProblem(read) : undefined;
+      if (problem !== undefined) PROBLEMS.push(`${args.join(' ')}: ${problem}`);
       this.#waiting.splice(0).forEach((wake) => wake());
     });
     this.child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
@@ -101,6 +108,14 @@ export class Process {
   async stop(): Promise<number | null> {
     if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGTERM');
     return this.exited;
+  }
+}
+
+function parsed(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line) as Record<string, unknown>;
+  } catch {
+    return { text: line };
   }
 }
 

@@ -1,4 +1,5 @@
 import { SlipwayError } from '../../domain/errors.ts';
+import type { Intervened } from '../../temporal/interventionClient.ts';
 import type { Output } from '../output.ts';
 
 /** What an interrupt asks to abort, and how. */
@@ -8,7 +9,7 @@ export interface Abortable {
   /** What says the same later: `slipway abort staging`. */
   readonly command: string;
   /** Asks it. */
-  readonly ask: () => Promise<{ readonly note: string }>;
+  readonly ask: () => Promise<Intervened>;
 }
 
 /**
@@ -25,7 +26,8 @@ export async function abortOnInterrupt(output: Output, { id, command, ask }: Abo
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     const { code, message } = error;
-    output.event({ event: 'intervention', kind: 'abort', disposition: 'failed', code, note: message });
+    const failed = { disposition: 'failed', code, note: message, via: null } as const;
+    output.event({ event: 'intervention', kind: 'abort', releaseId: null, ...failed });
     return `${id} could not be asked to abort (${message}), and goes on: ${command}`;
   }
 }

@@ -133,7 +133,7 @@ export class FollowView {
   #showVerdicts(progress: Progress, step: StepRecord): void {
     if (step.step !== 'check' && step.step !== 'soak' && step.step !== 'baseline') return;
     const verdict = progress.verdicts[this.#shownVerdicts];
-    if (verdict?.check !== step.subject) return;
+    if (verdict === undefined || verdict.check !== step.subject) return;
     this.#shownVerdicts += 1;
     this.#output.event({ event: 'check', ...verdict });
   }

@@ -1,12 +1,10 @@
 import { artifactIdentity } from '../../domain/artifact.ts';
 import type { PlannedStep } from '../../domain/releasePlan.ts';
+import type { EventOf } from '../events/index.ts';
 import type { ReleasePlan } from './releasePlan.ts';
 
 /** A plan for programs: docs/json.md, "plan". */
-export function releasePlanEvent(plan: ReleasePlan): {
-  readonly event: 'release_plan';
-  readonly [field: string]: unknown;
-} {
+export function releasePlanEvent(plan: ReleasePlan): EventOf<'release_plan'> {
   const { target, request, deployment, serving, change, frozen, localHold, taken, unreached } = plan;
   const { artifact, commit, checks, soakMs, approval } = request;
   return {
@@ -24,7 +22,11 @@ export function releasePlanEvent(plan: ReleasePlan): {
     deployment:
       deployment == null
         ? null
-        : { id: deployment.id, name: deployment.name, activeRevisionId: deployment.active_revision_id },
+        : {
+            deploymentId: deployment.id,
+            name: deployment.name,
+            activeRevisionId: deployment.active_revision_id ?? null,
+          },
     creates: deployment === undefined ? null : deployment === null,
     serving: serving ?? null,
     change: change ?? null,
@@ -42,6 +44,6 @@ export function releasePlanEvent(plan: ReleasePlan): {
   };
 }
 
-function stepOf({ policy, ...step }: PlannedStep): Record<string, unknown> {
+function stepOf({ policy, ...step }: PlannedStep): EventOf<'release_plan'>['steps'][number] {
   return { ...step, ...policy };
 }

@@ -51,7 +51,7 @@ export class Story {
     switch (told.kind) {
       case 'release': {
         const { target, result } = told;
-        output.event({ event: 'rehearsed_release', target, at, result });
+        output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
         this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
         // Of a release that goes well nobody wants to read each step.
         const steps = result.outcome === 'released' ? [] : result.steps;
@@ -60,21 +60,21 @@ export class Story {
       }
       case 'refused': {
         const { target, reason } = told;
-        output.event({ event: 'rehearsed_release', target, at, result: null, reason });
+        output.event({ event: 'rehearsed_release', target, at, result: null, reason, progress: null });
         this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
         this.#line(told.at, this.#zoneOfTarget(target), `refused: ${reason}`);
         return;
       }
       case 'promotion': {
         const { name, result } = told;
-        output.event({ event: 'rehearsed_promotion', name, at, state: 'ended', result });
+        output.event({ event: 'rehearsed_promotion', name, at, state: 'ended', result, progress: null });
         this.#head(told.at, this.#zoneOf(name), name);
         this.#tellResult(result, result.nothingToDo ? [] : result.steps, this.#zoneOf(name));
         return;
       }
       case 'overlap': {
         const { name, what } = told;
-        output.event({ event: 'rehearsed_promotion', name, at, state: what });
+        output.event({ event: 'rehearsed_promotion', name, at, state: what, result: null, progress: null });
         const words = { left_out: 'is left out', done_after: 'is done after it' };
         this.#head(told.at, this.#zoneOf(name), name);
         this.#line(told.at, this.#zoneOf(name), `${words[what]}: the promotion of an earlier time goes on`);
@@ -91,9 +91,23 @@ export class Story {
     const zone = isPromotion ? this.#zoneOf(name) : this.#zoneOfTarget(name);
     const instant = new Date(at).toISOString();
     if (isPromotion) {
-      this.#output.event({ event: 'rehearsed_promotion', name, at: instant, state: 'goes_on', progress });
+      this.#output.event({
+        event: 'rehearsed_promotion',
+        name,
+        at: instant,
+        state: 'goes_on',
+        result: null,
+        progress,
+      });
     } else {
-      this.#output.event({ event: 'rehearsed_release', target: name, at: instant, result: null, progress });
+      this.#output.event({
+        event: 'rehearsed_release',
+        target: name,
+        at: instant,
+        result: null,
+        reason: null,
+        progress,
+      });
     }
     this.#head(at, zone, isPromotion ? name : `release on ${name}`);
     for (const step of progress?.steps ?? []) {

@@ -1,6 +1,6 @@
 import { makeHome } from '../../config/home.ts';
 import type { LoadedConfig } from '../../config/loadConfig.ts';
-import { describeArtifact } from '../../domain/artifact.ts';
+import { artifactIdentity, describeArtifact } from '../../domain/artifact.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { outcomeExitCode, type ReleaseRequest } from '../../domain/release.ts';
 import type { ReleaseAnswer } from '../../domain/targetState.ts';
@@ -188,7 +188,7 @@ function tellPrepared(
   output.event({
     event: 'artifact',
     kind: artifact.kind,
-    artifact: artifact.kind === 'tarball' ? artifact.digest : describeArtifact(artifact),
+    artifact: artifactIdentity(artifact),
     sizeBytes,
     entries: entries ?? null,
     commit: commit ?? null,

@@ -49,7 +49,7 @@ export async function breakGlass(
     output.event({
       event: 'break_glass',
       deploymentId: before.id,
-      activeRevisionId: before.active_revision_id,
+      activeRevisionId: before.active_revision_id ?? null,
       to,
       command,
     });
@@ -183,7 +183,16 @@ function ended(
   exitCode: number,
   reason: string,
 ): number {
-  output.event({ event: 'ended', outcome, reason, exitCode });
+  output.event({
+    event: 'ended',
+    releaseId: null,
+    outcome,
+    reason,
+    exitCode,
+    workflowUrl: null,
+    result: null,
+    row: null,
+  });
   const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
   output.say(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
   return exitCode;

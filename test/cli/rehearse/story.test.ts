@@ -20,7 +20,11 @@ const REHEARSAL = {
   timeZone: 'Europe/Berlin',
 } as unknown as Rehearsal;
 
-const PROMOTED = {
+const PROMOTED: PromotionResult = {
+  ...{ promotion: 'up', from: 'canary', to: 'production', code: null, commit: null, differences: [] },
+  ...{ artifact: 'image:greeter:2', candidateRevisionId: 'canary-2', releaseId: 'release-1' },
+  ...{ verdicts: [], judgement: null, requestedBy: { who: 'schedule', from: 'schedule up' } },
+  startedAt: iso('23T09:00'),
   outcome: 'released',
   reason: 'revision production-2 is deployed',
   nothingToDo: false,
@@ -64,7 +68,7 @@ const PROMOTED = {
     },
   ],
   endedAt: iso('23T14:02'),
-} as unknown as PromotionResult;
+};
 
 function tell(told: readonly Told[], options: { readonly json?: boolean } = {}) {
   const output = testOutput(options);
@@ -114,7 +118,14 @@ describe('the story of a rehearsal', () => {
       json: true,
     });
     expect(events).toEqual([
-      { event: 'rehearsed_promotion', name: 'up', at: iso('23T09:00'), state: 'ended', result: PROMOTED },
+      {
+        event: 'rehearsed_promotion',
+        name: 'up',
+        at: iso('23T09:00'),
+        state: 'ended',
+        result: PROMOTED,
+        progress: null,
+      },
       { event: 'rehearsal_unmet', injection: 'nobody approves' },
       { event: 'rehearsal_ended', startedAt: iso('22T00:00'), days: 7, tookMs: 3_210 },
     ]);

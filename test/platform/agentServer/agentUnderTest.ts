@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from 'vitest';
 
 import { BUILT_COMMAND } from '../builtCommand.ts';
+import { lineProblem } from '../../support/jsonLines.ts';
 import { preparedHome } from '../../support/preparedHome.ts';
 import { apiOf } from './runApiUnderTest.ts';
 
@@ -51,7 +52,11 @@ export function launchAgent(options: { dir: string; env?: Record<string, string>
   const ready = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       stdout += `${line}\n`;
-      if (line.includes('"event":"ready"')) resolve((JSON.parse(line) as { url: string }).url);
+      if (!line.includes('"event":"ready"')) return;
+      const said = JSON.parse(line) as { url: string };
+      const problem = lineProblem(said);
+      if (problem === undefined) resolve(said.url);
+      else reject(new Error(problem));
     });
     void exited.then(({ code }) => reject(new Error(`The agent ended with ${String(code)}:\n${stderr}`)));
   });
