@@ -110,6 +110,19 @@ describe('the names that are completed', () => {
     expect(await said('targets', { config })).toBe('');
   });
 
+  it('are told to programs as the script is', async () => {
+    const config = join(folder, 'slipway.yaml');
+    await writeFile(config, 'targets: { staging: {} }');
+    const output = testOutput({ json: true });
+    const context: CommandContext = { output, home: '/none', environment: {} };
+    await runCompletionCommand(context, 'targets', model, { config });
+    await runCompletionCommand(context, 'bash', model, {});
+    expect(output.events).toEqual([
+      { event: 'names', what: 'targets', names: ['staging'] },
+      { event: 'completion', shell: 'bash', script: expect.stringContaining('_slipway') },
+    ]);
+  });
+
   it('are not of a shell that nobody knows', async () => {
     await expect(said('tcsh')).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',

@@ -19,8 +19,11 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const NOBODY = undefined;
 
-async function init(options: InitOptions, terminal: InitSurroundings['terminal'] = NOBODY) {
-  const output = testOutput();
+async function init(
+  options: InitOptions,
+  terminal: InitSurroundings['terminal'] = NOBODY,
+  output = testOutput(),
+) {
   const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
   const exitCode = await runInitCommand(context, options, { folder, terminal });
   return { exitCode, said: output.said };
@@ -72,6 +75,15 @@ describe('slipway init --yes', () => {
     expect(await written('.github/workflows/release.yml')).toMatch(/^ +target: prod$/m);
     await init({ yes: true, ci: 'gitlab', target: 'prod', force: true });
     expect(await written('.gitlab/slipway.gitlab-ci.yml')).toMatch(/SLIPWAY_INPUT_TARGET: prod$/m);
+  });
+
+  it('tells programs each file that it writes', async () => {
+    const output = testOutput({ json: true });
+    await init({ yes: true, ci: 'github' }, NOBODY, output);
+    expect(output.events).toEqual([
+      { event: 'written', file: join(folder, 'slipway.yaml') },
+      { event: 'written', file: expect.stringContaining(join(folder, '.github')) },
+    ]);
   });
 
   it('writes over nothing, and writes nothing where a part is there, unless it is told to', async () => {

@@ -66,6 +66,17 @@ describe('slipway pack', () => {
     expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
   });
 
+  it('tells programs of each file, and of each suspicion', async () => {
+    await writeFile(join(folder, 'credentials.json'), '{}');
+    const output = testOutput({ json: true });
+    await runPackCommand(contextOf(output), { config: config(), list: true });
+    expect(output.events).toMatchObject([
+      ...['credentials.json', 'graph.json', 'slipway.yaml'].map((path) => ({ event: 'entry', path })),
+      { event: 'suspected_secret', path: 'credentials.json', line: null },
+      { event: 'packed', entries: 3 },
+    ]);
+  });
+
   it('refuses it with --strict', async () => {
     await writeFile(join(folder, 'credentials.json'), '{}');
     await expect(

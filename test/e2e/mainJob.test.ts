@@ -13,7 +13,7 @@ import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
 import { Repository } from '../platform/git/repository.ts';
 import { Observer } from './observer.ts';
-import { slipway } from './processes.ts';
+import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';
 import { goodAgent } from './servingDeployment.ts';
 import { writeSmallAgent } from './smallAgent.ts';
@@ -29,6 +29,8 @@ beforeAll(async () => {
   stack = await Stack.start();
 });
 afterAll(() => stack.stop());
+
+const eventsOf = ({ lines }: Process) => lines.map(({ event }) => event);
 
 describe('the main job, on a real Temporal, a real platform and real agents', () => {
   let project: Project;
@@ -59,7 +61,11 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(text).toContain('deployment main-job is created: there is none yet');
     const [line = ''] = (await project.ran('plan', 'release', 'staging', '--json')).text.split('\n');
     planned = JSON.parse(line) as typeof planned;
-    expect(planned).toMatchObject({ creates: true, answer: { releaseId: 'release-1' } });
+    expect(planned).toMatchObject({
+      event: 'release_plan',
+      creates: true,
+      answer: { releaseId: 'release-1' },
+    });
 
     await expect(seen.deployment()).rejects.toThrow('there is no deployment');
     const client = await stack.client();
@@ -95,8 +101,9 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
   });
 
   it('joins when the job is run again for the same commit', async () => {
-    const { code, text } = await project.ran('release', 'staging', '--json');
+    const { code, process, text } = await project.ran('release', 'staging', '--json');
     expect(code).toBe(0);
+    expect(eventsOf(process)).toEqual(expect.arrayContaining(['artifact', 'submitted', 'ended']));
     expect(text).toContain('already_released');
     expect(await seen.shippedRevisions()).toHaveLength(1);
   });
@@ -158,6 +165,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 
     const { code, text, process } = await project.ran('prune', '--keep', '1', '--json');
     expect(code, text).toBe(0);
+    expect(new Set(eventsOf(process))).toEqual(new Set(['pruned_artifact', 'pruned']));
     const ofState = (state: string) => process.lines.filter((line) => line['state'] === state);
     // What answered wrongly is known to the target, and not verified.
     expect(ofState('removed').map(({ last }) => last)).toEqual(
@@ -218,9 +226,11 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     const { code, text } = await project.ran('show', '--diff', 'release-1', 'release-4', '--json');
     expect(code, text).toBe(0);
     const difference = JSON.parse(text) as {
+      event: string;
       configuration: unknown;
       files: { changed: { to: { path: string } }[] };
     };
+    expect(difference.event).toBe('difference');
     expect(difference.configuration).toEqual([]);
     expect(difference.files.changed.map(({ to }) => to.path)).toContain('graph.json');
 
@@ -231,6 +241,19 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     const unknown = await project.ran('show', 'release-99');
     expect(unknown.code).toBe(1);
     expect(unknown.text).toContain('SLIPWAY_RELEASE_UNKNOWN');
+  });
+
+  it.each([
+    ['show', 'release', ['release-2']],
+    ['logs', 'log', ['staging', '--tail', '2']],
+    ['status', 'status', ['staging']],
+    ['audit', 'audited', ['staging']],
+    ['quarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
+    ['unquarantine', 'quarantine', ['staging', 'image:of-nobody', '--reason', 'a drill']],
+  ])('tells programs the same: %s', async (command, event, words) => {
+    const { code, process, text } = await project.ran(command, ...words, '--json');
+    expect(code, text).toBe(0);
+    expect(eventsOf(process)).toContain(event);
   });
 
   it('takes what a person says while it runs, and refuses it when nothing does', async () => {
@@ -250,6 +273,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(running.stdout + running.stderr).toContain('changed my mind');
     expect(await watching.exited).toBe(4);
     expect(watching.stdout).toMatch(/"event":"ended".*"outcome":"aborted"/);
+    expect(eventsOf(watching)).toEqual(expect.arrayContaining(['idle', 'started', 'step', 'ended']));
     for (const meant of [[], ['--release', 'release-1']]) {
       const late = await project.ran('abort', 'staging', ...meant);
       expect(late.code).toBe(4);
@@ -439,7 +463,11 @@ describe('without a worker', () => {
       .trim()
       .split('\n')
       .filter((line) => line.startsWith('{'));
-    expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    expect(JSON.parse(past.at(-1) ?? '')).toMatchObject({
+      event: 'past_release',
+      releaseId: 'release-1',
+      outcome: 'released',
+    });
     const shown = await project.ran('show', 'release-1');
     expect(shown.text).toMatch(/^release-1 on staging: ✔ released/);
   });
@@ -462,6 +490,16 @@ describe('without a worker', () => {
       expect(text.match(/^ {4}[✔✖] release-\d+: /gm)).toHaveLength(2);
       expect(text).toMatch(/^ {2}unknown {2}.*hold, quarantine/m);
       expect(text).toMatch(/SLIPWAY_NO_WORKER: no worker .*task queue "slipway"/);
+
+      const told = await project.ran('status', 'staging', '--last', '2', '--json');
+      expect(told.process.lines).toMatchObject([
+        {
+          ...{ event: 'status', from: 'temporal', activeRevisionId: active },
+          messages: expect.arrayContaining([expect.objectContaining({ message: 'rollback' })]),
+          unknown: expect.arrayContaining(['queue']),
+        },
+        { event: 'error', code: 'SLIPWAY_NO_WORKER', exitCode: 6 },
+      ]);
     },
   );
 

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 
 import { runHoldCommand } from '../../src/cli/hold.ts';
 import { type InterventionOptions, runInterventionCommand } from '../../src/cli/intervene.ts';
+import { runPlanCommand } from '../../src/cli/plan.ts';
 import { type PromoteOptions, runPromoteCommand } from '../../src/cli/promote.ts';
 import { runReleaseCommand } from '../../src/cli/release.ts';
 import { runScheduleApply, runScheduleList, runSchedulePause } from '../../src/cli/schedule.ts';
@@ -290,6 +291,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
       runHoldCommand(context, false, 'production', { config: file, reason: 'mended' }),
     );
     expect(unheld.code, unheld.text).toBe(0);
+    expect(unheld.text).toContain('"event":"hold"');
     // Without the hold the same artifact is looked at again: it is in quarantine, since production rolled back from it.
     expect((await ended(promote(ada, 'plain')))['reason']).not.toContain('the line is stopped');
   });
@@ -298,6 +300,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
 describe('the schedule of a promotion', () => {
   it('is applied once, shows what differs, and is paused with its reason', async () => {
     const dry = await scheduled((context, file) => runScheduleApply(context, { config: file, dryRun: true }));
+    expect(dry).toContain('"event":"schedule_change"');
     expect(dry).toContain('"kind":"create"');
     const none = await scheduled((context, file) => runScheduleList(context, { config: file }));
     expect(none).not.toContain('"event":"schedule"');
@@ -307,6 +310,10 @@ describe('the schedule of a promotion', () => {
     expect(again).toContain('"kind":"unchanged"');
     const list = await scheduled((context, file) => runScheduleList(context, { config: file }));
     expect(list).toContain('"paused":true');
+    const plan = await scheduled((context, file) =>
+      runPlanCommand(context, 'promotion', undefined, { config: file, days: 7 }),
+    );
+    expect(plan).toContain('"event":"planned"');
   });
 
   it.runIf(WITH_OUTAGES)(

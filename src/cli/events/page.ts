@@ -151,12 +151,9 @@ function kindOf(schema: JsonSchema): string {
 /** An object that is no record of its own: its fields. */
 function partsOf(schema: JsonSchema): string {
   const fields = fieldsOf(schema).map((field) => {
-    const kind = kindOf(field.schema);
+    const kind = kindOf(field.schema).replace(OR_NULL, '');
     const { description } = field.schema;
-    const more = [
-      ...(PLAIN.has(kind.replace(OR_NULL, '')) ? [] : [kind]),
-      ...(description === undefined ? [] : [description]),
-    ];
+    const more = [...(PLAIN.has(kind) ? [] : [kind]), ...(description === undefined ? [] : [description])];
     return `${nameText(field)}${more.length === 0 ? '' : ` (${more.join(': ')})`}`;
   });
   return `object: ${fields.join(', ')}`;

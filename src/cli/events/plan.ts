@@ -77,7 +77,7 @@ const Approval = mirrorOf<ApprovalPolicy>()(
     withinMs: Count,
     otherwise: maybe(z.enum(['reject', 'approve'])).describe('Absent: `reject`'),
   }),
-);
+).meta({ id: 'ApprovalPolicy', description: 'Who must agree before anything is changed' });
 
 const Answer = mirrorOf<PlannedAnswer>()(
   z.strictObject({
@@ -100,15 +100,19 @@ const Freeze = mirrorOf<Omit<FrozenNow, 'until'> & { until: string }>()(
   }),
 );
 
-export const ReleasePlan = event('release_plan', '`plan release`', {
-  target: z.string(),
-  artifact: z.strictObject({
+const PlannedArtifact = z
+  .strictObject({
     kind: z.enum(['tarball', 'image', 'git']),
     identity: z.string(),
     sizeBytes: Count.nullable().describe('`null`: it is no tarball'),
     files: z.array(ArtifactFile).nullable().describe('`null`: it is no tarball'),
     difference: FilesDifference.nullable().describe('Against what serves; `null`: that is not known'),
-  }),
+  })
+  .meta({ id: 'PlannedArtifact', description: 'What a release would ship' });
+
+export const ReleasePlan = event('release_plan', '`plan release`', {
+  target: z.string(),
+  artifact: PlannedArtifact,
   commit: z.string().nullable(),
   requestKey: z.string(),
   deployment: z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import type { ConfigProblem } from '../../config/configProblem.ts';
+import type { RecordedRelease as Recorded } from '../../domain/retention.ts';
 import { Count, event, ExitCode, Instant } from './fields.ts';
 import { mirrorOf } from './mirror.ts';
 
@@ -51,20 +52,21 @@ export const Packed = event('packed', 'the source is packed', {
   file: z.string().nullable().describe('Where `--output` put it'),
 });
 
+const RecordedRelease = mirrorOf<Recorded>()(
+  z.strictObject({
+    target: z.string(),
+    releaseId: z.string(),
+    artifact: z.string().describe('Its identity; of a digest the beginning'),
+    released: z.boolean().describe('Whether it ended `released`'),
+    endedAt: Instant,
+  }),
+).meta({ id: 'RecordedRelease', description: 'A release of an artifact, as its record tells it' });
+
 export const PrunedArtifact = event('pruned_artifact', 'an artifact of the store was dealt with', {
   artifact: z.string().describe('Its digest'),
   sizeBytes: Count,
   putAt: Instant.describe('When it was last put'),
-  last: z
-    .strictObject({
-      target: z.string(),
-      releaseId: z.string(),
-      artifact: z.string(),
-      released: z.boolean(),
-      endedAt: Instant,
-    })
-    .nullable()
-    .describe('Its newest release; `null`: no record tells of one'),
+  last: RecordedRelease.nullable().describe('Its newest release; `null`: no record tells of one'),
   state: z.enum(['kept', 'removed', 'would_go']).describe('`would_go`: with `--dry-run`'),
   kept: z.array(z.string()).describe('Why, in words; empty: it is not'),
 });

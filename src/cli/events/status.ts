@@ -54,25 +54,28 @@ export const TargetStatus = event('status', 'by the target’s own word', {
   ),
 });
 
-export const KeptStatus = event('status', 'no worker answers: what Temporal and the control plane tell', {
-  ...target,
-  from: z.literal('temporal'),
-  known: z.literal(true),
-  running: z
-    .strictObject({
-      ...PastRelease.shape,
-      workflowId: z.string(),
-      calls: z.array(
+const RunningWork = z
+  .strictObject({
+    ...PastRelease.shape,
+    workflowId: z.string(),
+    calls: z
+      .array(
         z.strictObject({
           name: z.string(),
           scheduledAt: Instant,
           endedAt: Instant.nullable().describe('`null`: it has not ended'),
           outcome: z.enum(['completed', 'failed', 'timed_out', 'canceled', 'open']),
         }),
-      ),
-    })
-    .nullable()
-    .describe('What the histories tell of it'),
+      )
+      .describe('What was called so far'),
+  })
+  .meta({ id: 'RunningWork', description: 'What the histories of Temporal tell of what runs' });
+
+export const KeptStatus = event('status', 'no worker answers: what Temporal and the control plane tell', {
+  ...target,
+  from: z.literal('temporal'),
+  known: z.literal(true),
+  running: RunningWork.nullable(),
   localHold,
   activeRevisionId: z
     .string()
@@ -101,6 +104,18 @@ export const KeptStatus = event('status', 'no worker answers: what Temporal and 
   unknown: z.array(z.string()).describe('The fields that are left out because only a worker tells them'),
 });
 
+const ScheduleStatus = z
+  .strictObject({
+    ...PromotionSchedule.shape,
+    paused: z.boolean(),
+    note: z.string().nullable().describe('Why it is paused, or goes on'),
+    next: z.array(Instant).describe('The next times'),
+  })
+  .meta({
+    id: 'ScheduleStatus',
+    description: 'When a promotion is done by itself, and whether it is at present',
+  });
+
 export const PromotionStatus = event(
   'promotion_status',
   'one for each promotion that leads to one of these targets',
@@ -115,13 +130,6 @@ export const PromotionStatus = event(
       .describe('`stopped`: its workflow was ended from outside'),
     progress: Progress.nullable().describe('Of one that runs'),
     last: PromotionResult.nullable().describe('The whole record of one that has ended'),
-    schedule: z
-      .strictObject({
-        ...PromotionSchedule.shape,
-        paused: z.boolean(),
-        note: z.string().nullable().describe('Why it is paused, or goes on'),
-        next: z.array(Instant).describe('The next times'),
-      })
-      .nullable(),
+    schedule: ScheduleStatus.nullable(),
   },
 );

@@ -62,7 +62,7 @@ describe('the doctor', () => {
       yaml(),
     );
     expect(exitCode).toBe(6);
-    expect(of('Temporal')).toMatchObject({ state: 'missing' });
+    expect(of('Temporal')).toMatchObject({ event: 'finding', state: 'missing' });
     expect(of('node')).toMatchObject({ state: 'ok' });
     expect(of('target production')).toMatchObject({ state: 'ok' });
   });

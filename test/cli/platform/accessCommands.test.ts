@@ -57,7 +57,9 @@ describe('the commands that ask a running platform', () => {
     expect(listing.output.events).toMatchObject([{ event: 'key', id: made?.['id'], name: 'release job' }]);
     expect(JSON.stringify(listing.output.events)).not.toContain(key);
 
-    await runKeysRevokeCommand(contextOf(), String(made?.['id']), where);
+    const revoking = contextOf();
+    await runKeysRevokeCommand(revoking, String(made?.['id']), where);
+    expect(revoking.output.events).toEqual([{ event: 'key_revoked', id: made?.['id'] }]);
     expect(await list()).toBe(403);
 
     const audit = contextOf();

@@ -114,9 +114,13 @@ describe('the story of a rehearsal', () => {
   });
 
   it('is told as events, with the whole records', () => {
-    const { events } = tell([{ kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED }], {
-      json: true,
-    });
+    const { events } = tell(
+      [
+        { kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED },
+        { kind: 'refused', target: 'canary', at: at('24T00:00'), reason: 'on hold' },
+      ],
+      { json: true },
+    );
     expect(events).toEqual([
       {
         event: 'rehearsed_promotion',
@@ -125,6 +129,10 @@ describe('the story of a rehearsal', () => {
         state: 'ended',
         result: PROMOTED,
         progress: null,
+      },
+      {
+        ...{ event: 'rehearsed_release', target: 'canary', at: iso('24T00:00') },
+        ...{ result: null, reason: 'on hold', progress: null },
       },
       { event: 'rehearsal_unmet', injection: 'nobody approves' },
       { event: 'rehearsal_ended', startedAt: iso('22T00:00'), days: 7, tookMs: 3_210 },

@@ -126,9 +126,9 @@ function target(): TargetSpec {
 }
 
 async function breaking(
-  options: { to?: string; verified?: ReadonlyMap<string, boolean>; timeoutMs?: number } = {},
+  options: { to?: string; verified?: ReadonlyMap<string, boolean>; timeoutMs?: number; json?: boolean } = {},
 ) {
-  const output = testOutput();
+  const output = testOutput({ json: options.json ?? false });
   const exitCode = await breakGlass(
     { output, home, environment: { PRODUCTION_KEY: KEY } },
     {
@@ -140,7 +140,7 @@ async function breaking(
     },
     never,
   );
-  return { exitCode, text: output.said.join('\n') };
+  return { exitCode, text: output.said.join('\n'), events: output.events };
 }
 
 describe('rolling back without Temporal', () => {
@@ -149,6 +149,17 @@ describe('rolling back without Temporal', () => {
     expect(exitCode).toBe(0);
     expect(plane.redeployed).toEqual([plane.revisions[1]]);
     expect(text).toContain(`revision ${plane.revisions[1]!} serves again`);
+  });
+
+  it('tells programs what it puts back, each status of it, and how it ended', async () => {
+    const { events } = await breaking({ json: true });
+    const [, to] = plane.revisions;
+    expect(events).toMatchObject([
+      { event: 'break_glass', deploymentId: plane.id, activeRevisionId: plane.revisions[0], to },
+      { event: 'revision', revisionId: to, status: 'DEPLOYING' },
+      { event: 'revision', revisionId: to, status: 'DEPLOYED' },
+      { event: 'ended', outcome: 'rolled_back', result: null, exitCode: 0 },
+    ]);
   });
 
   it('passes over what was never deployed, and what the records call bad', async () => {

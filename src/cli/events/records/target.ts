@@ -102,7 +102,9 @@ export const IgnoredMessage = mirrorOf<domain.IgnoredMessage>()(
 export const SaidMessage = mirrorOf<domain.SaidMessage>()(
   z.strictObject({
     at: Instant,
-    message: z.string().describe('`hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw`, `rollback`'),
+    message: z
+      .string()
+      .describe('`hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw`, `rollback`; others may come'),
     by: Actor,
     note: z.string().describe('What came of it'),
   }),
