@@ -16,9 +16,8 @@ import type { Progress } from '../../src/domain/release.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../src/workflows/messages.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { QUICK } from './requests.ts';
+import { seen } from './seen.ts';
 import { IDENTITY, type RecordedHistory, type TargetUnderTest } from './targetUnderTest.ts';
-
-const LOOK_AGAIN_MS = 5;
 
 /** Promotions between targets under test. */
 export class PromotionsUnderTest {
@@ -104,13 +103,12 @@ export class PromotionUnderTest {
     return this.#handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
   }
 
-  /** Its progress once it shows something, and has dealt with all that happened: as with a target's releases. */
+  /** Its progress once it shows something. */
   async progressOnce(shows: (progress: Progress) => boolean): Promise<Progress> {
-    for (;;) {
+    return seen(this.#handle, async () => {
       const progress = await this.#handle.query(progressQuery);
-      if (shows(progress) && (await this.#handle.describe()).raw.pendingWorkflowTask == null) return progress;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
-    }
+      return shows(progress) ? progress : undefined;
+    });
   }
 
   async history(): Promise<RecordedHistory> {

@@ -22,6 +22,7 @@ import {
   viewQuery,
 } from '../../src/workflows/messages.ts';
 import { releaseRequest } from './requests.ts';
+import { seen } from './seen.ts';
 import type { World } from './world.ts';
 
 /** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
@@ -133,10 +134,10 @@ export class TargetUnderTest {
 
   /** A release's progress once it shows something. */
   async progressOnce(releaseId: string, shows: (progress: Progress) => boolean): Promise<Progress> {
-    return seen(async () => {
-      const progress = await this.#progress(releaseId);
-      if (progress === undefined || !shows(progress)) return undefined;
-      return (await this.isBehind(releaseId)) ? undefined : progress;
+    const release = this.child(releaseId);
+    return seen(release, async () => {
+      const progress = await release.query(progressQuery);
+      return shows(progress) ? progress : undefined;
     });
   }
 
@@ -170,7 +171,7 @@ export class TargetUnderTest {
 
   /** The row in the target's history of a release, or of the rollback that a request led to. */
   async ended(id: string): Promise<HistoryRow> {
-    return seen(async () => {
+    return seen(this.handle, async () => {
       const found = await this.handle.query(lookupQuery, id);
       // The server tells when a workflow ends; a query costs the worker a turn.
       if (found?.state === 'running') await this.#closed(found.releaseId);
@@ -198,7 +199,7 @@ export class TargetUnderTest {
 
   /** The target's view once it shows something. */
   async viewOnce(shows: (view: TargetView) => boolean): Promise<TargetView> {
-    return seen(async () => {
+    return seen(this.handle, async () => {
       const view = await this.view();
       return shows(view) ? view : undefined;
     });
@@ -214,16 +215,6 @@ export class TargetUnderTest {
   /** A release's steps as far as they have come. */
   async steps(releaseId: string): Promise<readonly StepRecord[]> {
     return (await this.child(releaseId).query(progressQuery)).steps;
-  }
-
-  /** `undefined` while the release is queued and has not begun. */
-  async #progress(releaseId: string): Promise<Progress | undefined> {
-    try {
-      return await this.child(releaseId).query(progressQuery);
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
   }
 
   /** How many runs the target's chain has, from its first to the one that runs now. */
@@ -275,18 +266,3 @@ export class TargetUnderTest {
     if (status.name === 'RUNNING') await this.handle.terminate('the test is over');
   }
 }
-
-/**
- * What a look shows at last, at something that only a query can tell. Looks again soon at first and ever more rarely:
- * each query takes a turn of the one worker that all tests of a file share.
- */
-async function seen<T>(look: () => Promise<T | undefined>): Promise<T> {
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const found = await look();
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
-}
-
-const FIRST_PAUSE_MS = 5;
-const LONGEST_PAUSE_MS = 80;

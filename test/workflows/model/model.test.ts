@@ -14,6 +14,7 @@ const PATH = process.env['SLIPWAY_MODEL_PATH'];
 const LANES = 8;
 /** A long run keeps no more histories than these to replay: without a cache each task is a replay anyway. */
 const HISTORIES_MAX = 2_000;
+const PROGRESS_EVERY = 50;
 const DAY_MS = 86_400_000;
 
 /** Workers that forget: a few workflows are kept by one of two workers, or none by any of four. */
@@ -43,6 +44,11 @@ it.concurrent.each(MODES)(
         seed: SEED + (PATH === undefined ? first : 0),
         lanes: LANES / MODES.length,
         historiesMax: HISTORIES_MAX,
+        onProgress: (sequences) => {
+          // A long run that is cut off has told how much of it went well.
+          if (LONG && sequences % PROGRESS_EVERY === 0)
+            process.stdout.write(`model, ${mode}: ${sequences} sequences went well\n`);
+        },
         ...(PATH === undefined ? {} : { path: PATH }),
       });
       const { sequences, commands, histories } = ran;

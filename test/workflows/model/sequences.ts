@@ -100,6 +100,8 @@ export interface Sequences {
   readonly lanes: number;
   /** How many histories are kept. */
   readonly historiesMax: number;
+  /** Told how many sequences have gone well so far, after each. */
+  readonly onProgress?: (sequences: number) => void;
 }
 
 /** What was run. */
@@ -116,7 +118,7 @@ export interface Ran {
  * @throws the shortest sequence that was found to go wrong, with its seed and its path.
  */
 export async function runSequences(harness: Harness, options: Sequences): Promise<Ran> {
-  const { runs, seed, path, lanes, historiesMax } = options;
+  const { runs, seed, path, lanes, historiesMax, onProgress } = options;
   const histories: RecordedHistory[] = [];
   let sequences = 0;
   let commands = 0;
@@ -131,7 +133,6 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
         ...(replayPath === undefined ? {} : { replayPath }),
       }),
       async (begins, happens) => {
-        sequences++;
         const subject = new Subject(harness, `model-${randomUUID()}`, begins);
         const model = new TargetModel(begins);
         try {
@@ -139,6 +140,7 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
           commands += [...happens].length;
           const made = await subject.close(model);
           if (histories.length < historiesMax) histories.push(...made);
+          onProgress?.(++sequences);
         } catch (error) {
           // Looking for the shortest that goes wrong takes long: a run that is cut off has told of this one.
           process.stdout.write(
