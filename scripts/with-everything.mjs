@@ -79,8 +79,9 @@ function install() {
   const why = whyInstall();
   if (why === undefined) return;
   say(`installing dependencies: ${why}`);
-  // Said out loud also where this script itself was started with `--silent`.
-  const code = npm(['ci', '--loglevel=notice']);
+  // Said out loud also where this script itself was started with `--silent`; but not what packages, which the lock file
+  // has settled, warn of each other: a screenful of it is the first thing that somebody new would see.
+  const code = npm(['ci', '--loglevel=error']);
   if (code !== 0) process.exit(code);
 }
 
