@@ -158,9 +158,7 @@ class Demo {
     );
     output.say(`  restored  revision ${second.servingRevisionId}, which has just answered`);
     output.say('');
-    output.say(
-      'Do it yourself: "slipway dev" in one terminal, "cd examples/greeter && slipway release" in another.',
-    );
+    output.say('Do it yourself, with an agent of your own, in ten minutes: docs/tutorial.md');
   }
 
   async #release(

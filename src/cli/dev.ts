@@ -1,5 +1,10 @@
+import { existsSync } from 'node:fs';
+
+import { CONFIG_FILE } from '../config/findConfig.ts';
+import { slipwayHome } from '../config/home.ts';
 import type { CommandContext } from './context.ts';
 import { type LocalStack, PLATFORM_PORT, startLocalStack } from './dev/localStack.ts';
+import { nextStep } from './dev/nextStep.ts';
 import type { SupervisorEvent } from './dev/supervisor.ts';
 import { onInterruption } from './interruption.ts';
 import type { Output } from './output.ts';
@@ -74,8 +79,8 @@ function tellReady(
     output.say(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
   }
   output.say('');
-  output.say('Release something, in another terminal:');
-  output.say(`  cd examples/greeter && SLIPWAY_HOME=${home} slipway release`);
+  const usualHome = home === slipwayHome({});
+  for (const line of nextStep({ home, usualHome, hasConfig: existsSync(CONFIG_FILE) })) output.say(line);
   output.say(style.faint('Ctrl-C stops everything.'));
 }
 
