@@ -15,6 +15,7 @@ export interface CommandContext {
 export interface CommonOptions {
   readonly json?: boolean;
   readonly verbose?: boolean;
+  readonly quiet?: boolean;
   /** Default: `SLIPWAY_HOME`, else `.slipway`. */
   readonly home?: string;
 }
@@ -26,6 +27,7 @@ export function commandContext(options: CommonOptions): CommandContext {
     output: createOutput({
       json: options.json ?? false,
       verbose: options.verbose ?? false,
+      quiet: options.quiet ?? false,
       environment,
       stdout: process.stdout,
       stderr: process.stderr,

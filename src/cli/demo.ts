@@ -81,7 +81,7 @@ async function withStack(
     home: context.home,
     environment,
     ports: { platform: 0, temporal: 0, temporalUi: 0 },
-    onProgress: (line) => output.note(output.style.faint(`  ${line}`)),
+    onProgress: (line) => output.progress(output.style.faint(`  ${line}`)),
     onEvent: (event) => {
       output.note(output.style.warn(`  ${event.name}: ${event.what.replaceAll('_', ' ')}`));
     },

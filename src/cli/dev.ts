@@ -34,7 +34,7 @@ export async function runDevCommand(
       home,
       environment,
       ports: { platform: options.port, temporal: options.temporalPort, temporalUi: options.temporalUiPort },
-      onProgress: (line) => output.note(output.style.faint(line)),
+      onProgress: (line) => output.progress(output.style.faint(line)),
       onEvent: (event) => tell(output, event),
       signal: interruption.signal,
     });

@@ -8,15 +8,21 @@ export interface Output {
   readonly json: boolean;
   /** Stacks and causes are shown. */
   readonly verbose: boolean;
+  /** What goes on is not told: only what was asked for, how it ended, warnings and errors. */
+  readonly quiet: boolean;
   readonly style: Style;
-  /** Whether lines may be rewritten in place: text, on a terminal, not in CI. */
+  /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */
   readonly live: boolean;
   /** The terminal's width in characters. */
   readonly columns: () => number;
   /** A line for people, on stdout. Nothing with `--json`. */
   say(line: string): void;
-  /** A line for people about the way there, on stderr. Nothing with `--json`. */
+  /** A line for people of a warning or an error, or of what to do next, on stderr. Nothing with `--json`. */
   note(line: string): void;
+  /** A line for people about what goes on, on stdout. Nothing with `--json` or `--quiet`. */
+  tell(line: string): void;
+  /** A line for people about what is being made ready, on stderr. Nothing with `--json` or `--quiet`. */
+  progress(line: string): void;
   /** An event for programs, on stdout. Nothing without `--json`. `events/` has their schemas, `docs/json.md` lists them. */
   event(event: JsonEvent): void;
   /** Text as it is, on stdout: for what is rewritten in place. */
@@ -27,6 +33,7 @@ export interface Output {
 export interface OutputOptions {
   readonly json: boolean;
   readonly verbose: boolean;
+  readonly quiet: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
@@ -35,22 +42,31 @@ export interface OutputOptions {
 const DEFAULT_COLUMNS = 100;
 
 /** Makes the output of one command. Colors and rewriting only on a terminal, and never with `NO_COLOR` or `CI`. */
-export function createOutput({ json, verbose, environment, stdout, stderr }: OutputOptions): Output {
+export function createOutput({ json, verbose, quiet, environment, stdout, stderr }: OutputOptions): Output {
   const plain = isSet(environment['CI']) || environment['TERM'] === 'dumb';
   const terminal = stdout.isTTY && !json;
   const colored = terminal && !plain && !isSet(environment['NO_COLOR']);
+  const say = (line: string): void => {
+    if (!json) stdout.write(`${line}\n`);
+  };
+  const note = (line: string): void => {
+    if (!json) stderr.write(`${line}\n`);
+  };
   return {
     json,
     verbose,
+    quiet,
     style: styleOf(colored),
-    live: terminal && !plain,
+    live: terminal && !plain && !quiet,
     // Some terminals say that they are 0 wide.
     columns: () => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS),
-    say: (line) => {
-      if (!json) stdout.write(`${line}\n`);
+    say,
+    note,
+    tell: (line) => {
+      if (!quiet) say(line);
     },
-    note: (line) => {
-      if (!json) stderr.write(`${line}\n`);
+    progress: (line) => {
+      if (!quiet) note(line);
     },
     event: (event) => {
       if (json) stdout.write(jsonLine(event));

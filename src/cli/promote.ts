@@ -53,7 +53,7 @@ export async function runPromoteCommand(
     output.say(
       `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`,
     );
-    for (const difference of differences) output.say(`  differs: ${difference}`);
+    for (const difference of differences) output.tell(`  differs: ${difference}`);
     if (!options.wait) return 0;
     return await followPromotionInCi(
       context,

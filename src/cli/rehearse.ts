@@ -53,7 +53,7 @@ export async function runRehearseCommand(
   const { signal } = interruption;
   try {
     const { path: executable } = await installTestServer({
-      onProgress: (line) => output.note(line),
+      onProgress: (line) => output.progress(line),
       signal,
       env: context.environment,
     });

@@ -14,7 +14,7 @@ export async function runTemporalInstallCommand({ output, environment }: Command
     const { path, origin } = await installTemporal({
       onProgress: (line) => {
         output.event({ event: 'progress', message: line });
-        output.note(line);
+        output.progress(line);
       },
       signal: interruption.signal,
       env: environment,

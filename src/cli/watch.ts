@@ -45,7 +45,7 @@ export async function runWatchCommand(
     let watched = underWay(before, ended);
     if (watched === undefined) {
       output.event({ event: 'idle', target: name });
-      output.say(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
+      output.tell(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
     }
     while (watched === undefined && Date.now() < deadline && !signal.aborted) {
       await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
@@ -56,7 +56,7 @@ export async function runWatchCommand(
       output.say(output.style.warn(`stopped watching: nothing ran on ${name}`));
       return GAVE_UP;
     }
-    output.say(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
+    output.tell(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
     const followed = {
       ...watched,
       targetName: name,

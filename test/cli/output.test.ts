@@ -6,13 +6,14 @@ import { createOutput, type Output } from '../../src/cli/output.ts';
 
 function made(
   environment: Record<string, string>,
-  { isTTY = true, json = false }: { isTTY?: boolean; json?: boolean } = {},
+  { isTTY = true, json = false, quiet = false }: { isTTY?: boolean; json?: boolean; quiet?: boolean } = {},
 ): { output: Output; stdout: () => string; stderr: () => string } {
   const out = Object.assign(new PassThrough(), { isTTY, columns: 120 });
   const err = Object.assign(new PassThrough(), { isTTY });
   const output = createOutput({
     json,
     verbose: false,
+    quiet,
     environment,
     stdout: out as unknown as NodeJS.WriteStream,
     stderr: err as unknown as NodeJS.WriteStream,
@@ -22,7 +23,7 @@ function made(
 }
 
 describe('the output of a command', () => {
-  it.each<[string, Record<string, string>, { isTTY?: boolean; json?: boolean }, boolean, boolean]>([
+  it.each<[string, Record<string, string>, Parameters<typeof made>[1], boolean, boolean]>([
     ['a terminal', {}, {}, true, true],
     ['a terminal with NO_COLOR', { NO_COLOR: '1' }, {}, false, true],
     ['a terminal in CI', { CI: 'true' }, {}, false, false],
@@ -30,6 +31,7 @@ describe('the output of a command', () => {
     ['a terminal that can do nothing', { TERM: 'dumb' }, {}, false, false],
     ['a pipe', {}, { isTTY: false }, false, false],
     ['a terminal with --json', {}, { json: true }, false, false],
+    ['a terminal with --quiet', {}, { quiet: true }, true, false],
   ])('on %s', (_where, environment, options, colored, live) => {
     const { output } = made(environment, options);
     expect(output.style.bad('x') !== 'x').toBe(colored);
@@ -42,6 +44,18 @@ describe('the output of a command', () => {
     output.note('noted');
     output.event({ event: 'answering' });
     expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
+  });
+
+  it('tells what goes on, but not with --quiet, which leaves what was asked for, and warnings', () => {
+    for (const quiet of [false, true]) {
+      const { output, stdout, stderr } = made({}, { quiet });
+      output.tell('goes on');
+      output.progress('is being made ready');
+      output.say('said');
+      output.note('noted');
+      const told = quiet ? ['said\n', 'noted\n'] : ['goes on\nsaid\n', 'is being made ready\nnoted\n'];
+      expect([stdout(), stderr()]).toEqual(told);
+    }
   });
 
   it('prints events, and no text, with --json', () => {

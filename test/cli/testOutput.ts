@@ -3,7 +3,13 @@ import { styleOf } from '../../src/cli/style.ts';
 import { eventProblem } from '../support/jsonLines.ts';
 
 /** An output that keeps what is said, for tests to look at. Throws at an event that is not as its schema has it. */
-export function testOutput(options: { readonly json?: boolean; readonly verbose?: boolean } = {}): Output & {
+export function testOutput(
+  options: {
+    readonly json?: boolean;
+    readonly verbose?: boolean;
+    readonly quiet?: boolean;
+  } = {},
+): Output & {
   readonly said: string[];
   readonly noted: string[];
   readonly events: Record<string, unknown>[];
@@ -12,12 +18,14 @@ export function testOutput(options: { readonly json?: boolean; readonly verbose?
   const noted: string[] = [];
   const events: Record<string, unknown>[] = [];
   const json = options.json ?? false;
+  const quiet = options.quiet ?? false;
   return {
     said,
     noted,
     events,
     json,
     verbose: options.verbose ?? false,
+    quiet,
     style: styleOf(false),
     live: false,
     columns: () => 100,
@@ -26,6 +34,12 @@ export function testOutput(options: { readonly json?: boolean; readonly verbose?
     },
     note: (line) => {
       if (!json) noted.push(line);
+    },
+    tell: (line) => {
+      if (!json && !quiet) said.push(line);
+    },
+    progress: (line) => {
+      if (!json && !quiet) noted.push(line);
     },
     event: (event) => {
       if (!json) return;

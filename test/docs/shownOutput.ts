@@ -17,6 +17,9 @@ export function essentialOutput(output: string): string {
 const DIFFERING: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'ID'],
   [/\bsha256:[0-9a-f]+/g, 'sha256:ID'],
+  [/\b[0-9a-f]{32}\b/g, 'ID'],
+  // There is none outside of a repository.
+  [/, commit [0-9a-f]{7,40}/g, ''],
   [/\b\d{4}-\d{2}-\d{2}T[\d-]+Z/g, 'MOMENT'],
   [/\b[0-9a-f]{8}\b/g, 'ID'],
   [/\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|s|m)\b/g, 'DURATION'],

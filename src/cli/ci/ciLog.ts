@@ -4,6 +4,7 @@ import type { ConfigProblem } from '../../config/configProblem.ts';
 import { ConfigError } from '../../config/configError.ts';
 import type { CommandContext } from '../context.ts';
 import { reportError } from '../errorReport.ts';
+import type { Output } from '../output.ts';
 import { ciRun } from './ciRun.ts';
 
 /** How a CI system shows a log. Elsewhere, and with `--json`, nothing is said. */
@@ -21,9 +22,9 @@ export function ciLog({ output, environment }: Pick<CommandContext, 'output' | '
   const system = output.json ? undefined : ciRun(environment)?.system;
   switch (system) {
     case 'github':
-      return githubLog((line) => output.say(line), environment['GITHUB_WORKSPACE']);
+      return githubLog(output, environment['GITHUB_WORKSPACE']);
     case 'gitlab':
-      return gitlabLog((line) => output.say(line));
+      return gitlabLog(output);
     default:
       return PLAIN;
   }
@@ -49,30 +50,32 @@ const PLAIN: CiLog = {
   annotateError: () => undefined,
 };
 
-function githubLog(say: (line: string) => void, workspace = process.cwd()): CiLog {
-  const command = (name: string, properties: Readonly<Record<string, string>>, message: string): void => {
+function githubLog(output: Output, workspace = process.cwd()): CiLog {
+  const command = (name: string, properties: Readonly<Record<string, string>>, message: string): string => {
     const told = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
-    say(`::${name}${told.length === 0 ? '' : ` ${told.join(',')}`}::${escaped(message, /[%\r\n]/g)}`);
+    return `::${name}${told.length === 0 ? '' : ` ${told.join(',')}`}::${escaped(message, /[%\r\n]/g)}`;
   };
+  const annotate = (level: string, properties: Readonly<Record<string, string>>, message: string): void =>
+    output.say(command(level, properties, message));
   const annotateProblem = ({ file, severity, line, column, path, message }: ConfigProblem): void =>
-    command(
+    annotate(
       severity,
       { file: relative(workspace, file), line: String(line), col: String(column), title: 'slipway.yaml' },
       path === '' ? message : `${path}: ${message}`,
     );
   return {
     open: (title) => {
-      command('group', {}, title);
-      return once(() => command('endgroup', {}, ''));
+      output.tell(command('group', {}, title));
+      return once(() => output.tell(command('endgroup', {}, '')));
     },
-    annotate: (level, title, message) => command(level, { title }, message),
+    annotate: (level, title, message) => annotate(level, { title }, message),
     annotateError: (error) => {
       if (error instanceof ConfigError) {
         error.problems.forEach(annotateProblem);
         return;
       }
       const { code, message, hint } = reportError(error);
-      command('error', { title: code }, hint === null ? message : `${message}\n${hint}`);
+      annotate('error', { title: code }, hint === null ? message : `${message}\n${hint}`);
     },
   };
 }
@@ -85,7 +88,7 @@ function escaped(text: string, what: RegExp): string {
   );
 }
 
-function gitlabLog(say: (line: string) => void): CiLog {
+function gitlabLog(output: Output): CiLog {
   let sections = 0;
   const mark = (kind: 'start' | 'end', name: string): string =>
     `\u001b[0Ksection_${kind}:${Math.floor(Date.now() / 1_000)}:${name}`;
@@ -93,8 +96,8 @@ function gitlabLog(say: (line: string) => void): CiLog {
     ...PLAIN,
     open: (title) => {
       const name = `slipway_${(sections += 1)}`;
-      say(`${mark('start', name)}\r\u001b[0K${title}`);
-      return once(() => say(`${mark('end', name)}\r\u001b[0K`));
+      output.tell(`${mark('start', name)}\r\u001b[0K${title}`);
+      return once(() => output.tell(`${mark('end', name)}\r\u001b[0K`));
     },
   };
 }

@@ -71,7 +71,7 @@ export class FollowView {
 
   /** Shows that nothing happens, and why: at once also where lines cannot be rewritten. */
   #wait(render: () => string): void {
-    if (!this.#output.live) this.#output.say(render());
+    if (!this.#output.live) this.#output.tell(render());
     this.#live.show(render);
   }
 

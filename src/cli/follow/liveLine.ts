@@ -36,13 +36,13 @@ export class LiveLine {
   /** Says a line that stays, above the one that is rewritten. */
   say(line: string): void {
     if (this.#render !== undefined && this.#output.live) this.#output.raw(CLEAR_LINE);
-    this.#output.say(line);
+    this.#output.tell(line);
     this.#draw();
   }
 
   #tick(): void {
     if (this.#output.live) this.#draw();
-    else if (this.#render !== undefined) this.#output.say(this.#render());
+    else if (this.#render !== undefined) this.#output.tell(this.#render());
   }
 
   #draw(): void {

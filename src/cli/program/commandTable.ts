@@ -33,6 +33,7 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
     command: (name, description, ...examples) => {
       const made = group(name, description)
         .option('--json', 'print one JSON object per line (docs/json.md)')
+        .option('-q, --quiet', 'do not tell what goes on: only how it ends, and what is wrong')
         .option('--verbose', 'show stacks and causes of errors')
         .option('--home <dir>', 'where state is kept (default: SLIPWAY_HOME, or .slipway)');
       if (examples.length === 0) return made;

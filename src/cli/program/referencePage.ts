@@ -11,13 +11,14 @@ Commands take these, too:
 | option         | what it does                                                 |
 | -------------- | ------------------------------------------------------------ |
 | \`--json\`       | print one JSON object per line: [\`--json\`](json.md)          |
+| \`-q, --quiet\`  | do not tell what goes on: only how it ends, and what is wrong |
 | \`--verbose\`    | show stacks and causes of errors                             |
 | \`--home <dir>\` | where state is kept (default: \`SLIPWAY_HOME\`, or \`.slipway\`) |
 | \`--help\`       | show the help of the command                                 |
 `;
 
 /** Told once, for all of them. */
-const COMMON = new Set(['--json', '--verbose', '--home']);
+const COMMON = new Set(['--json', '--quiet', '--verbose', '--home']);
 
 /**
  * The reference of the command line as Markdown, published as `docs/commands.md`: a section per group, in it each command

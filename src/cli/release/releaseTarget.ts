@@ -125,8 +125,11 @@ export async function releaseTarget(
     });
     return { exitCode, answer, ending: undefined };
   }
-  output.say(`${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`);
-  if (!order.wait) {
+  const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
+  if (order.wait) {
+    output.tell(taken);
+  } else {
+    output.say(taken);
     if (disposition !== 'already_released') output.say(`Follow it: slipway status ${name}`);
     return { exitCode: 0, answer, ending: undefined };
   }
@@ -196,7 +199,7 @@ function tellPrepared(
   const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
   const at =
     commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
-  output.say(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
+  output.tell(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
     output.note(output.style.warn('slipway.yaml names no checks: a revision counts as good once it serves'));
   }

@@ -148,7 +148,7 @@ async function awaitServing(
       if (revision.status !== lastStatus) {
         lastStatus = revision.status;
         output.event({ event: 'revision', revisionId: followed, status: revision.status });
-        output.say(`  revision ${followed}: ${revision.status}`);
+        output.tell(`  revision ${followed}: ${revision.status}`);
       }
       const phase = revisionPhase(revision.status);
       if (phase === 'failed') {

@@ -18,8 +18,8 @@ const STORY: readonly FollowEvent[] = [
   { kind: 'progress', progress: sampleProgress([find, check, redeploy], [failedCheck]) },
 ];
 
-function shown(events: readonly FollowEvent[], json: boolean) {
-  const output = testOutput({ json });
+function shown(events: readonly FollowEvent[], json: boolean, quiet = false) {
+  const output = testOutput({ json, quiet });
   const view = new FollowView(output);
   for (const event of events) view.show(event);
   view.close();
@@ -36,6 +36,10 @@ describe('following, as text', () => {
       'putting a good revision back',
       '✔ restore: redeploy revision-1',
     ]);
+  });
+
+  it('says nothing of the way with --quiet: how it ended is told by whoever follows', () => {
+    expect(shown(STORY, false, true).said).toEqual([]);
   });
 
   it('begins anew where a rollback follows on a release', () => {

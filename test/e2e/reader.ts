@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { expect } from 'vitest';
+
+import { installTemporal } from '../../src/temporal/installation.ts';
+import type { Block } from '../docs/pages.ts';
+import { essentialOutput, shownPattern } from '../docs/shownOutput.ts';
+import { Process } from './processes.ts';
+import { eventually } from './stack.ts';
+
+/** The checkout. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Where the pages say that the control plane is; `slipway dev` takes another port where that one is taken. */
+const CONTROL_PLANE = 'http://127.0.0.1:4700';
+const SAYS_WITHIN_MS = 120_000;
+
+/**
+ * Somebody who reads a page and does as it says: types its commands into a shell, writes its files, and holds what is
+ * shown against what was printed. `slipway` is on the PATH by `npm link`, in a folder of the reader's own.
+ */
+export class Reader {
+  /** An empty folder, where the reader begins. */
+  readonly folder: string;
+  readonly #path: string;
+  #cwd: string;
+  #controlPlane = CONTROL_PLANE;
+  #dev: Process | undefined;
+  /** What printed last. */
+  #last: Process | undefined;
+
+  private constructor(folder: string, path: string) {
+    this.folder = folder;
+    this.#path = path;
+    this.#cwd = folder;
+  }
+
+  static async begin(): Promise<Reader> {
+    const home = await mkdtemp(join(tmpdir(), 'slipway-reader-'));
+    const prefix = join(home, 'prefix');
+    const folder = join(home, 'work');
+    await mkdir(join(prefix, 'lib'), { recursive: true });
+    await mkdir(folder);
+    const link = new Process('npm', ['link'], { env: { npm_config_prefix: prefix }, cwd: ROOT });
+    expect(await link.exited, link.stderr).toBe(0);
+    const temporal = await installTemporal({ onProgress: () => undefined });
+    const path = [join(prefix, 'bin'), dirname(temporal.path), process.env['PATH']];
+    return new Reader(folder, path.join(delimiter));
+  }
+
+  /** Does what a block says. */
+  async follow({ language, title, text }: Block): Promise<void> {
+    if (language === 'text') {
+      await this.#compare(text);
+    } else if (language !== 'sh') {
+      await writeFile(join(this.#cwd, title), this.#here(text));
+    } else if (title === 'other terminal') {
+      this.#dev = this.#last = this.#shell(`exec ${text}`);
+    } else {
+      await this.type(text);
+    }
+  }
+
+  /** Types commands; the shell is then where they have gone to. Answers the exit code of the last one. */
+  async type(commands: string): Promise<number | null> {
+    const cwd = join(this.folder, '..', 'cwd');
+    this.#last = this.#shell(`${this.#here(commands)}\ncode=$?\npwd > '${cwd}'\nexit $code`);
+    const code = await this.#last.exited;
+    this.#cwd = (await readFile(cwd, 'utf8')).trim();
+    return code;
+  }
+
+  /** Types a command that goes on until it is interrupted, once it has said what is wanted. */
+  async typeUntil(command: string, wanted: RegExp): Promise<void> {
+    const running = this.#shell(`exec ${this.#here(command)}`);
+    await eventually(() => expect(running.stdout).toMatch(wanted), SAYS_WITHIN_MS);
+    await running.stop();
+  }
+
+  /** What was printed last. */
+  get printed(): string {
+    return this.#last?.stdout ?? '';
+  }
+
+  /** Ctrl-C in the other terminal. */
+  async interrupt(): Promise<number | null | undefined> {
+    return this.#dev?.stop();
+  }
+
+  async leave(): Promise<void> {
+    await this.#dev?.kill();
+    await rm(dirname(this.folder), { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  async #compare(shown: string): Promise<void> {
+    const compare = (): void => {
+      expect(essentialOutput(this.printed)).toMatch(shownPattern(shown));
+    };
+    if (this.#last !== this.#dev) {
+      compare();
+      return;
+    }
+    await eventually(compare, SAYS_WITHIN_MS);
+    this.#controlPlane = /control plane +(\S+)/.exec(this.printed)?.[1] ?? CONTROL_PLANE;
+  }
+
+  /** The control plane has the address that `slipway dev` said. */
+  #here(text: string): string {
+    return text.replaceAll(CONTROL_PLANE, this.#controlPlane);
+  }
+
+  #shell(commands: string): Process {
+    const env = { PATH: this.#path, NO_COLOR: '1' };
+    return new Process('bash', ['-c', `exec 2>&1\n${commands}`], { env, cwd: this.#cwd });
+  }
+}
