@@ -24,7 +24,7 @@ const DIFFERING: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}\b/g, 'ID'],
   [/\b(?:\d+h)?(?:\d+m)?\d+(?:\.\d+)?(?:ms|s|m)\b/g, 'DURATION'],
   [/\b\d+ (bytes|KB)\b/g, 'SOME $1'],
-  [/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT'],
+  [/127\.0\.0\.1(:|%3A)\d+/g, '127.0.0.1$1PORT'],
   [/\b\d+ attempts, /g, ''],
   [/ +/g, ' '],
 ];
