@@ -1,7 +1,8 @@
-// How much later a release is done whose worker was killed in the middle of a step and started again at once.
+// How much later a release is done whose worker was killed in the middle of a step and started again at once; or, with
+// --elsewhere, was replaced by one that knows nothing of it, as another machine's does.
 // bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from `dist/`.
 //
-//   npx tsx bench/recovery.ts [--count 5] [--step patch]
+//   npx tsx bench/recovery.ts [--count 5] [--step patch] [--elsewhere]
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -17,6 +18,8 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { TarballArtifact } from '../src/domain/artifact.ts';
 import type { ReleaseResult } from '../src/domain/release.ts';
+import type { StepName } from '../src/domain/step.ts';
+import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
 import { type Engine, startTemporal } from './engine.ts';
@@ -26,11 +29,13 @@ import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn 
 import { summarize, type Summary, table } from './statistics.ts';
 
 const AIM_MS = 4_000;
+/** Beside the timeout of the step by which a worker that is gone is noticed. */
+const ELSEWHERE_AIM_MS = 15_000;
 const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
 /** A step in the middle of which the worker is killed. */
 interface Step {
-  readonly name: string;
+  readonly name: StepName;
   /** What it is recognized by on the wire; `record` has no request. */
   readonly matches: RequestMatch | 'record';
   readonly behavior?: Behavior;
@@ -38,6 +43,14 @@ interface Step {
   readonly creates?: boolean;
   /** How many such requests pass before. */
   readonly passing?: number;
+}
+
+/** What came of the measurements of one step. */
+interface Result {
+  readonly step: StepName;
+  readonly uninterrupted: Summary;
+  readonly later: Summary;
+  readonly aimMs: number;
 }
 
 const isRun: RequestMatch = (_method, path) => path.endsWith('/runs/stream');
@@ -61,7 +74,11 @@ const STEPS: readonly Step[] = [
 
 const { values } = parseArgs({
   args: process.argv.slice(2),
-  options: { count: { type: 'string', default: '5' }, step: { type: 'string' } },
+  options: {
+    count: { type: 'string', default: '5' },
+    step: { type: 'string' },
+    elsewhere: { type: 'boolean', default: false },
+  },
 });
 const count = Number(values.count);
 const steps = STEPS.filter(({ name }) => values.step === undefined || values.step === name);
@@ -71,6 +88,7 @@ if (!Number.isInteger(count) || count < 1 || steps.length === 0) {
 process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
 const engine = await startTemporal(say);
+let machines = 0;
 let worker = await startWorker(engine);
 /** How long each restarted worker took from the kill until it polled, in milliseconds. */
 const starts: number[] = [];
@@ -78,7 +96,7 @@ try {
   const artifact = await putArtifact(engine.folder);
   // Opens connections and warms Temporal up.
   await measure(artifact, STEPS[0], false);
-  const results: { step: string; uninterrupted: Summary; later: Summary }[] = [];
+  const results: Result[] = [];
   for (const step of steps) {
     say(`${step.name}: ${count}`);
     const uninterrupted: number[] = [];
@@ -88,13 +106,20 @@ try {
     for (let turn = 0; turn < count; turn++) {
       later.push((await measure(artifact, step, true)) - usual.medianMs);
     }
-    results.push({ step: step.name, uninterrupted: usual, later: summarize(later) });
+    results.push({ step: step.name, uninterrupted: usual, later: summarize(later), aimMs: aimOf(step) });
   }
   report(results);
 } finally {
   await kill(worker);
   await engine.close();
   await services.close();
+}
+
+/** How much later it may be, in milliseconds. */
+function aimOf({ name }: Step): number {
+  if (!values.elsewhere) return AIM_MS;
+  const { heartbeatMs, startToCloseMs } = STEP_TABLE[name];
+  return ELSEWHERE_AIM_MS + (heartbeatMs ?? startToCloseMs);
 }
 
 /** One release, with or without the kill. Returns how long it took from asking for it to its result, in milliseconds. */
@@ -130,7 +155,7 @@ async function resultOf(workflowId: string): Promise<ReleaseResult> {
   }
 }
 
-/** Kills the worker in the middle of the step, and starts it again at once. */
+/** Kills the worker in the middle of the step, and starts it again at once, or another one. */
 async function interrupt(
   deployment: StandInDeployment,
   matches: RequestMatch | 'record',
@@ -161,13 +186,15 @@ async function recordBegun(artifact: TarballArtifact, target: string): Promise<v
 /** `slipway worker` in a process of its own. Resolves when it polls. */
 async function startWorker({ temporal, folder }: Engine): Promise<ChildProcess> {
   const { address, namespace, taskQueue } = temporal.settings;
+  // Its successor finds in the same home what a killed worker held.
+  const home = values.elsewhere ? `home-${++machines}` : 'home';
   const started = spawn(process.execPath, [SLIPWAY, 'worker', '--json'], {
     env: {
       ...process.env,
       TEMPORAL_ADDRESS: address,
       TEMPORAL_NAMESPACE: namespace,
       SLIPWAY_TASK_QUEUE: taskQueue,
-      SLIPWAY_HOME: join(folder, 'home'),
+      SLIPWAY_HOME: join(folder, home),
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -181,26 +208,25 @@ async function kill(running: ChildProcess): Promise<void> {
   await exited;
 }
 
-function report(
-  results: readonly { readonly step: string; readonly uninterrupted: Summary; readonly later: Summary }[],
-): void {
+function report(results: readonly Result[]): void {
   const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(2)} s`;
   const rows = [
-    ['killed in', 'uninterrupted', 'later by', 'longest'],
-    ...results.map(({ step, uninterrupted, later }) => [
+    ['killed in', 'uninterrupted', 'later by', 'longest', 'aim'],
+    ...results.map(({ step, uninterrupted, later, aimMs }) => [
       step,
       seconds(uninterrupted.medianMs),
       seconds(later.medianMs),
       seconds(later.maxMs),
+      `at most ${seconds(aimMs)}`,
     ]),
   ];
-  const within = results.every(({ later }) => later.medianMs <= AIM_MS);
+  const within = results.every(({ later, aimMs }) => later.medianMs <= aimMs);
   const start = summarize(starts);
   say(
-    `\n${table(rows)}\n\nOf which from the kill until the new worker polls: ${seconds(start.medianMs)}, at most ${seconds(start.maxMs)}. The aim, at most ${AIM_MS / 1_000} s later in every step, is ${within ? '' : 'not '}reached.\n`,
+    `\n${table(rows)}\n\nOf which from the kill until the new worker polls: ${seconds(start.medianMs)}, at most ${seconds(start.maxMs)}. The aim, in every step, is ${within ? '' : 'not '}reached.\n`,
   );
   process.stdout.write(
-    `${JSON.stringify({ benchmark: 'recovery', aimMs: AIM_MS, within, results, start, machine: machine() })}\n`,
+    `${JSON.stringify({ benchmark: 'recovery', elsewhere: values.elsewhere, within, results, start, machine: machine() })}\n`,
   );
 }
 
