@@ -24,8 +24,6 @@ const ARROWS = {
     'config',
     'artifact',
     'clients',
-    // The schemas of what `slipway platform …` prints as it was answered.
-    'contract',
     'platform',
     'judge',
     'dashboard',

@@ -1,7 +1,10 @@
-import { ApiKey, CreatedApiKey } from '../../contract/controlPlane/apiKey.ts';
-import { AuditEntry } from '../../contract/controlPlane/audit.ts';
-import { IntegrationInstall } from '../../contract/controlPlane/integration.ts';
-import { Listener } from '../../contract/controlPlane/listener.ts';
+import {
+  ApiKey,
+  AuditEntry,
+  CreatedApiKey,
+  IntegrationInstall,
+  Listener,
+} from '../../clients/operatorAnswers.ts';
 import { Count, event, maybe } from './fields.ts';
 
 export const Integration = event('integration', '`add`, `list`: one each', {
