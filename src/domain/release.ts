@@ -87,16 +87,20 @@ export interface ReleaseRequest {
   readonly requestedBy: Actor;
 }
 
-/** How a release ended (design, "Words"). */
-export type Outcome =
-  | 'released'
-  | 'rolled_back'
-  | 'failed'
-  | 'rollback_failed'
-  | 'errored'
-  | 'aborted'
-  | 'superseded'
-  | 'rejected';
+/** The ways in which a release ends (design, "Words"). */
+export const OUTCOMES = [
+  'released',
+  'rolled_back',
+  'failed',
+  'rollback_failed',
+  'errored',
+  'aborted',
+  'superseded',
+  'rejected',
+] as const;
+
+/** How a release ended. */
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** One step as it went. Times are ISO 8601. */
 export interface StepRecord {

@@ -1,4 +1,4 @@
-import type { Outcome } from '../../../src/domain/release.ts';
+import { OUTCOMES, type Outcome } from '../../../src/domain/release.ts';
 import type { ChaosReport, TargetReport } from './chaos.ts';
 import { Tally } from './tally.ts';
 
@@ -33,7 +33,7 @@ export function problemsOf({ asked, targets, violations, orphans }: ChaosReport)
     ...violations.map(({ rule, workflowId, what }) => `rule ${rule}, ${workflowId}: ${what}`),
     ...orphans.map((line) => `left behind: ${line}`),
     ...ended
-      .filter(({ outcome }) => !OUTCOMES.has(outcome))
+      .filter(({ outcome }) => !ENDINGS.has(outcome))
       .map(({ releaseId, outcome }) => `${releaseId}: ${outcome}`),
     ...(ended.length < asked ? [`${asked} releases were asked for, and ${ended.length} have ended`] : []),
     ...targets
@@ -45,16 +45,7 @@ export function problemsOf({ asked, targets, violations, orphans }: ChaosReport)
   ];
 }
 
-const OUTCOMES: ReadonlySet<Outcome> = new Set([
-  'released',
-  'rolled_back',
-  'failed',
-  'rollback_failed',
-  'errored',
-  'aborted',
-  'superseded',
-  'rejected',
-]);
+const ENDINGS: ReadonlySet<Outcome> = new Set(OUTCOMES);
 
 function describe({ deployment, rows, servesAsTold, answer }: TargetReport): string {
   const told = rows.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`).join(', ');

@@ -5,7 +5,7 @@ import {
   INTERVENTION_KINDS,
   type InterventionRecord as RecordedIntervention,
 } from '../../../domain/intervention.ts';
-import type * as domain from '../../../domain/release.ts';
+import * as domain from '../../../domain/release.ts';
 import { STEP_NAMES } from '../../../domain/step.ts';
 import { Count, Instant, maybe, openWords } from '../fields.ts';
 import { mirrorOf } from '../mirror.ts';
@@ -24,18 +24,7 @@ export const Actor = mirrorOf<domain.Actor>()(
   }),
 ).meta({ id: 'Actor', description: 'Who asked, from where, and why' });
 
-export const Outcome = mirrorOf<domain.Outcome>()(
-  z.enum([
-    'released',
-    'rolled_back',
-    'failed',
-    'rollback_failed',
-    'errored',
-    'aborted',
-    'superseded',
-    'rejected',
-  ]),
-);
+export const Outcome = z.enum(domain.OUTCOMES);
 
 export const Kind = z.enum(['release', 'rollback']);
 
