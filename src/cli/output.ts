@@ -8,8 +8,6 @@ export interface Output {
   readonly json: boolean;
   /** Stacks and causes are shown. */
   readonly verbose: boolean;
-  /** What goes on is not told: only what was asked for, how it ended, warnings and errors. */
-  readonly quiet: boolean;
   readonly style: Style;
   /** Whether lines may be rewritten in place: text, on a terminal, not in CI, not quiet. */
   readonly live: boolean;
@@ -33,6 +31,7 @@ export interface Output {
 export interface OutputOptions {
   readonly json: boolean;
   readonly verbose: boolean;
+  /** What goes on is not told: only what was asked for, how it ended, warnings and errors. */
   readonly quiet: boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdout: NodeJS.WriteStream;
@@ -55,7 +54,6 @@ export function createOutput({ json, verbose, quiet, environment, stdout, stderr
   return {
     json,
     verbose,
-    quiet,
     style: styleOf(colored),
     live: terminal && !plain && !quiet,
     // Some terminals say that they are 0 wide.

@@ -50,9 +50,9 @@ export async function runPromoteCommand(
     const { workflowId, disposition } = await startPromotion(temporal, asked);
     const { from, to, differences } = settings;
     output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
-    output.say(
-      `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`,
-    );
+    const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
+    if (options.wait) output.tell(started);
+    else output.say(started);
     for (const difference of differences) output.tell(`  differs: ${difference}`);
     if (!options.wait) return 0;
     return await followPromotionInCi(

@@ -63,7 +63,9 @@ export async function runRollbackCommand(
       const { output } = context;
       const { requestId, disposition, via } = taken;
       output.event({ event: 'submitted', requestId, disposition, reason: taken.reason, via, target: name });
-      output.say(`rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`);
+      const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
+      if (options.wait && disposition !== 'ignored') output.tell(answered);
+      else output.say(answered);
       if (via === 'signal') {
         output.note(
           output.style.warn(

@@ -25,7 +25,6 @@ export function testOutput(
     events,
     json,
     verbose: options.verbose ?? false,
-    quiet,
     style: styleOf(false),
     live: false,
     columns: () => 100,

@@ -31,11 +31,10 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
     program,
     group,
     command: (name, description, ...examples) => {
-      const made = group(name, description)
-        .option('--json', 'print one JSON object per line (docs/json.md)')
-        .option('-q, --quiet', 'do not tell what goes on: only how it ends, and what is wrong')
-        .option('--verbose', 'show stacks and causes of errors')
-        .option('--home <dir>', 'where state is kept (default: SLIPWAY_HOME, or .slipway)');
+      const made = withOutputOptions(group(name, description)).option(
+        '--home <dir>',
+        'where state is kept (default: SLIPWAY_HOME, or .slipway)',
+      );
       if (examples.length === 0) return made;
       return made.addHelpText(
         'after',
@@ -53,6 +52,14 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
       }
     },
   };
+}
+
+/** Gives a command the options of how it tells what it has to tell. */
+export function withOutputOptions(command: Command): Command {
+  return command
+    .option('--json', 'print one JSON object per line (docs/json.md)')
+    .option('-q, --quiet', 'do not tell what goes on: only how it ends, and what is wrong')
+    .option('--verbose', 'show stacks and causes of errors');
 }
 
 /** What is wrong with the command line is told by the caller, in the one way that errors are told. */

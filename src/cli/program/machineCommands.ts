@@ -9,7 +9,7 @@ import { CI_KINDS } from '../init/ciKinds.ts';
 import type { InitOptions } from '../init.ts';
 import { portOption } from '../options.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../platform/platformCommand.ts';
-import type { CommandTable } from './commandTable.ts';
+import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption } from './targetOptions.ts';
 
 /** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
@@ -131,13 +131,10 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
 
   const temporal = group('temporal', 'Temporal on this machine');
   temporal.addCommand(
-    new Command('install')
+    withOutputOptions(new Command('install'))
       .description("Find the temporal command, or install it into the user's cache")
-      .option('--json', 'print one JSON object per line (docs/json.md)')
-      .option('-q, --quiet', 'do not tell what goes on: only how it ends, and what is wrong')
-      .option('--verbose', 'show stacks and causes of errors')
       .exitOverride()
-      .configureOutput({ outputError: () => undefined })
+      .configureOutput(SILENT)
       .action((options: CommonOptions) =>
         run(options, async (context) =>
           (await import('../temporalInstall.ts')).runTemporalInstallCommand(context),
