@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
-
-import { CONFIG_FILE } from '../config/findConfig.ts';
+import { findConfig } from '../config/findConfig.ts';
 import { slipwayHome } from '../config/home.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import type { CommandContext } from './context.ts';
 import { type LocalStack, PLATFORM_PORT, startLocalStack } from './dev/localStack.ts';
 import { nextStep } from './dev/nextStep.ts';
@@ -39,7 +38,8 @@ export async function runDevCommand(
       signal: interruption.signal,
     });
     try {
-      tellReady(output, stack, home, options.port);
+      tellReady(output, stack, options.port);
+      await tellNextStep(output, home);
       await untilAborted(interruption.signal);
       output.note('stopping; what runs gets a moment to finish (Ctrl-C again to stop at once)');
     } finally {
@@ -55,12 +55,7 @@ export async function runDevCommand(
   }
 }
 
-function tellReady(
-  output: Output,
-  { state, apiKey, logs }: LocalStack,
-  home: string,
-  askedPort: number | undefined,
-): void {
+function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPort: number | undefined): void {
   output.event({
     event: 'ready',
     controlPlane: state.controlPlane,
@@ -78,10 +73,24 @@ function tellReady(
   if (askedPort === undefined && new URL(state.controlPlane).port !== String(PLATFORM_PORT)) {
     output.say(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
   }
+}
+
+async function tellNextStep(output: Output, home: string): Promise<void> {
   output.say('');
-  const usualHome = home === slipwayHome({});
-  for (const line of nextStep({ home, usualHome, hasConfig: existsSync(CONFIG_FILE) })) output.say(line);
-  output.say(style.faint('Ctrl-C stops everything.'));
+  const place = { home, usualHome: home === slipwayHome({}), hasConfig: await isConfigured() };
+  for (const line of nextStep(place)) output.say(line);
+  output.say(output.style.faint('Ctrl-C stops everything.'));
+}
+
+/** Whether the other commands find a `slipway.yaml` from the working folder. */
+async function isConfigured(): Promise<boolean> {
+  try {
+    await findConfig(undefined, process.cwd());
+    return true;
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_CONFIG_NOT_FOUND') return false;
+    throw error;
+  }
 }
 
 function tell(output: Output, event: SupervisorEvent): void {

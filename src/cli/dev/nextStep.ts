@@ -6,7 +6,7 @@ export interface DevPlace {
   readonly home: string;
   /** Whether every other command that is started in the same folder has that home, too. */
   readonly usualHome: boolean;
-  /** Whether `slipway.yaml` stands there. */
+  /** Whether `slipway.yaml` stands there, or in a folder above. */
   readonly hasConfig: boolean;
 }
 
