@@ -16,6 +16,13 @@ const RUNS = Number(process.env['SLIPWAY_FUZZ_RUNS'] ?? 1);
 const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] ?? (RUNS > 1 ? Math.trunc(Math.random() * 2 ** 30) : 1));
 const MINUTES_MS = 240_000;
 
+/** Some times more than what a target passes on, or than what a run of it holds. */
+const FLOOD = RUNS > 1 ? 1_000 : 400;
+/** How many signals of a flood are sent at once. */
+const BURST = 50;
+/** After how many events a target that is flooded carries on as a new run. */
+const RUN_EVENTS = 150;
+
 /** A target in one of its states, and how what it waits for comes about. */
 type State = (harness: Harness) => Promise<TargetUnderTest>;
 
@@ -108,16 +115,16 @@ describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
 });
 
 describeWorkflows(
-  'a flood of 1,000 signals',
+  `a flood of ${FLOOD} signals`,
   (harness) => {
     it('that are ignored is bounded in what is kept, and leads an idle target to new runs', async () => {
-      const target = harness.newTarget({ continueAsNewAfterEvents: 300 });
+      const target = harness.newTarget({ continueAsNewAfterEvents: RUN_EVENTS });
       await target.startOnly();
       await flood(target, (turn) => target.signal(turn % 2 === 0 ? 'rollbak' : 'unhold', { who: `${turn}` }));
       const { state } = await target.view();
       expect(sizesOf(state)).toEqual(SMALL);
       expect(await target.runCount()).toBeGreaterThan(2);
-      const bound = 300 + BURST * EVENTS_PER_SIGNAL;
+      const bound = RUN_EVENTS + BURST * EVENTS_PER_SIGNAL;
       for (const { history } of await target.histories()) expect(history.events?.length).toBeLessThan(bound);
     });
 
@@ -137,8 +144,6 @@ describeWorkflows(
   WITH_CACHE_ALONE,
 );
 
-/** How many signals of a flood are sent at once. */
-const BURST = 100;
 /** What one signal adds to a history at most: itself, and a workflow task of its own. */
 const EVENTS_PER_SIGNAL = 4;
 
@@ -170,13 +175,13 @@ async function send(target: TargetUnderTest, message: Garbage, work: string | un
   await Promise.allSettled([ways[way]()]);
 }
 
-/** Says a thousand things, a hundred at a time, each hundred once the one before has been dealt with. */
+/** Says so many things, a burst at a time, each once the one before has been dealt with. */
 async function flood(
   target: TargetUnderTest,
   say: (turn: number) => Promise<void>,
   releaseId?: string,
 ): Promise<void> {
-  for (let turn = 0; turn < 1_000; turn += BURST) {
+  for (let turn = 0; turn < FLOOD; turn += BURST) {
     await Promise.all(Array.from({ length: BURST }, (_, index) => say(turn + index)));
     while ((await target.isBehind()) || (releaseId !== undefined && (await target.isBehind(releaseId)))) {
       await new Promise((resolve) => setTimeout(resolve, 50));
