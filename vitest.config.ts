@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+import { LongestFirst } from './test/support/longestFirst.ts';
+
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
 /** What stands on a platform, or puts something else in a module's place: each file has a process of its own. */
@@ -26,6 +28,7 @@ export default defineConfig({
     // Temporal's native library does not live in worker threads.
     pool: 'forks',
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { expect } from 'vitest';
@@ -16,38 +16,68 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Where the pages say that the control plane is; `slipway dev` takes another port where that one is taken. */
 const CONTROL_PLANE = 'http://127.0.0.1:4700';
 const SAYS_WITHIN_MS = 120_000;
+/** What a checkout has only once something was done in it; `.git` is of no use to a copy. */
+const MADE: ReadonlySet<string> = new Set([
+  'node_modules',
+  'dist',
+  '.git',
+  '.slipway',
+  'docs/.vitepress/cache',
+  'docs/.vitepress/dist',
+]);
 
 /**
  * Somebody who reads a page and does as it says: types its commands into a shell, writes its files, and holds what is
  * shown against what was printed. `slipway` is on the PATH by `npm link`, in a folder of the reader's own.
  */
 export class Reader {
-  /** An empty folder, where the reader begins. */
+  /** An empty folder, for what the reader makes. */
   readonly folder: string;
-  readonly #path: string;
+  /** Where a checkout of the reader's own lies, if there is one. */
+  readonly checkout: string;
+  readonly #home: string;
+  readonly #environment: Readonly<Record<string, string>>;
   #cwd: string;
   #controlPlane = CONTROL_PLANE;
+  #temporal: string | undefined;
   #dev: Process | undefined;
   /** What printed last. */
   #last: Process | undefined;
 
-  private constructor(folder: string, path: string) {
-    this.folder = folder;
-    this.#path = path;
-    this.#cwd = folder;
+  private constructor(home: string, temporalFolder: string) {
+    const prefix = join(home, 'prefix');
+    this.#home = home;
+    this.folder = join(home, 'work');
+    this.checkout = join(home, 'slipway');
+    this.#cwd = this.folder;
+    this.#environment = {
+      PATH: [join(prefix, 'bin'), temporalFolder, process.env['PATH']].join(delimiter),
+      NO_COLOR: '1',
+      npm_config_prefix: prefix,
+    };
   }
 
+  /** A reader who has the command: this checkout's. */
   static async begin(): Promise<Reader> {
+    const reader = await Reader.#arrive();
+    expect(await reader.type(`cd '${ROOT}'\nnpm link\ncd '${reader.folder}'`), reader.printed).toBe(0);
+    return reader;
+  }
+
+  /** A reader who has a checkout, {@link checkout}, in which nothing was installed or built, and stands in it. */
+  static async beginInCheckout(): Promise<Reader> {
+    const reader = await Reader.#arrive();
+    await cp(ROOT, reader.checkout, { recursive: true, filter: (path) => !MADE.has(relative(ROOT, path)) });
+    reader.#cwd = reader.checkout;
+    return reader;
+  }
+
+  static async #arrive(): Promise<Reader> {
     const home = await mkdtemp(join(tmpdir(), 'slipway-reader-'));
-    const prefix = join(home, 'prefix');
-    const folder = join(home, 'work');
-    await mkdir(join(prefix, 'lib'), { recursive: true });
-    await mkdir(folder);
-    const link = new Process('npm', ['link'], { env: { npm_config_prefix: prefix }, cwd: ROOT });
-    expect(await link.exited, link.stderr).toBe(0);
+    await mkdir(join(home, 'prefix', 'lib'), { recursive: true });
+    await mkdir(join(home, 'work'));
     const temporal = await installTemporal({ onProgress: () => undefined });
-    const path = [join(prefix, 'bin'), dirname(temporal.path), process.env['PATH']];
-    return new Reader(folder, path.join(delimiter));
+    return new Reader(home, dirname(temporal.path));
   }
 
   /** Does what a block says. */
@@ -65,7 +95,7 @@ export class Reader {
 
   /** Types commands; the shell is then where they have gone to. Answers the exit code of the last one. */
   async type(commands: string): Promise<number | null> {
-    const cwd = join(this.folder, '..', 'cwd');
+    const cwd = join(this.#home, 'cwd');
     this.#last = this.#shell(`${this.#here(commands)}\ncode=$?\npwd > '${cwd}'\nexit $code`);
     const code = await this.#last.exited;
     this.#cwd = (await readFile(cwd, 'utf8')).trim();
@@ -91,7 +121,7 @@ export class Reader {
 
   async leave(): Promise<void> {
     await this.#dev?.kill();
-    await rm(dirname(this.folder), { recursive: true, force: true, maxRetries: 5 });
+    await rm(this.#home, { recursive: true, force: true, maxRetries: 5 });
   }
 
   async #compare(shown: string): Promise<void> {
@@ -104,6 +134,7 @@ export class Reader {
     }
     await eventually(compare, SAYS_WITHIN_MS);
     this.#controlPlane = /control plane +(\S+)/.exec(this.printed)?.[1] ?? CONTROL_PLANE;
+    this.#temporal = /Temporal +(\S+)/.exec(this.printed)?.[1];
   }
 
   /** The control plane has the address that `slipway dev` said. */
@@ -112,7 +143,11 @@ export class Reader {
   }
 
   #shell(commands: string): Process {
-    const env = { PATH: this.#path, NO_COLOR: '1' };
+    // Where the usual port was taken, Temporal's own command has to be told of the other one.
+    const env = {
+      ...this.#environment,
+      ...(this.#temporal === undefined ? {} : { TEMPORAL_ADDRESS: this.#temporal }),
+    };
     return new Process('bash', ['-c', `exec 2>&1\n${commands}`], { env, cwd: this.#cwd });
   }
 }

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Block, blocksOf } from '../docs/pages.ts';
 import { essentialOutput, shownPattern } from '../docs/shownOutput.ts';
 import { Reader, ROOT } from './reader.ts';
+import { eventually } from './stack.ts';
 
 /** What stands before this depends on what is installed and built already. */
 const DEMO_BEGINS = 'Temporal, a control plane and a worker run on this machine';
@@ -18,6 +19,7 @@ const GOES_ON: Readonly<Record<string, RegExp>> = {
 const blocks = blocksOf(await readFile(join(ROOT, 'README.md'), 'utf8'));
 const [demo] = blocks.filter(({ text }) => text.startsWith('$ npm run demo'));
 const [config] = blocks.filter(({ language }) => language === 'yaml');
+const [signal] = blocks.filter(({ text }) => text.startsWith('temporal workflow signal'));
 const lines = blocks
   .filter(({ language, text }) => language === 'sh' && text.startsWith('slipway plan'))
   .flatMap(({ text }) => text.trimEnd().split('\n'))
@@ -52,6 +54,22 @@ describe('the README, carried out as it is written', () => {
       else expect(await reader.type(line), reader.printed).toBe(0);
     },
   );
+
+  it('rolls back by a signal from Temporal’s own command', async () => {
+    await writeFile(join(reader.folder, 'changed.txt'), 'yet something else\n');
+    expect(await reader.type('slipway release staging'), reader.printed).toBe(0);
+    expect(await reader.type(textOf(signal)), reader.printed).toBe(0);
+    await eventually(async () => {
+      expect(await reader.type('slipway history staging --last 1'), reader.printed).toBe(0);
+      expect(reader.printed).toMatch(/rollback-\d+.*rolled back/);
+    });
+    expect(await reader.type('slipway status staging')).toBe(0);
+    expect(reader.printed).toMatch(/hold/);
+  });
+
+  it('has kept every rule', async () => {
+    expect(await reader.type('slipway audit'), reader.printed).toBe(0);
+  });
 
   it('ends with Ctrl-C in the other terminal', async () => {
     expect(await reader.interrupt()).toBe(0);

@@ -3,19 +3,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Block, blocksOf, pages } from '../docs/pages.ts';
 import { Reader } from './reader.ts';
 
-const blocks = pages()
+/** The first one installs the command, in a checkout; the others are for where the agent is. */
+const [installation, ...blocks] = pages()
   .filter(({ path }) => path === 'tutorial.md')
-  .flatMap(({ text }) => blocksOf(text))
-  // Installing Slipway itself: the reader has done the last of it, `npm link`.
-  .filter(({ title }) => title !== 'once');
+  .flatMap(({ text }) => blocksOf(text));
 
 let reader: Reader;
 beforeAll(async () => {
-  reader = await Reader.begin();
+  reader = await Reader.beginInCheckout();
 });
 afterAll(() => reader.leave());
 
-describe('the tutorial, carried out as it is written, in an empty folder', () => {
+describe('the tutorial, carried out as it is written, in a fresh checkout and an empty folder', () => {
+  it('installs the command', async () => {
+    expect(await reader.type(installation?.text ?? 'exit 1'), reader.printed).toBe(0);
+    await reader.type(`cd '${reader.folder}'`);
+  });
+
   it.each(blocks.map((block) => [nameOf(block), block] as const))('is right: %s', (_, block) =>
     reader.follow(block),
   );

@@ -1,0 +1,33 @@
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take more than a minute, the longest first: whatever is begun last is what everything waits for. */
+const LONG = [
+  'e2e/readme',
+  'e2e/crash/crashMatrix',
+  'e2e/tutorial',
+  'e2e/mainJob',
+  'e2e/chaos/chaos',
+  'e2e/promotions',
+  'e2e/controlPlaneFaults',
+  'workflows/words',
+  'workflows/ambiguousAnswers',
+  'workflows/restore',
+  'workflows/promotion',
+  'workflows/patch',
+  'workflows/target',
+  'workflows/fuzz',
+  'workflows/promotionJudge',
+].map((name) => `/test/${name}.test.ts`);
+
+/** Begins with the files that take longest: on a fresh clone, no earlier run has told which. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
+function rank({ moduleId }: TestSpecification): number {
+  const place = LONG.findIndex((path) => moduleId.endsWith(path));
+  return place === -1 ? LONG.length : place;
+}
