@@ -217,6 +217,11 @@ export class TargetUnderTest {
     return (await this.child(releaseId).query(progressQuery)).steps;
   }
 
+  /** How many events the history of the target's newest run has. */
+  async runEvents(): Promise<number> {
+    return (await this.handle.describe()).historyLength;
+  }
+
   /** How many runs the target's chain has, from its first to the one that runs now. */
   async runCount(): Promise<number> {
     return (await historiesOf(this.#client, this.workflowId)).length;
