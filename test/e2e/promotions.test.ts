@@ -9,7 +9,12 @@ import { type InterventionOptions, runInterventionCommand } from '../../src/cli/
 import { runPlanCommand } from '../../src/cli/plan.ts';
 import { type PromoteOptions, runPromoteCommand } from '../../src/cli/promote.ts';
 import { runReleaseCommand } from '../../src/cli/release.ts';
-import { runScheduleApply, runScheduleList, runSchedulePause } from '../../src/cli/schedule.ts';
+import {
+  runScheduleApply,
+  runScheduleList,
+  runSchedulePause,
+  runScheduleTrigger,
+} from '../../src/cli/schedule.ts';
 import { runStatusCommand } from '../../src/cli/status.ts';
 import type { InterventionKind } from '../../src/domain/intervention.ts';
 import type { StepRecord } from '../../src/domain/release.ts';
@@ -314,6 +319,16 @@ describe('the schedule of a promotion', () => {
       runPlanCommand(context, 'promotion', undefined, { config: file, days: 7 }),
     );
     expect(plan).toContain('"event":"planned"');
+  });
+
+  it('comes round at once where somebody says so, though it is paused', async () => {
+    const before = await times();
+    const said = await scheduled((context, file) =>
+      runScheduleTrigger(context, 'scheduled', { config: file }),
+    );
+    expect(said).toContain('"event":"triggered"');
+    await eventually(async () => expect(await times()).toBe(before + 1));
+    await noTurnRuns();
   });
 
   it.runIf(WITH_OUTAGES)(

@@ -60,7 +60,7 @@ export class Reader {
   /** A reader who has the command: this checkout's. */
   static async begin(): Promise<Reader> {
     const reader = await Reader.#arrive();
-    expect(await reader.type(`cd '${ROOT}'\nnpm link\ncd '${reader.folder}'`), reader.printed).toBe(0);
+    expect(await reader.type(`cd '${ROOT}' && npm link && cd '${reader.folder}'`), reader.printed).toBe(0);
     return reader;
   }
 

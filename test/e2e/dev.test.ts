@@ -1,0 +1,150 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+
+import { prepareHome } from '../support/preparedHome.ts';
+import { freshFetch } from './freshFetch.ts';
+import { type Process, slipway } from './processes.ts';
+import { writeSmallAgent } from './smallAgent.ts';
+import { eventually } from './stack.ts';
+
+const ANY_PORT = ['--port', '0', '--temporal-port', '0', '--temporal-ui-port', '0'];
+
+let folder: string;
+let repository: string;
+let dev: Process;
+let ready: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-dev-'));
+  repository = join(folder, 'repository');
+  await mkdir(repository);
+  await prepareHome(home());
+  dev = slipway(['dev', '--json', '--home', home(), ...ANY_PORT]);
+  ready = (await dev.ready()) as Record<string, string>;
+});
+afterAll(async () => {
+  await dev.kill();
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+describe('everything on one machine', () => {
+  it('goes on when its worker is killed: another one is started, and that is told', async () => {
+    process.kill(await workerProcess(), 'SIGKILL');
+    const name = 'the worker';
+    const died = await dev.line(({ event, state }) => event === 'service' && state === 'died');
+    expect(died).toMatchObject({ name, restartInMs: 500 });
+    const restarted = await dev.line(({ event, state }) => event === 'service' && state === 'restarted');
+    expect(restarted).toMatchObject({ name });
+  });
+
+  it('carries a release out', async () => {
+    await writeSmallAgent(repository, { says: 'Hello Ada!' });
+    await writeFile(join(repository, 'slipway.yaml'), stringify(config()));
+    const { code, events } = await ran('release', 'staging');
+    expect(code).toBe(0);
+    expect(events.at(-1)).toMatchObject({ event: 'ended', outcome: 'released' });
+  });
+
+  it('is found by an audit to have broken a rule, where one artifact has two revisions', async () => {
+    expect(await ran('audit')).toMatchObject({ code: 0 });
+    const { revision, deployment } = await served();
+    const { source_tarball_path, graph_config_path } = revision.source_revision_config;
+    await call('PATCH', `/v2/deployments/${deployment.id}`, {
+      source_revision_config: { source_tarball_path, graph_config_path },
+    });
+    const { code, events } = await ran('audit', 'staging');
+    expect(code).toBe(3);
+    expect(events).toContainEqual(
+      expect.objectContaining({ event: 'violation', target: 'staging', rule: expect.any(Number) }),
+    );
+  });
+
+  it('ends all of it in order when it is told to', async () => {
+    expect(await dev.stop()).toBe(0);
+    expect(dev.lines.at(-1)).toMatchObject({ event: 'stopped' });
+    await expect(freshFetch(ready['controlPlane'] ?? '')).rejects.toThrow();
+  });
+});
+
+const home = (): string => join(folder, 'home');
+
+function config(): object {
+  return {
+    targets: {
+      staging: {
+        controlPlane: ready['controlPlane'],
+        apiKey: { from: 'env:SLIPWAY_API_KEY' },
+        deployment: 'greeter',
+      },
+    },
+    checks: [
+      {
+        name: 'greets',
+        assistant: 'greeter',
+        input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
+        expect: { contains: 'Ada' },
+      },
+    ],
+  };
+}
+
+/** Runs a command in the agent's repository to its end. */
+async function ran(...args: string[]): Promise<{ code: number | null; events: Process['lines'] }> {
+  const env = { SLIPWAY_HOME: home(), SLIPWAY_API_KEY: ready['apiKey'] ?? '' };
+  const process = slipway([...args, '--json'], { env, cwd: repository });
+  return { code: await process.exited, events: process.lines };
+}
+
+/** The worker's process, as it tells Temporal. */
+async function workerProcess(): Promise<number> {
+  const connection = await Connection.connect({ address: ready['temporal'] ?? '' });
+  try {
+    return await eventually(async () => {
+      const { pollers } = await connection.workflowService.describeTaskQueue({
+        namespace: 'default',
+        taskQueue: { name: 'slipway' },
+      });
+      const [, pid] = /^slipway@.+:(\d+):[0-9a-f]{12}$/.exec(pollers[0]?.identity ?? '') ?? [];
+      if (pid === undefined) throw new Error(`no worker of ours polls: ${JSON.stringify(pollers)}`);
+      return Number(pid);
+    });
+  } finally {
+    await connection.close();
+  }
+}
+
+interface Deployment {
+  readonly id: string;
+  readonly active_revision_id: string;
+}
+
+interface Revision {
+  readonly source_revision_config: {
+    readonly source_tarball_path: string;
+    readonly graph_config_path: string;
+  };
+}
+
+/** The only deployment that there is, and what it serves. */
+async function served(): Promise<{ deployment: Deployment; revision: Revision }> {
+  const { resources } = (await call('GET', '/v2/deployments')) as { resources: Deployment[] };
+  const [deployment] = resources;
+  if (deployment === undefined) throw new Error('there is no deployment');
+  const path = `/v2/deployments/${deployment.id}/revisions/${deployment.active_revision_id}`;
+  return { deployment, revision: (await call('GET', path)) as Revision };
+}
+
+/** A call by hand, past Slipway. */
+async function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const answer = await freshFetch(`${ready['controlPlane'] ?? ''}${path}`, {
+    method,
+    headers: { 'x-api-key': ready['apiKey'] ?? '', 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
