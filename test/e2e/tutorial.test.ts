@@ -8,6 +8,9 @@ const [installation, ...blocks] = pages()
   .filter(({ path }) => path === 'tutorial.md')
   .flatMap(({ text }) => blocksOf(text));
 
+/** Installing and building take a minute and a half, and longer beside other tests. */
+const INSTALLS_WITHIN_MS = 900_000;
+
 let reader: Reader;
 beforeAll(async () => {
   reader = await Reader.beginInCheckout();
@@ -15,10 +18,14 @@ beforeAll(async () => {
 afterAll(() => reader.leave());
 
 describe('the tutorial, carried out as it is written, in a fresh checkout and an empty folder', () => {
-  it('installs the command', async () => {
-    expect(await reader.type(installation?.text ?? 'exit 1'), reader.printed).toBe(0);
-    await reader.type(`cd '${reader.folder}'`);
-  });
+  it(
+    'installs the command',
+    async () => {
+      expect(await reader.type(installation?.text ?? 'exit 1'), reader.printed).toBe(0);
+      await reader.type(`cd '${reader.folder}'`);
+    },
+    INSTALLS_WITHIN_MS,
+  );
 
   it.each(blocks.map((block) => [nameOf(block), block] as const))('is right: %s', (_, block) =>
     reader.follow(block),
