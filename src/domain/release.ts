@@ -90,9 +90,12 @@ export interface ReleaseRequest {
 /** The ways in which a release ends (design, "Words"). */
 export const OUTCOMES = [
   'released',
+  /** An earlier revision serves again: after a release that failed, or because a person asked for it. */
   'rolled_back',
   'failed',
+  /** Needs a person, and says what to do. */
   'rollback_failed',
+  /** Needs a person, and says what to do. */
   'errored',
   'aborted',
   'superseded',

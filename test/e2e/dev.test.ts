@@ -2,13 +2,17 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
+import { connectTemporal } from '../../src/temporal/connection.ts';
+import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
+import { pollingWorkers } from '../../src/temporal/workerPresence.ts';
 import { prepareHome } from '../support/preparedHome.ts';
+import { callByHand } from './callByHand.ts';
 import { freshFetch } from './freshFetch.ts';
 import { type Process, slipway } from './processes.ts';
+import { GREETS } from './project.ts';
 import { writeSmallAgent } from './smallAgent.ts';
 import { eventually } from './stack.ts';
 
@@ -81,14 +85,7 @@ function config(): object {
         deployment: 'greeter',
       },
     },
-    checks: [
-      {
-        name: 'greets',
-        assistant: 'greeter',
-        input: { messages: [{ role: 'user', content: 'Hello, I am Ada' }] },
-        expect: { contains: 'Ada' },
-      },
-    ],
+    checks: [GREETS],
   };
 }
 
@@ -101,19 +98,16 @@ async function ran(...args: string[]): Promise<{ code: number | null; events: Pr
 
 /** The worker's process, as it tells Temporal. */
 async function workerProcess(): Promise<number> {
-  const connection = await Connection.connect({ address: ready['temporal'] ?? '' });
+  const temporal = await connectTemporal(await temporalSettings(home(), {}));
   try {
     return await eventually(async () => {
-      const { pollers } = await connection.workflowService.describeTaskQueue({
-        namespace: 'default',
-        taskQueue: { name: 'slipway' },
-      });
-      const [, pid] = /^slipway@.+:(\d+):[0-9a-f]{12}$/.exec(pollers[0]?.identity ?? '') ?? [];
-      if (pid === undefined) throw new Error(`no worker of ours polls: ${JSON.stringify(pollers)}`);
-      return Number(pid);
+      const [identity = 'nobody'] = await pollingWorkers(temporal);
+      const pid = Number(identity.split(':')[1]);
+      if (!Number.isInteger(pid)) throw new Error(`the task queue is polled by ${identity}`);
+      return pid;
     });
   } finally {
-    await connection.close();
+    await temporal.close();
   }
 }
 
@@ -138,13 +132,7 @@ async function served(): Promise<{ deployment: Deployment; revision: Revision }>
   return { deployment, revision: (await call('GET', path)) as Revision };
 }
 
-/** A call by hand, past Slipway. */
-async function call(method: string, path: string, body?: unknown): Promise<unknown> {
-  const answer = await freshFetch(`${ready['controlPlane'] ?? ''}${path}`, {
-    method,
-    headers: { 'x-api-key': ready['apiKey'] ?? '', 'content-type': 'application/json' },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return answer.json();
+function call(method: string, path: string, body?: unknown): Promise<unknown> {
+  const controlPlane = { origin: ready['controlPlane'] ?? '', apiKey: ready['apiKey'] ?? '' };
+  return callByHand(controlPlane, method, path, body);
 }

@@ -33,8 +33,6 @@ const MADE: ReadonlySet<string> = new Set([
 export class Reader {
   /** An empty folder, for what the reader makes. */
   readonly folder: string;
-  /** Where a checkout of the reader's own lies, if there is one. */
-  readonly checkout: string;
   readonly #home: string;
   readonly #environment: Readonly<Record<string, string>>;
   #cwd: string;
@@ -48,7 +46,6 @@ export class Reader {
     const prefix = join(home, 'prefix');
     this.#home = home;
     this.folder = join(home, 'work');
-    this.checkout = join(home, 'slipway');
     this.#cwd = this.folder;
     this.#environment = {
       PATH: [join(prefix, 'bin'), temporalFolder, process.env['PATH']].join(delimiter),
@@ -64,11 +61,12 @@ export class Reader {
     return reader;
   }
 
-  /** A reader who has a checkout, {@link checkout}, in which nothing was installed or built, and stands in it. */
+  /** A reader who stands in a checkout of their own, in which nothing was installed or built. */
   static async beginInCheckout(): Promise<Reader> {
     const reader = await Reader.#arrive();
-    await cp(ROOT, reader.checkout, { recursive: true, filter: (path) => !MADE.has(relative(ROOT, path)) });
-    reader.#cwd = reader.checkout;
+    const checkout = join(reader.#home, 'slipway');
+    await cp(ROOT, checkout, { recursive: true, filter: (path) => !MADE.has(relative(ROOT, path)) });
+    reader.#cwd = checkout;
     return reader;
   }
 

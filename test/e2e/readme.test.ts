@@ -64,7 +64,7 @@ describe('the README, carried out as it is written', () => {
       expect(reader.printed).toMatch(/rollback-\d+.*rolled back/);
     });
     expect(await reader.type('slipway status staging')).toBe(0);
-    expect(reader.printed).toMatch(/hold/);
+    expect(reader.printed).toMatch(/on hold since/);
   });
 
   it('has kept every rule', async () => {

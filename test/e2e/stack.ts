@@ -14,9 +14,9 @@ import { connectTemporal } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { prepareHome } from '../support/preparedHome.ts';
+import { callByHand } from './callByHand.ts';
 import { evidenceOf } from './evidence.ts';
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
-import { freshFetch } from './freshFetch.ts';
 import { Process, slipway } from './processes.ts';
 import { openTemporalGate, type TemporalGate } from './temporalGate.ts';
 
@@ -181,20 +181,8 @@ export class Stack {
   }
 
   /** Calls the platform as somebody else would, past Slipway and the proxy. */
-  async call(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Record<string, string> = {},
-  ): Promise<unknown> {
-    const answer = await freshFetch(`${this.origin}${path}`, {
-      method,
-      headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
-    return text === '' ? undefined : (JSON.parse(text) as unknown);
+  call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+    return callByHand(this, method, path, body, headers);
   }
 
   /**

@@ -15,7 +15,6 @@ const LONG = [
   'workflows/promotion',
   'workflows/patch',
   'workflows/target',
-  'workflows/fuzz',
   'workflows/promotionJudge',
 ].map((name) => `/test/${name}.test.ts`);
 

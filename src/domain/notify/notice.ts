@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import type { Actor, Outcome } from '../release.ts';
+import { type Actor, type Outcome, OUTCOMES } from '../release.ts';
 
 /** Everything that receivers are told of: outcomes under their own names, and what leads to them. */
 export const NOTICE_EVENTS = [
@@ -7,17 +7,7 @@ export const NOTICE_EVENTS = [
   'release_started',
   /** A release waits for a person: for approval, or for a decision. */
   'release_waiting',
-  'released',
-  /** An earlier revision serves again: after a release that failed, or because a person asked for it. */
-  'rolled_back',
-  'failed',
-  /** Needs a person, and says what to do. */
-  'rollback_failed',
-  /** Needs a person, and says what to do. */
-  'errored',
-  'aborted',
-  'superseded',
-  'rejected',
+  ...OUTCOMES,
   /** A rollback begins that was asked for while nothing ran. */
   'rollback_started',
   'hold_set',
