@@ -4,8 +4,10 @@ import { LongestFirst } from './test/support/longestFirst.ts';
 
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
-/** What stands on a platform, or puts something else in a module's place: each file has a process of its own. */
-const alone = ['test/platform/**/*.test.ts', 'test/activities/**/*.test.ts'];
+/** What stands on a platform: their processes have the database's engine compiled. */
+const onPlatforms = ['test/platform/**/*.test.ts'];
+/** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
+const alone = ['test/activities/**/*.test.ts', 'test/platform/access/access.test.ts'];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'test/platform/store/database.test.ts',
@@ -35,7 +37,14 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/fixtures/**', '**/node_modules/**', ...needsTemporal, ...endToEnd, ...alone],
+          exclude: [
+            '**/fixtures/**',
+            '**/node_modules/**',
+            ...needsTemporal,
+            ...endToEnd,
+            ...onPlatforms,
+            ...alone,
+          ],
           // They leave nothing behind in their process: it is the next file's, with the modules that it has.
           isolate: false,
           testTimeout: 30_000,
@@ -46,8 +55,18 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'platform',
+          include: onPlatforms,
+          exclude: ['**/fixtures/**', '**/node_modules/**', ...onPostgresOnly, ...alone],
+          isolate: false,
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
           include: alone,
-          exclude: ['**/fixtures/**', '**/node_modules/**', ...onPostgresOnly],
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
@@ -57,6 +76,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: [...onPostgresToo, ...onPostgresOnly],
+          isolate: false,
           globalSetup: 'test/support/postgres.ts',
           runner: 'test/support/postgresRunner.ts',
           testTimeout: 30_000,

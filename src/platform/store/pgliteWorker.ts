@@ -6,8 +6,8 @@ import { servePglite } from './pgliteServer.ts';
 import type { PgliteThreadData, PgliteThreadReady } from './pgliteThread.ts';
 
 // What runs in the thread of `pgliteThread.ts`. Whatever is thrown here ends the thread, and the other side is told.
-const { directory, password, port } = workerData as PgliteThreadData;
-const db = await PGlite.create(directory);
+const { directory, password, port, engine } = workerData as PgliteThreadData;
+const db = await PGlite.create(directory, { pgliteWasmModule: engine });
 const server = await servePglite({
   db,
   password,
