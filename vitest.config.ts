@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 import { LongestFirst } from './test/support/longestFirst.ts';
+import { QUICK_START } from './test/support/quickStart.ts';
 
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
@@ -29,6 +30,7 @@ export default defineConfig({
   test: {
     // Temporal's native library does not live in worker threads.
     pool: 'forks',
+    execArgv: [...QUICK_START],
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [

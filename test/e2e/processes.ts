@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect } from 'vitest';
 
 import { lineProblem } from '../support/jsonLines.ts';
+import { QUICK_START } from '../support/quickStart.ts';
 
 const SLIPWAY = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
@@ -124,7 +125,7 @@ export function slipway(
   args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string } = {},
 ): Process {
-  return new Process(process.execPath, [SLIPWAY, ...args], options);
+  return new Process(process.execPath, [...QUICK_START, SLIPWAY, ...args], options);
 }
 
 /** The environment without anything of CI, Temporal or Slipway that is set around the tests. */

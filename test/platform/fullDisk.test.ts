@@ -12,6 +12,7 @@ import { create } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { QUICK_START } from '../support/quickStart.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -36,7 +37,7 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     const mounted = 'mount -t tmpfs -o size=160m tmpfs "$1" && shift && exec "$@"';
     platform = spawn(
       'unshare',
-      ['-rm', 'sh', '-c', mounted, 'sh', home, process.execPath, '--import', tsx, script, home],
+      ['-rm', 'sh', '-c', mounted, 'sh', home, process.execPath, ...QUICK_START, '--import', tsx, script, home],
       { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' } },
     );
     const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { QUICK_START } from '../support/quickStart.ts';
 import { BUILT_COMMAND } from './builtCommand.ts';
 
 /** A platform as a process of its own, with real agents. */
@@ -23,7 +24,7 @@ export async function startPlatformUnderTest(home: string): Promise<PlatformUnde
           home,
         ]
       : [BUILT_COMMAND, 'platform', '--json', '--port', '0', '--home', home];
-  const child = spawn(process.execPath, command, {
+  const child = spawn(process.execPath, [...QUICK_START, ...command], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info' },
   });

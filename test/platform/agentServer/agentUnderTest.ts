@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { BUILT_COMMAND } from '../builtCommand.ts';
 import { lineProblem } from '../../support/jsonLines.ts';
 import { preparedHome } from '../../support/preparedHome.ts';
+import { QUICK_START } from '../../support/quickStart.ts';
 import { apiOf } from './runApiUnderTest.ts';
 
 export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
@@ -39,7 +40,7 @@ export interface Launched extends Omit<AgentUnderTest, 'url'> {
 
 /** Starts an agent's process without waiting for it. */
 export function launchAgent(options: { dir: string; env?: Record<string, string> }): Launched {
-  const child = spawn(process.execPath, [...AGENT_COMMAND, options.dir], {
+  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, options.dir], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
