@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
+import { stacklessBundle, withoutStacks } from './stackless.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -44,7 +45,7 @@ export async function startTemporalServer(): Promise<{ address: string; close: (
   return { address: environment.address, close: () => environment.teardown() };
 }
 
-/** Bundles the workflows as they are now; returns where the bundle is. */
+/** Bundles the workflows as they are now, and once more without stack traces; returns where the bundle is. */
 export async function bundleWorkflows(): Promise<string> {
   const workflows = (file: string): string =>
     fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
@@ -57,5 +58,6 @@ export async function bundleWorkflows(): Promise<string> {
   await mkdir(folder, { recursive: true });
   const bundle = `${folder}workflow-bundle-${process.pid}.js`;
   await writeFile(bundle, code);
+  await writeFile(stacklessBundle(bundle), withoutStacks(code));
   return bundle;
 }

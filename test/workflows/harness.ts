@@ -12,6 +12,7 @@ import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import type { TargetInput } from '../../src/workflows/messages.ts';
+import { stacklessBundle } from '../support/stackless.ts';
 import { ScriptedJudge } from './scriptedJudge.ts';
 import { IDENTITY, type RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
@@ -68,7 +69,9 @@ export async function openHarness(
       connection,
       taskQueue,
       identity: IDENTITY,
-      workflowBundle: { codePath: workflowBundle },
+      workflowBundle: {
+        codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
+      },
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }),
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       // What waits for its turn waits with the server, where another worker may take it.
