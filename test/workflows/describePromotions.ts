@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
+import { stacklessBundle } from '../support/stackless.ts';
 import { MODES } from './describeWorkflows.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
@@ -64,7 +65,7 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
       const ofTargets = await Promise.all(started.map((target) => target.histories()));
       const histories = [...(await promotions.histories()), ...ofTargets.flat()];
       expect(histories.length).toBeGreaterThan(10);
-      expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+      expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
       await Promise.all(started.map((target) => target.terminate()));
     });
   });

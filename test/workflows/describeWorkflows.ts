@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
+import { stacklessBundle } from '../support/stackless.ts';
 import { type Harness, openHarness, replayFailures, type WorkerMode } from './harness.ts';
 import type { RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import type { Call, World } from './world.ts';
@@ -79,7 +80,7 @@ export function describeWorkflows(
       expect(histories.length).toBeGreaterThan(0);
       // A worker that forgets everything has replayed each of them, from its first event, at every task.
       if (options.maxCachedWorkflows !== 0) {
-        expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+        expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
       }
       expect(histories.filter(leavesChildBehind)).toEqual([]);
     });
