@@ -126,11 +126,13 @@ export class Reader {
     const compare = (): void => {
       expect(essentialOutput(this.printed)).toMatch(shownPattern(shown));
     };
-    if (this.#last !== this.#dev) {
+    const dev = this.#dev;
+    if (dev === undefined || dev !== this.#last) {
       compare();
       return;
     }
-    await eventually(compare, SAYS_WITHIN_MS);
+    // What has ended says no more.
+    await Promise.race([eventually(compare, SAYS_WITHIN_MS), dev.exited.then(compare)]);
     this.#controlPlane = /control plane +(\S+)/.exec(this.printed)?.[1] ?? CONTROL_PLANE;
     this.#temporal = /Temporal +(\S+)/.exec(this.printed)?.[1];
   }

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 
+/** The engine's code, compiled: a `WebAssembly.Module`, of which Node's types know nothing. */
+type Engine = object;
+declare const WebAssembly: { compile(code: Uint8Array): Promise<Engine> };
+
 /** What the thread is told. */
 export interface PgliteThreadData extends PglitePlace {
-  /** The engine's code. */
-  readonly engine: WebAssembly.Module;
+  readonly engine: Engine;
 }
 
 /** Where a PGlite serves. */
@@ -63,13 +66,10 @@ export async function startPgliteThread(place: PglitePlace): Promise<PgliteThrea
   };
 }
 
-// Node's types know of WebAssembly's types alone.
-declare const WebAssembly: { compile(code: Uint8Array): Promise<WebAssembly.Module> };
-
-let engine: WebAssembly.Module | undefined;
+let engine: Engine | undefined;
 
 /** Compiled once per process: the next thread, after a crash say, has what V8 has optimized meanwhile (0.3 s of 0.9). */
-async function compiledEngine(): Promise<WebAssembly.Module> {
+async function compiledEngine(): Promise<Engine> {
   const code = new URL('./pglite.wasm', import.meta.resolve('@electric-sql/pglite'));
   engine ??= await WebAssembly.compile(await readFile(code));
   return engine;
