@@ -90,6 +90,7 @@ export default defineConfig({
         test: {
           name: 'workflows',
           include: needsTemporal,
+          isolate: false,
           globalSetup: 'test/support/temporalServer.ts',
           // Each test waits for most of its time, on a target and a world of its own.
           maxConcurrency: 12,
