@@ -9,7 +9,7 @@ import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../src/cli/judge.ts';
 import { type JudgeReport, metricOf } from '../../src/domain/judge/report.ts';
 import { type AgentUnderTest, startAgentUnderTest } from '../platform/agentServer/agentUnderTest.ts';
-import { preparedHome } from '../support/preparedHome.ts';
+import { preparedAgentHome } from '../support/preparedHome.ts';
 import { testOutput } from './testOutput.ts';
 
 const START_TIMEOUT_MS = 180_000;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   await writeFile(join(folder, 'inputs.jsonl'), lines.join('\n'));
   const started = ['greeter', 'broken/answers-wrongly'].map(async (example) => {
-    const home = await preparedHome('slipway-agent-');
+    const home = await preparedAgentHome('slipway-agent-');
     homes.push(home);
     const dir = fileURLToPath(new URL(`../../examples/${example}`, import.meta.url));
     return startAgentUnderTest({ dir, env: { SLIPWAY_HOME: home } });

@@ -37,7 +37,20 @@ describe.skipIf(!canMount)('a platform on a full disk', () => {
     const mounted = 'mount -t tmpfs -o size=160m tmpfs "$1" && shift && exec "$@"';
     platform = spawn(
       'unshare',
-      ['-rm', 'sh', '-c', mounted, 'sh', home, process.execPath, ...QUICK_START, '--import', tsx, script, home],
+      [
+        '-rm',
+        'sh',
+        '-c',
+        mounted,
+        'sh',
+        home,
+        process.execPath,
+        ...QUICK_START,
+        '--import',
+        tsx,
+        script,
+        home,
+      ],
       { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' } },
     );
     const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];

@@ -8,14 +8,24 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const MODULES = new URL('../../node_modules/', import.meta.url);
-const MIGRATIONS = new URL('../../src/platform/store/migrations/', import.meta.url);
+const STORES = ['store/', 'agentServer/store/'].map(
+  (room) => new URL(`../../src/platform/${room}`, import.meta.url),
+);
+const PACKAGES = ['@electric-sql/pglite', '@langchain/langgraph-checkpoint-postgres'];
 /** Runs in a process of its own: what loads tests is not what loads a thread's module. */
 const MAKE = fileURLToPath(new URL('makeCluster.ts', import.meta.url));
 
-/** A home of its own with an embedded database in it that has nothing but the platform's tables. */
+/** A home of its own with an embedded database in it that has the tables of the platform and of its agents, all empty. */
 export async function preparedHome(prefix: string): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), prefix));
   await prepareHome(home);
+  return home;
+}
+
+/** The same for an agent that stands alone, with a database of its own. */
+export async function preparedAgentHome(prefix: string): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), prefix));
+  await prepareHome(join(home, 'agent'));
   return home;
 }
 
@@ -49,9 +59,10 @@ async function preparedCluster(): Promise<string> {
 /** Of what the database is made by. */
 async function fingerprint(): Promise<string> {
   const hash = createHash('sha256');
-  hash.update(await readFile(new URL('@electric-sql/pglite/package.json', MODULES)));
-  for (const file of (await readdir(MIGRATIONS)).sort()) {
-    hash.update(file).update(await readFile(new URL(file, MIGRATIONS)));
+  for (const name of PACKAGES) hash.update(await readFile(new URL(`${name}/package.json`, MODULES)));
+  for (const store of STORES) {
+    const files = (await readdir(store, { recursive: true })).filter((file) => file.endsWith('.ts'));
+    for (const file of files.sort()) hash.update(file).update(await readFile(new URL(file, store)));
   }
   return hash.digest('hex').slice(0, 16);
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 
 import { BUILT_COMMAND } from '../builtCommand.ts';
 import { lineProblem } from '../../support/jsonLines.ts';
-import { preparedHome } from '../../support/preparedHome.ts';
+import { preparedAgentHome } from '../../support/preparedHome.ts';
 import { QUICK_START } from '../../support/quickStart.ts';
 import { apiOf } from './runApiUnderTest.ts';
 
@@ -85,7 +85,7 @@ export function useAgent() {
     return started;
   };
   beforeAll(async () => {
-    home = await preparedHome('slipway-agent-');
+    home = await preparedAgentHome('slipway-agent-');
     started = await startAgentUnderTest({
       env: {
         SLIPWAY_HOME: home,
