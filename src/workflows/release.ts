@@ -1,4 +1,4 @@
-import { CancellationScope, CancelledFailure, patched, setHandler, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
 
 import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
 import { SOAK } from '../domain/intervention.ts';
@@ -127,12 +127,7 @@ async function passApprovalAndFreezes({ shipment, interventions }: Run): Promise
 async function deploysWhenCreated({ shipment, interventions }: Run): Promise<boolean> {
   const { artifact, approval, freezes = [] } = shipment.request;
   const waits = (approval?.required ?? 0) > 0 || freezes.length > 0;
-  if (
-    artifact.kind === 'tarball' ||
-    !waits ||
-    !patched('approval and freezes before a creation that deploys')
-  )
-    return false;
+  if (artifact.kind === 'tarball' || !waits) return false;
   return (await interventions.go(() => findDeployment(shipment))) === null;
 }
 

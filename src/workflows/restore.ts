@@ -1,5 +1,3 @@
-import { patched } from '@temporalio/workflow';
-
 import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
 import type { ErrorCode } from '../domain/errors.ts';
@@ -136,7 +134,7 @@ async function overtakerOf(
   { code }: StepFailure,
 ): Promise<string | undefined> {
   const replaced = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_SERVING';
-  if (!replaced || overtakers.length === 0 || !patched('put back again what was overtaken')) return undefined;
+  if (!replaced || overtakers.length === 0) return undefined;
   const active = await readActive(journal, target, deploymentId);
   return overtakers.find((revisionId) => revisionId === active);
 }
@@ -226,8 +224,6 @@ async function isCopy(
   made: string,
   of: string,
 ): Promise<boolean> {
-  // A restore that began before this was asked took whatever came after.
-  if (!patched('redeploy-tells-its-copy')) return true;
   const read = (revisionId: string) => reads.readRevision({ target, deploymentId, revisionId });
   const [copy, original] = [await read(made), await read(of)];
   return copy.revision.tarballPath === original.revision.tarballPath;

@@ -1,5 +1,3 @@
-import { patched } from '@temporalio/workflow';
-
 import { describeArtifact } from '../domain/artifact.ts';
 import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
 import type { Baseline, KnownRevision, ReleaseResult } from '../domain/release.ts';
@@ -8,9 +6,6 @@ import { explain } from './failure.ts';
 import type { Interventions } from './interventions.ts';
 import type { ReleaseInput } from './messages.ts';
 import { findExtraRevisions, type Shipment } from './ship.ts';
-
-/** Releases that began before it looked only after an unanswered PATCH. */
-const LOOKS_AFTER_ANSWERS_TOO = 'look for extra revisions after answers too';
 
 /** One release under way: what it ships, and what it has found out and done so far. */
 export interface Run {
@@ -86,7 +81,6 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
  */
 export async function lookForExtras({ shipment, ...run }: Run): Promise<readonly string[]> {
   if (!run.mayHaveChanged || run.objectPath === null || run.deploymentId === null) return [];
-  if (!wentUnanswered(run) && !patched(LOOKS_AFTER_ANSWERS_TOO)) return [];
   try {
     return (await findExtraRevisions(shipment, run.deploymentId, run.objectPath, run.revisionId)) ?? [];
   } catch (error) {

@@ -1,11 +1,9 @@
-import { allHandlersFinished, condition, patched, sleep, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition, workflowInfo } from '@temporalio/workflow';
 
 /** With what is said while one release runs, a history stays under 2,000 events. */
 const CONTINUE_AS_NEW_AFTER_EVENTS = 1_500;
 /** By how much a run may be longer than that because rollbacks wait, which do not wait for a new run. */
 const EXHAUSTED_AT = 4;
-/** What it was before: a run that began under it carries on under it. */
-const CONTINUE_AS_NEW_AFTER_EVENTS_AT_FIRST = 4_000;
 
 /**
  * How long one run of a target gets, and when it can end without losing what it owes.
@@ -39,7 +37,7 @@ export class RunLength {
   /** Whether it is time even where rollbacks wait: by then so many have come in a row that nobody waits for one. */
   get isExhausted(): boolean {
     const { historyLength } = workflowInfo();
-    return historyLength >= this.#limit * EXHAUSTED_AT && patched('rollbacks without end do not keep a run');
+    return historyLength >= this.#limit * EXHAUSTED_AT;
   }
 
   /**
@@ -49,17 +47,12 @@ export class RunLength {
    */
   async canEnd(goesFirst: () => boolean): Promise<boolean> {
     await condition(allHandlersFinished);
-    if (patched('a timer before continue-as-new')) {
-      if (await condition(goesFirst, 1)) return false;
-    } else if (this.#answerIsOnItsWay) await sleep(1);
+    if (await condition(goesFirst, 1)) return false;
     return !this.#answerIsOnItsWay && allHandlersFinished() && !goesFirst();
   }
 
   get #limit(): number {
-    if (this.#given !== undefined) return this.#given;
-    return patched('continue-as-new-sooner')
-      ? CONTINUE_AS_NEW_AFTER_EVENTS
-      : CONTINUE_AS_NEW_AFTER_EVENTS_AT_FIRST;
+    return this.#given ?? CONTINUE_AS_NEW_AFTER_EVENTS;
   }
 
   get #answerIsOnItsWay(): boolean {

@@ -16,7 +16,7 @@ import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
-import { requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
+import { rejectQuarantined, requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
 import { recordResult } from '../domain/targetResult.ts';
 import {
   EMPTY_TARGET,
@@ -49,7 +49,6 @@ import {
   handleWithdrawals,
   passInterventionsOn,
   type TargetDesk,
-  withoutQuarantined,
 } from './targetMessages.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 import { mayComeLate, watchLate } from './watchLate.ts';
@@ -203,7 +202,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
       if (next.work.kind === 'release') {
         const artifact = artifactIdentity(next.work.request.artifact);
-        change(withoutQuarantined(countFailedChecks(state, result, artifact, now())));
+        change(rejectQuarantined(countFailedChecks(state, result, artifact, now()), now()));
       }
       mark();
       continue;

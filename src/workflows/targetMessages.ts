@@ -1,4 +1,4 @@
-import { type ExternalWorkflowHandle, patched, setHandler } from '@temporalio/workflow';
+import { type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
 import { readHoldMessage, readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
@@ -142,9 +142,9 @@ export function handleQuarantine(desk: TargetDesk): void {
     }
     const { artifact, by } = meant;
     const isIn = findQuarantined(desk.state, artifact) !== undefined;
-    const isNews = name === 'quarantine' ? !isIn : isIn || forgives(desk.state, artifact);
+    const isNews = name === 'quarantine' ? !isIn : isIn || isHeldAgainst(desk.state, artifact);
     if (!isNews) {
-      if (isIn) desk.change(withoutQuarantined(desk.state));
+      if (isIn) desk.change(rejectQuarantined(desk.state, now()));
       if (origin === 'signal') {
         desk.ignore(name, `${artifact} is ${isIn ? 'in quarantine already' : 'not in quarantine'}`);
       }
@@ -152,7 +152,7 @@ export function handleQuarantine(desk: TargetDesk): void {
     }
     const next =
       name === 'quarantine'
-        ? withoutQuarantined(quarantineArtifact(desk.state, artifact, by, now()))
+        ? rejectQuarantined(quarantineArtifact(desk.state, artifact, by, now()), now())
         : unquarantineArtifact(desk.state, artifact);
     desk.change(noteSaid(next, { at: now(), message: name, by, note: artifact }));
     return artifact;
@@ -190,19 +190,6 @@ export function handleUndelivered(desk: TargetDesk): void {
   });
 }
 
-/** Whether something is held against an artifact that is in no quarantine, as `unquarantine` takes it back. */
-function forgives(state: TargetState, artifact: string): boolean {
-  return isHeldAgainst(state, artifact) && patched('unquarantine-forgives');
-}
-
-/** The state without the releases that wait to put an artifact on the target that has come into quarantine. */
-export function withoutQuarantined(state: TargetState): TargetState {
-  const rejected = rejectQuarantined(state, now());
-  const changes = rejected.queue.length < state.queue.length;
-  // Targets that run since before this was so have begun such releases, and must begin them again on replay.
-  return changes && patched('quarantine-rejects-what-waits') ? rejected : state;
-}
-
 /** Passes on what is said by signal to the release that runs, so that the target's id is all that has to be known. */
 export function passInterventionsOn(
   desk: TargetDesk,
@@ -219,10 +206,8 @@ export function passInterventionsOn(
       }
       if (release !== told) passedOn = 0;
       told = release;
-      const isFew = passedOn < PASSED_ON_MAX || patched('fewer messages are passed on');
-      const max = isFew ? PASSED_ON_MAX : PASSED_ON_MAX_AT_FIRST;
-      if (passedOn >= max) {
-        desk.ignore(kind, `${max} messages were passed on to the release that runs`);
+      if (passedOn >= PASSED_ON_MAX) {
+        desk.ignore(kind, `${PASSED_ON_MAX} messages were passed on to the release that runs`);
         return;
       }
       passedOn++;
@@ -242,5 +227,3 @@ export function passInterventionsOn(
  * order where the workflow is rebuilt from its history.
  */
 const PASSED_ON_MAX = 100;
-/** What it was before: a release to which more was passed on under it goes on under it. */
-const PASSED_ON_MAX_AT_FIRST = 1_000;
