@@ -40,12 +40,17 @@ export async function runAuditCommand(
   const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
   let broken = 0;
   try {
+    const looked = [];
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);
       const workflowId = targetWorkflowId(spec);
       const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+      looked.push({ name, spec, target });
+    }
+    for (const { name, spec, target } of looked) {
       const observed = await observedRevisions(context, spec);
-      const violations = audit({ target, observed, secrets: knownSecrets(context, config, name) });
+      const others = looked.map((other) => other.target).filter((other) => other !== target);
+      const violations = audit({ target, others, observed, secrets: knownSecrets(context, config, name) });
       broken += violations.length;
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
@@ -53,7 +58,7 @@ export async function runAuditCommand(
           `${output.style.bad(MARKS.failed)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
         );
       }
-      const looked = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
+      const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
       const outside =
         observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
       output.event({
@@ -64,10 +69,10 @@ export async function runAuditCommand(
         violations: violations.length,
       });
       if (violations.length === 0) {
-        output.say(`${output.style.good(MARKS.done)} ${name}: ${looked}, ${outside}: every rule held`);
+        output.say(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: every rule held`);
       } else {
         output.say(
-          `${output.style.bad(MARKS.failed)} ${name}: ${looked}, ${outside}: ${violations.length} broken`,
+          `${output.style.bad(MARKS.failed)} ${name}: ${works}, ${outside}: ${violations.length} broken`,
         );
       }
     }

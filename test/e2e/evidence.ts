@@ -21,7 +21,7 @@ interface Listed<T> {
 export async function evidenceOf(
   stack: Stack,
   target: TargetFacts,
-): Promise<Required<Omit<Evidence, 'secrets'>>> {
+): Promise<Required<Omit<Evidence, 'secrets' | 'others'>>> {
   const name = target.workflowId.slice(`target:${stack.controlPlane}:`.length);
   const deployments = (await stack.call(
     'GET',

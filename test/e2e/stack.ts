@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 
 import { audit } from '../../src/domain/audit/audit.ts';
+import type { TargetFacts } from '../../src/domain/audit/facts.ts';
 import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
@@ -199,11 +200,15 @@ export class Stack {
       for await (const { workflowId, type } of temporal.client.workflow.list()) {
         if (type === 'target') targets.add(workflowId);
       }
-      const violations: Violation[] = [];
+      const looked: TargetFacts[] = [];
       for (const workflowId of targets) {
-        const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+        looked.push(readTargetFacts(workflowId, await fetchHistories(temporal, workflowId)));
+      }
+      const violations: Violation[] = [];
+      for (const target of looked) {
+        const others = looked.filter((other) => other !== target);
         const evidence = controlPlane ? await evidenceOf(this, target) : { target, observed: null };
-        violations.push(...audit({ ...evidence, secrets: [this.apiKey] }));
+        violations.push(...audit({ ...evidence, others, secrets: [this.apiKey] }));
       }
       return violations;
     } finally {

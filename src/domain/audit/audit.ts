@@ -1,5 +1,6 @@
 import { alwaysBack } from './alwaysBack.ts';
 import { oneAtATime } from './oneAtATime.ts';
+import { oneOwner } from './oneOwner.ts';
 import { oneRevision } from './oneRevision.ts';
 import { ownRevision } from './ownRevision.ts';
 import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
@@ -10,6 +11,7 @@ import { watched } from './watched.ts';
 /** Rules 1 to 9 of the design. Rule 10 is held by replaying. */
 const RULES: readonly Rule[] = [
   oneAtATime,
+  oneOwner,
   oneRevision,
   ownRevision,
   servedWhenChecked,

@@ -1,7 +1,7 @@
+import { isChange } from './changes.ts';
 import type { ObservedRequest, WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 
-const CHANGES = new Set(['createDeployment', 'patchDeployment', 'redeployRevision']);
 const SENT_BY = { patch: 'patchDeployment', redeploy: 'redeployRevision' } as const;
 /** Histories and the control plane are timed by clocks of their own, in milliseconds. */
 const CLOCKS_DIFFER_MS = 1_000;
@@ -51,7 +51,7 @@ function changing({
   activities,
   endedAt,
 }: WorkFact): { readonly workflowId: string; readonly from: number; readonly to: number } | undefined {
-  const changes = activities.filter(({ name }) => CHANGES.has(name));
+  const changes = activities.filter(isChange);
   const [first] = changes;
   if (first === undefined) return undefined;
   const to = Math.max(...changes.map((change) => change.endedAt ?? endedAt ?? Infinity));

@@ -13,6 +13,8 @@ export interface Violation {
 /** What a rule is held against. */
 export interface Evidence {
   readonly target: TargetFacts;
+  /** The other targets that were looked at: none of them may change the same deployment. Absent: none was. */
+  readonly others?: readonly TargetFacts[];
   /** What the control plane has; `null` where it was not asked. */
   readonly observed: readonly ObservedRevision[] | null;
   /** What the control plane was asked to change, where that was written down, and all of it by Slipway. */

@@ -10,7 +10,8 @@ export interface FetchOptions {
 }
 
 /**
- * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children.
+ * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children. A
+ * run that began anew, after the one before it was ended by hand, is among them.
  *
  * @param workflowId - the target's.
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -22,18 +23,16 @@ export async function fetchHistories(
 ): Promise<readonly AuditedHistory[]> {
   try {
     const own: AuditedHistory[] = [];
-    const started: Child[] = [];
-    for (let runId: string | undefined; started.length < newest;) {
+    const started = new Map<string, Child>();
+    for (const runId of await runsOf(temporal, workflowId)) {
+      if (started.size >= newest) break;
       const history = await fetchHistory(temporal, workflowId, runId);
-      if (history === undefined) break;
+      if (history === undefined) continue;
       own.push({ workflowId, history });
       const children = childrenOf(history).reverse();
-      started.push(
-        ...(newest === Infinity ? children : children.filter((child) => isWork(child, workflowId))),
-      );
-      const begun = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-      runId = begun?.continuedExecutionRunId ?? '';
-      if (runId === '') break;
+      const wanted = newest === Infinity ? children : children.filter((child) => isWork(child, workflowId));
+      // A run that was reset has the events of the run before it, and so its children.
+      for (const child of wanted) started.set(child.runId ?? child.workflowId, child);
     }
     if (own.length === 0) {
       throw new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
@@ -41,7 +40,7 @@ export async function fetchHistories(
       });
     }
     const children: AuditedHistory[] = [];
-    for (const child of started.slice(0, newest)) {
+    for (const child of [...started.values()].slice(0, newest)) {
       const history = await fetchHistory(temporal, child.workflowId, child.runId);
       if (history !== undefined) children.push({ workflowId: child.workflowId, history });
     }
@@ -49,6 +48,24 @@ export async function fetchHistories(
   } catch (error) {
     if (error instanceof SlipwayError) throw error;
     throw temporalError(error, temporal.settings);
+  }
+}
+
+/** The runs of a workflow id, the newest first. The newest is found even where Temporal's list is behind. */
+async function runsOf({ client }: TemporalConnection, workflowId: string): Promise<string[]> {
+  const runs = new Map<string, number>();
+  for await (const { runId, startTime } of client.workflow.list({
+    query: `WorkflowId = ${JSON.stringify(workflowId)}`,
+  })) {
+    runs.set(runId, startTime.getTime());
+  }
+  const newestFirst = [...runs].sort(([, one], [, other]) => other - one).map(([runId]) => runId);
+  try {
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    return [...new Set([runId, ...newestFirst])];
+  } catch (error) {
+    if (isGone(error)) return newestFirst;
+    throw error;
   }
 }
 

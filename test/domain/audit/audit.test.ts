@@ -45,6 +45,34 @@ describe('an audit', () => {
     expect(broken(target([...works]))).toContain(rule);
   });
 
+  it('finds a number that two runs of a target gave, and allows each to be given once', () => {
+    const [first, other] = [released(), released({ shift: 200 })];
+    expect(broken(target([first, other]))).toEqual([1]);
+    expect(broken(target([first, { ...other, workflowId: 't/rollback-1' }]))).toEqual([1]);
+    expect(broken(target([first, { ...other, workflowId: 't/release-2' }]))).toEqual([]);
+  });
+
+  it('finds a deployment that two targets changed by turns, and allows one to take over from the other', () => {
+    const at = (workflowId: string, ...shifts: readonly number[]): TargetFacts => {
+      const works = shifts.map((shift, index) => {
+        const patched = { ...patch(3), input: { objectPath: PATH, deploymentId: 'd' } };
+        return released({ workflowId: `${workflowId}/release-${index + 1}`, shift, replace: [3, patched] });
+      });
+      return { ...target(works), workflowId };
+    };
+    const held = (one: TargetFacts, other: TargetFacts): unknown =>
+      audit({ target: one, others: [other], observed: null, secrets: [] });
+    expect(held(at('one', 0, 200), at('two', 100))).toEqual([
+      {
+        rule: 1,
+        workflowId: 'two/release-1',
+        what: 'it changed the deployment d, which one was changing',
+      },
+    ]);
+    expect(held(at('one', 0, 100), at('two', 200))).toEqual([]);
+    expect(held(at('two', 200), at('one', 0, 100))).toEqual([]);
+  });
+
   it('allows a PATCH to be sent again where reading in between did not find what it made', () => {
     const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
     expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
