@@ -59,6 +59,11 @@ const OnError = z.strictObject({
 const Target = z
   .strictObject({
     controlPlane: ServiceUrl.describe('The control plane’s base URL'),
+    controlPlaneId: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of letters, digits, ".", "_" and "-"')
+      .optional()
+      .describe('Names the control plane where targets reach it under several addresses'),
     vocabulary: z
       .enum(['contract', 'public'])
       .default('contract')

@@ -60,6 +60,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       source: target.source,
       sourceConfig: sourceConfig(config, target, buildable),
       ...present({
+        controlPlaneId: target.controlPlaneId,
         tenantId: target.tenantId,
         agentApiKey: target.agentApiKey,
         deployment: target.deployment,

@@ -60,6 +60,7 @@ const REQUIRED_TEXTS = [
   'requestedBy.from',
 ];
 const OPTIONAL_TEXTS = [
+  'target.controlPlaneId',
   'target.deploymentId',
   'target.agentUrl',
   'target.agentApiKey.from',

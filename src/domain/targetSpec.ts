@@ -23,6 +23,8 @@ export interface TargetSpec {
   readonly name: string;
   /** The control plane's base URL, normalized. */
   readonly controlPlane: string;
+  /** Names the control plane where it has several addresses: the same name means the same control plane. */
+  readonly controlPlaneId?: string;
   /** Whose names the control plane speaks. Default: the contract's. Absent in every request from before it was there. */
   readonly vocabulary?: TargetVocabulary;
   /** The control plane's API key. */
@@ -48,14 +50,30 @@ export interface TargetSpec {
  * The id of the target's workflow. It comes from the control plane and the deployment alone, so that two
  * repositories that ship to one deployment share one lock (design, "The way of a release"). Names are unique within a
  * tenant, so one that is named is part of the id: whoever ships to one deployment names it everywhere, or nowhere.
+ *
+ * Spellings of one address give one id. Addresses that only a `controlPlaneId` joins are different targets without it;
+ * the lock of the deployment keeps them apart (`workflows/deployment.ts`).
  */
 export function targetWorkflowId(
-  target: Pick<TargetSpec, 'controlPlane' | 'deployment' | 'tenantId'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'controlPlaneId' | 'deployment' | 'tenantId'>,
 ): string {
-  const { controlPlane, deployment, tenantId } = target;
+  const { controlPlane, controlPlaneId, deployment, tenantId } = target;
   const tenant = tenantId === undefined ? '' : `${tenantId}:`;
-  return `target:${normalizeServiceUrl(controlPlane)}:${tenant}${deployment}`;
+  return `target:${controlPlaneId ?? canonicalAddress(controlPlane)}:${tenant}${deployment}`;
 }
+
+/**
+ * An address in the one spelling that ids have: a loopback name is its IPv4 address. Other addresses of 127.0.0.0/8 stay
+ * as they are, because another service may listen there.
+ */
+function canonicalAddress(url: string): string {
+  const { protocol, hostname, port, pathname } = new URL(normalizeServiceUrl(url));
+  const host = hostname.replace(/\.$/, '');
+  const canonical = LOOPBACK.has(host) ? '127.0.0.1' : host;
+  return `${protocol}//${canonical}${port === '' ? '' : `:${port}`}${pathname.replace(/\/+$/, '')}`;
+}
+
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]']);
 
 /** The headers beside the key of every request for a target: which tenant it is for, where the target names one. */
 export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Record<string, string> {

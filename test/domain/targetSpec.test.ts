@@ -15,6 +15,30 @@ describe('a target’s workflow id', () => {
     expect(new Set(ids)).toEqual(new Set(['target:https://control.test:agent']));
   });
 
+  it('is the same for every spelling of a loopback address, and for no other address', () => {
+    const idOf = (controlPlane: string): string => targetWorkflowId({ controlPlane, deployment: 'agent' });
+    const spellings = [
+      'http://127.0.0.1:4700',
+      'http://localhost:4700/',
+      'HTTP://LocalHost.:4700',
+      'http://[::1]:4700',
+      'http://[::ffff:127.0.0.1]:4700',
+      'http://0x7f.1:4700//',
+    ];
+    expect(new Set(spellings.map(idOf))).toEqual(new Set(['target:http://127.0.0.1:4700:agent']));
+    expect(idOf('http://localhost:80')).toBe(idOf('http://127.0.0.1'));
+    for (const other of ['http://127.0.0.2:4700', 'http://localhost:4701', 'http://localhost.test:4700']) {
+      expect(idOf(other)).not.toBe('target:http://127.0.0.1:4700:agent');
+    }
+  });
+
+  it('is the same for all addresses of a control plane that is named by its id', () => {
+    const named = ['https://eu.control.test', 'http://10.0.0.7:8080'].map((controlPlane) =>
+      targetWorkflowId({ controlPlane, controlPlaneId: 'main', deployment: 'agent' }),
+    );
+    expect(named).toEqual(['target:main:agent', 'target:main:agent']);
+  });
+
   it('differs by deployment, by port, by scheme and by path', () => {
     const ids = [
       ['https://control.test', 'agent'],
