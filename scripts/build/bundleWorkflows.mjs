@@ -26,6 +26,7 @@ export async function bundleWorkflows() {
   }
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows/index.js'),
+    workflowInterceptorModules: [join(DIST, 'workflows/doorway.js')],
     payloadConverterPath: join(DIST, 'workflows/payloadConverter.js'),
     logger: quietLogger(),
   });

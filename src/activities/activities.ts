@@ -3,6 +3,7 @@ import type { Check } from '../domain/check.ts';
 import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
+import type { KeptState } from '../domain/keptState.ts';
 import type { RollbackMessage } from '../domain/message.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
@@ -10,7 +11,13 @@ import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
-import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
+import type {
+  HistoryRow,
+  NextWork,
+  ReleaseAnswer,
+  RollbackAnswer,
+  TargetState,
+} from '../domain/targetState.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 
 /** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */
@@ -187,6 +194,32 @@ export interface Activities {
     readonly receiver: ReceiverSpec;
     readonly notice: Notice;
   }): Promise<Attempted<{ detail: string }>>;
+
+  /**
+   * Claims the lock of a deployment for a target; claiming it again is claiming it once. The lock of a target that does
+   * not run any more is taken over. Fails for good with SLIPWAY_DEPLOYMENT_OWNED where another target owns it.
+   */
+  claimDeployment(input: DeploymentInput): Promise<Attempted<object>>;
+
+  /**
+   * Reads what the earlier runs of the target that calls knew, and what they left running: from Temporal, else from the
+   * record store. Fails with SLIPWAY_TARGET_UNREADABLE where there was a run, and neither tells.
+   *
+   * @param input - `recordStore`: where one is known. `afresh`: only the numbers that were given, and what runs.
+   *   `isReset`: whether the run that calls was reset; it is given back, and so kept in the history.
+   * @returns `state`: `null` where there was no earlier run that knew anything.
+   */
+  recallTarget(input: {
+    readonly recordStore: string | null;
+    readonly afresh: boolean;
+    readonly isReset: boolean;
+  }): Promise<Attempted<{ state: TargetState | null; work: NextWork | null; isReset: boolean }>>;
+
+  /** Writes what the target that calls must not lose into its record store. */
+  keepTarget(input: { readonly store: string; readonly state: KeptState }): Promise<Attempted<object>>;
+
+  /** Polls a release or a rollback that an earlier run of its target started, until it has ended. */
+  awaitWork(input: { readonly workflowId: string }): Promise<Attempted<{ result: ReleaseResult }>>;
 
   /** Writes the promotion's record into the artifact store; writing it again is writing it once. */
   recordPromotion(input: {

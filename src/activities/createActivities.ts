@@ -1,3 +1,4 @@
+import { openArtifactStore } from '../artifact/artifactStore.ts';
 import type { PlaceRules } from '../domain/promotion/places.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Activities } from './activities.ts';
@@ -7,12 +8,14 @@ import { deploymentActivities } from './deploymentActivities.ts';
 import { freezeActivities } from './freezeActivities.ts';
 import { judgeActivities } from './judgeActivities.ts';
 import { lineActivities } from './lineActivities.ts';
+import { lockActivities } from './lockActivities.ts';
 import { noticeActivities } from './noticeActivities.ts';
 import { placesOf } from './places.ts';
 import { pollActivities } from './pollActivities.ts';
 import { pollsUntilShutdown } from './polling.ts';
 import { promotionRecordActivities } from './promotionRecordActivities.ts';
 import { recordActivities } from './recordActivities.ts';
+import { recoveryActivities } from './recoveryActivities.ts';
 import { track } from './track.ts';
 import { uploadActivities } from './uploadActivities.ts';
 import { watchActivities } from './watchActivities.ts';
@@ -46,6 +49,8 @@ export function createActivities(shuttingDown: AbortSignal, rules: PlaceRules): 
     ...judgeActivities(connections, place),
     ...watchActivities({ ...deployments, ...checks }),
     ...lineActivities(findDeployment, pollUntil, place),
+    ...lockActivities(),
+    ...recoveryActivities(openArtifactStore, pollUntil),
     ...promotionRecordActivities(),
     ...freezeActivities(),
     ...recordActivities(),

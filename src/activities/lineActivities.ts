@@ -114,21 +114,22 @@ function update<Answer>(
 function submit(request: ReleaseRequest): Promise<ReleaseAnswer> {
   const { target } = request;
   return askTemporal((client) =>
-    client.workflow.executeUpdateWithStart<(...args: []) => Promise<void>, ReleaseAnswer, [ReleaseRequest]>(
-      'submitRelease',
-      {
-        args: [request],
-        startWorkflowOperation: new WithStartWorkflowOperation('target', {
-          workflowId: targetWorkflowId(target),
-          taskQueue: Context.current().info.taskQueue,
-          args: [],
-          workflowIdConflictPolicy: 'USE_EXISTING',
-          typedSearchAttributes: new TypedSearchAttributes([
-            { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: target.name },
-          ]),
-          staticSummary: `target ${target.name}: ${target.deployment}`,
-        }),
-      },
-    ),
+    client.workflow.executeUpdateWithStart<
+      (input: { recordStore: string }) => Promise<void>,
+      ReleaseAnswer,
+      [ReleaseRequest]
+    >('submitRelease', {
+      args: [request],
+      startWorkflowOperation: new WithStartWorkflowOperation('target', {
+        workflowId: targetWorkflowId(target),
+        taskQueue: Context.current().info.taskQueue,
+        args: [{ recordStore: request.recordStore }],
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        typedSearchAttributes: new TypedSearchAttributes([
+          { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: target.name },
+        ]),
+        staticSummary: `target ${target.name}: ${target.deployment}`,
+      }),
+    }),
   );
 }

@@ -39,6 +39,7 @@ export const ERROR_CATALOGUE = {
     title: 'Temporal’s test server could not be found, installed or started',
   },
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
+  SLIPWAY_TARGET_UNREADABLE: { exitCode: 4, title: 'The target cannot read its earlier state' },
   SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target could not be asked' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them
@@ -62,6 +63,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_AGENT_SETTING_INVALID: { exitCode: 1, title: 'A setting of the agent server is not right' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
   // What a release can end on
+  SLIPWAY_DEPLOYMENT_OWNED: { exitCode: 2, title: 'The deployment belongs to another target' },
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },
   SLIPWAY_WORKER_KILLED: { exitCode: 3, title: 'The worker was killed in the middle of a step' },
   SLIPWAY_STEP_TIMED_OUT: { exitCode: 2, title: 'A step did not finish before its deadline' },

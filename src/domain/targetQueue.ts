@@ -244,6 +244,24 @@ function refuse(state: TargetState, request: ReleaseRequest): string | undefined
     : undefined;
 }
 
+/** Ends a release or a rollback that the target had begun and that never came to be, because the target was ended. */
+export function endUnstarted(state: TargetState, running: Running, now: string): TargetState {
+  return addHistory(state, {
+    releaseId: running.releaseId,
+    kind: running.kind,
+    requestKey: running.requestKey,
+    artifact: null,
+    commit: null,
+    outcome: 'aborted',
+    reason: 'its target was ended by hand before it started',
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { who: 'slipway', from: 'recovery' },
+    endedAt: now,
+    rollbackRequestIds: [],
+  });
+}
+
 function neverStarted(
   queued: QueuedRelease,
   outcome: 'superseded' | 'rejected' | 'aborted',

@@ -42,6 +42,8 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
       hold: holdAfter(state, result, satisfied),
       drift: driftOf(state, result),
       needsPerson: needsPersonAfter(state, result),
+      // What changes a deployment has claimed it before.
+      ...(result.deploymentId === null ? {} : { owns: result.deploymentId }),
       ...latenessAfter(state, result, watchMs),
     },
     row,

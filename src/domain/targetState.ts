@@ -123,6 +123,8 @@ export interface TargetState {
   /** Oldest first. */
   readonly history: readonly HistoryRow[];
   readonly activeRevisionId: string | null;
+  /** The deployment whose lock the target owns. Absent: not known; the next release claims it. */
+  readonly owns?: string;
   /** The last drift that was noticed; `null` where there was none since the last release that found none. */
   readonly drift: Drift | null;
   /** Stands until a release or a rollback ends well. */

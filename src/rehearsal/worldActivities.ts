@@ -155,6 +155,11 @@ export function worldActivities(world: RehearsedWorld): Activities {
     sendNotice: () => Promise.resolve({ detail: 'nobody is told of a rehearsal' }),
     findArtifact: () => Promise.resolve({ sizeBytes: 0 }),
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
+    // Each target is started once, with its state, and nobody else releases there.
+    claimDeployment: () => Promise.resolve({}),
+    recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
+    keepTarget: () => Promise.resolve({}),
+    awaitWork: () => Promise.reject(new Error('no target of a rehearsal is ended')),
     recordRelease: () => Promise.resolve({ location: NOT_KEPT }),
   };
   return track(plain);

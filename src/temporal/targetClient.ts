@@ -6,11 +6,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import type { HoldMessage, RollbackMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import {
@@ -25,10 +23,9 @@ import {
   unholdSignal,
   unholdUpdate,
   viewQuery,
-  WORKFLOW_TASK_TIMEOUT_MS,
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
-import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
+import { ask, ASK_TIMEOUT_MS, refusal, targetStart } from './ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
@@ -70,14 +67,9 @@ export async function submitRelease(
   const target = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
     WORKFLOW_TYPES.target,
     {
-      workflowId: targetWorkflowId(request.target),
+      ...targetStart(targetWorkflowId(request.target), request.target.name),
       taskQueue: settings.taskQueue,
-      args: [],
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.target.name },
-      ]),
+      args: [{ recordStore: request.recordStore }],
       staticSummary: `target ${request.target.name}: ${request.target.deployment}`,
     },
   );

@@ -48,7 +48,7 @@ export function pipelineFailure(
 /** Refuses an update, from its validator: the sentence is what whoever sent it is told. */
 export function refuse(
   problem: string,
-  type: 'SLIPWAY_USAGE' | 'SLIPWAY_WRONG_MOMENT' = 'SLIPWAY_USAGE',
+  type: 'SLIPWAY_USAGE' | 'SLIPWAY_WRONG_MOMENT' | 'SLIPWAY_TARGET_UNREADABLE' = 'SLIPWAY_USAGE',
 ): never {
   throw ApplicationFailure.create({ message: problem, type, nonRetryable: true });
 }

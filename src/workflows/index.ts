@@ -1,4 +1,5 @@
 /** The bundle's entry: every workflow that the worker knows, by its type's name. */
+export { deployment } from './deployment.ts';
 export { notice } from './notice.ts';
 export { promotion } from './promotion.ts';
 export { promotionPlaces } from './promotionPlaces.ts';

@@ -39,9 +39,11 @@ export const WORKFLOW_TYPES = {
  */
 export const WORKFLOW_TASK_TIMEOUT_MS = 3_000;
 
-/** What a target starts from: nothing at first, its own state when it continues as new. */
+/** What a target starts from. Without a state it asks what its earlier runs knew (`recoverTarget.ts`). */
 export interface TargetInput {
   readonly state?: TargetState;
+  /** Where the state is kept beside Temporal: the artifact store's URL. Absent: not known when it was started. */
+  readonly recordStore?: string;
   /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 1,500. */
   readonly continueAsNewAfterEvents?: number;
 }
@@ -52,6 +54,8 @@ export interface ReleaseInput {
   readonly request: ReleaseRequest;
   /** What the target knows of its revisions, oldest first. */
   readonly known: readonly KnownRevision[];
+  /** The deployment whose lock the target owns. */
+  readonly owns?: string;
 }
 
 /** What a rollback on an idle target starts from. */
@@ -61,6 +65,8 @@ export interface RollbackInput {
   /** The newest release request: it names the target, the checks and the steps' overrides. */
   readonly lastRequest: ReleaseRequest;
   readonly known: readonly KnownRevision[];
+  /** The deployment whose lock the target owns. */
+  readonly owns?: string;
 }
 
 /** What a promotion starts from, and each turn of its schedule. */
@@ -93,6 +99,8 @@ export interface NoticeResult {
 export interface TargetView {
   readonly state: TargetState;
   readonly running: Running | null;
+  /** It has not read yet what its earlier runs knew: the state says nothing. */
+  readonly recovering?: true;
 }
 
 // To a target

@@ -8,6 +8,7 @@ import type { Baseline, ReleaseResult, RollbackRequest, Waiting } from '../domai
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import { soakPauseMs } from '../domain/soak.ts';
 import { bringUp, runCheck, runChecks } from './bringUp.ts';
+import { claimDeployment } from './deployment.ts';
 import { explain, type StepFailure } from './failure.ts';
 import { passFreezes } from './passFreezes.ts';
 import { Interventions } from './interventions.ts';
@@ -83,7 +84,9 @@ async function goForward(run: Run): Promise<void> {
   const deploysAtOnce = await deploysWhenCreated(run);
   if (deploysAtOnce) await passApprovalAndFreezes(run);
   const { deployment, created } = await interventions.go(() => findOrCreateDeployment(shipment));
-  run.deploymentId = deployment.deploymentId;
+  const { deploymentId } = deployment;
+  await interventions.go(() => claimDeployment(journal, request.target, deploymentId, run.input.owns));
+  run.deploymentId = deploymentId;
 
   run.baseline = await interventions.go(() => recordBaseline(run, deployment, created));
   journal.note({ baseline: run.baseline });

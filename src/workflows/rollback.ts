@@ -5,6 +5,7 @@ import { restoreInstructions } from '../domain/instructions.ts';
 import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
 import { conclude, type Conclusion } from './conclude.ts';
+import { claimDeployment } from './deployment.ts';
 import { explain } from './failure.ts';
 import { Journal } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
@@ -67,6 +68,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     servingRevisionId: activeRevisionId,
     servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
   };
+  try {
+    await claimDeployment(journal, target, deploymentId, input.owns);
+  } catch (error) {
+    const { code, message } = explain(error);
+    return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });
+  }
   const to = request.to ?? previousVerified(known, activeRevisionId);
   if (to === undefined) {
     return finish({

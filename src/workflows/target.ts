@@ -22,14 +22,17 @@ import {
   EMPTY_TARGET,
   ignoreMessage,
   lookUp,
+  type Lookup,
   noteSaid,
   type ReleaseAnswer,
   type RollbackAnswer,
   type Running,
   type TargetState,
 } from '../domain/targetState.ts';
+import { doorway } from './doorway.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
+import { StateKeeper } from './keepState.ts';
 import {
   lookupQuery,
   preemptSignal,
@@ -37,9 +40,11 @@ import {
   rollbackUpdate,
   submitReleaseUpdate,
   type TargetInput,
+  type TargetView,
   viewQuery,
 } from './messages.ts';
 import { Notices } from './notices.ts';
+import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
 import {
@@ -52,26 +57,34 @@ import {
 } from './targetMessages.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 import { mayComeLate, watchLate } from './watchLate.ts';
-import { describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
+import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
 /**
  * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
  * it never touches the deployment itself. It lives on until it is terminated, continuing as new between two pieces of
  * work.
  */
-export async function target(input: TargetInput = {}): Promise<void> {
+export function target(input: TargetInput = {}): Promise<void> {
+  return outlive(input, live);
+}
+
+async function live(input: TargetInput): Promise<void> {
   // What an earlier version carried over has not every field.
-  let state: TargetState = { ...EMPTY_TARGET, ...input.state };
+  const startsAs: TargetState = { ...EMPTY_TARGET, ...input.state };
+  let state = startsAs;
   let running: Running | null = null;
   let child: WorkHandle | null = null;
   const runLength = new RunLength(input.continueAsNewAfterEvents);
 
   const notices = new Notices();
 
-  const change = (next: TargetState): void => {
-    const news = noticesBetween(state, next);
+  const put = (next: TargetState): void => {
     state = next;
     setCurrentDetails(tellTarget(state, running));
+  };
+  const change = (next: TargetState): void => {
+    const news = noticesBetween(state, next);
+    put(next);
     for (const notice of news) notices.tell(notice, state.lastRequest);
   };
 
@@ -163,13 +176,21 @@ export async function target(input: TargetInput = {}): Promise<void> {
   handleQuarantine(desk);
   handleUndelivered(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
-  setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
-  setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
+  const view = (): TargetView =>
+    doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
+  setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
+  const find = (id: string): Lookup | null =>
+    doorway.door === 'open' ? (lookUp(state, running, id) ?? null) : READING;
+  setHandler(lookupQuery, find, {
     description: 'Where a release or a rollback request stands',
   });
 
   change(state);
   mark();
+  let left = await recoverTarget(desk, put, input.recordStore);
+  const keeper = new StateKeeper(desk, input.recordStore, startsAs === state ? state : null);
+  void keeper.keep(mark);
+  void whenCanceled(() => desk.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
   const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
   const isToRollBack = (): boolean => state.rollbacks.length > 0;
   const goesFirst = (): boolean => isToRollBack() && !runLength.isExhausted;
@@ -181,18 +202,24 @@ export async function target(input: TargetInput = {}): Promise<void> {
     // does not wait for that, as long as there are few.
     if (runLength.isReached && !goesFirst()) {
       await notices.begun();
-      if ((await runLength.canEnd(goesFirst)) && notices.allBegun) {
+      await keeper.written();
+      if ((await runLength.canEnd(goesFirst)) && notices.allBegun && keeper.isWritten) {
         await continueAsNew<typeof target>({ ...input, state });
       }
       continue;
     }
-    const next = takeNext(state);
+    const next = left === undefined ? takeNext(state) : { state, work: left };
     if (next !== undefined) {
       running = describeWork(next.work);
       change(next.state);
-      child = await startWork(next.work, state, running.workflowId);
-      mark();
-      if (state.spec !== null) notices.tell(startNotice(state.spec, next.work), state.lastRequest);
+      if (left === undefined) {
+        child = await startWork(next.work, state, running.workflowId);
+        mark();
+        if (state.spec !== null) notices.tell(startNotice(state.spec, next.work), state.lastRequest);
+      } else {
+        child = adoptWork(running.workflowId);
+        left = undefined;
+      }
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
@@ -222,6 +249,9 @@ export async function target(input: TargetInput = {}): Promise<void> {
     change(ended.after(state));
   }
 }
+
+/** Nothing can be said of a release yet, and who follows it goes on waiting. */
+const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
 
 /** The state after a rollback was asked for, which tells of it unless it was told before. */
 function tellRollback(

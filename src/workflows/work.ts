@@ -1,14 +1,11 @@
-import {
-  defineSearchAttributeKey,
-  TypedSearchAttributes,
-  WorkflowExecutionAlreadyStartedError,
-} from '@temporalio/common';
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import {
   ApplicationFailure,
+  ChildWorkflowCancellationType,
   ChildWorkflowFailure,
-  type ChildWorkflowHandle,
+  type ExternalWorkflowHandle,
+  getExternalWorkflowHandle,
   ParentClosePolicy,
-  sleep,
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -22,10 +19,12 @@ import { now } from './journal.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './messages.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
-import { shortSummary } from './steps.ts';
+import { activitiesOf, shortSummary } from './steps.ts';
 
-/** A release or a rollback that runs as a child of its target. */
-export type WorkHandle = ChildWorkflowHandle<typeof release | typeof rollback>;
+/** A release or a rollback that runs. */
+export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
+  result(): Promise<ReleaseResult>;
+}
 
 /** Where a piece of work runs, as it is told to those who ask. */
 export function describeWork(work: NextWork): Running {
@@ -49,6 +48,8 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     // A target that is terminated by hand leaves no release behind that nobody holds the lock for: it is canceled,
     // and what it changed is put back.
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    // A life of the target that a reset ends leaves it running: the next life waits for it.
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
     staticSummary: shortSummary(`${releaseId} on ${lastRequest.target.name}`),
     typedSearchAttributes: new TypedSearchAttributes([
       attribute(SEARCH_ATTRIBUTES.target, lastRequest.target.name),
@@ -56,25 +57,23 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
       ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
     ]),
   };
-  const start = (): Promise<WorkHandle> =>
-    work.kind === 'release'
-      ? startChild(release, { ...common, args: [{ releaseId, request: work.request, known: state.known }] })
-      : startChild(rollback, {
-          ...common,
-          args: [{ releaseId, request: work.request, lastRequest, known: state.known }],
-        });
-  for (;;) {
-    try {
-      return await start();
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-      // A target that was terminated by hand left this one behind, which still puts back what it changed.
-      await sleep(PREDECESSOR_PAUSE_MS);
-    }
-  }
+  const { known, owns } = state;
+  const lent = { releaseId, known, ...(owns === undefined ? {} : { owns }) };
+  return work.kind === 'release'
+    ? startChild(release, { ...common, args: [{ ...lent, request: work.request }] })
+    : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }
 
-const PREDECESSOR_PAUSE_MS = 2_000;
+/** A piece of work that an earlier run of the target started: not a child of this run, so an activity waits for it. */
+export function adoptWork(workflowId: string): WorkHandle {
+  const external = getExternalWorkflowHandle(workflowId);
+  return {
+    signal: (signal, ...args) => external.signal(signal, ...args),
+    result: async () =>
+      (await activitiesOf('promote', {}, `await ${workflowId}`).awaitWork({ workflowId })).result,
+  };
+}
+
 /** The longest value that every store of search attributes takes. */
 const ATTRIBUTE_MAX_CHARACTERS = 255;
 

@@ -51,6 +51,7 @@ export async function bundleWorkflows(): Promise<string> {
     fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
+    workflowInterceptorModules: [workflows('doorway.ts')],
     payloadConverterPath: workflows('payloadConverter.ts'),
     logger: new DefaultLogger('ERROR'),
   });

@@ -65,7 +65,7 @@ export function describeWorkflows(
           return open().judge;
         },
         newTarget: (input) => open().newTarget(input),
-        newTargetIn: (world, input) => open().newTargetIn(world, input),
+        newTargetIn: (world, input, spelling) => open().newTargetIn(world, input, spelling),
         forget: (target) => open().forget(target),
         newServingTarget: (input) => open().newServingTarget(input),
         close: () => open().close(),
@@ -86,9 +86,15 @@ export function describeWorkflows(
     });
 
     test('what must always hold has held on every target', IN_TURN, () => {
-      for (const { target, histories } of made) {
+      const facts = made.map(({ target, histories }) => ({
+        target,
+        own: readTargetFacts(target.workflowId, histories),
+      }));
+      for (const { target, own } of facts) {
+        const others = facts.filter((other) => other.target.world === target.world && other.own !== own);
         const evidence = {
-          target: readTargetFacts(target.workflowId, histories),
+          target: own,
+          others: others.map((other) => other.own),
           observed: target.world.observed,
           secrets: [],
         };
@@ -126,7 +132,11 @@ function interleavings({ calls }: World): string[] {
     const worker = `${workflowId} ${runId}`;
     workers.set(worker, [...(workers.get(worker) ?? []), call]);
   }
-  const spans = [...workers].map(([worker, own]) => ({
+  // Who only looked, and recorded that, was refused.
+  const busy = [...workers].filter(([, own]) =>
+    own.some(({ activity }) => activity !== 'findDeployment' && activity !== 'recordRelease'),
+  );
+  const spans = busy.map(([worker, own]) => ({
     worker,
     from: own[0]?.startedAt ?? 0,
     to: own.at(-1)?.startedAt ?? 0,

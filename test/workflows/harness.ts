@@ -4,8 +4,10 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lineActivities } from '../../src/activities/lineActivities.ts';
+import { lockActivities } from '../../src/activities/lockActivities.ts';
 import { placesOf } from '../../src/activities/places.ts';
 import { pollsUntilShutdown } from '../../src/activities/polling.ts';
+import { recoveryActivities } from '../../src/activities/recoveryActivities.ts';
 import { track } from '../../src/activities/track.ts';
 import { watchActivities } from '../../src/activities/watchActivities.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
@@ -24,8 +26,8 @@ export interface Harness {
   readonly judge: ScriptedJudge;
   /** A fresh target in a fresh world, with nothing deployed. */
   newTarget(input?: TargetInput): TargetUnderTest;
-  /** A target in a world that is made already. */
-  newTargetIn(world: World, input: TargetInput): TargetUnderTest;
+  /** A target in a world that is made already, under another spelling of its address where one is given. */
+  newTargetIn(world: World, input: TargetInput, spelling?: string): TargetUnderTest;
   /** Lets go of a target that is not needed any more. */
   forget(target: TargetUnderTest): void;
   /** A target that has carried on for a while, with one verified revision that serves. */
@@ -81,8 +83,8 @@ export async function openHarness(
     });
   const all = await Promise.all(connections.map(create));
   const running = all.map((worker) => worker.run());
-  const add = (world: World, input: TargetInput): TargetUnderTest => {
-    const target = new TargetUnderTest(client, taskQueue, world, input);
+  const add = (world: World, input: TargetInput, spelling?: string): TargetUnderTest => {
+    const target = new TargetUnderTest(client, taskQueue, world, input, spelling);
     targets.push(target);
     return target;
   };
@@ -171,17 +173,19 @@ function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, pla
   const call = (activity: ActivityName) => (input: WorldInput) => {
     const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
     const host = new URL(place ?? callingTarget());
-    const id = host.hostname.replace(/\.test$/, '') || host.pathname.slice(1);
-    const world = targets.find((target) => target.world.id === id)?.world;
-    if (world === undefined) throw new Error(`there is no world at ${host.href}`);
-    return world.call(activity, input);
+    return worldAt(targets, host).call(activity, input);
   };
   const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
-  return { ...inWorlds, ...betweenWorlds(inWorlds, judge, places) };
+  return { ...inWorlds, ...betweenWorlds(inWorlds, targets, judge, places) };
 }
 
 /** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
-function betweenWorlds(inWorlds: Activities, judge: ScriptedJudge, places: PlaceRules) {
+function betweenWorlds(
+  inWorlds: Activities,
+  targets: readonly TargetUnderTest[],
+  judge: ScriptedJudge,
+  places: PlaceRules,
+) {
   const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const neverShutDown = pollsUntilShutdown(new AbortController().signal);
   const { watchRevision } = watchActivities(inWorlds);
@@ -189,9 +193,24 @@ function betweenWorlds(inWorlds: Activities, judge: ScriptedJudge, places: Place
     ...lineActivities(find, neverShutDown, placesOf(places)),
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
+    ...lockActivities(),
+    ...recoveryActivities(storeIn(targets), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),
   } as unknown as Parameters<typeof track>[0]);
+}
+
+/** The world behind an address, however it is spelled. */
+function worldAt(targets: readonly TargetUnderTest[], { hostname, pathname, href }: URL): World {
+  const id = hostname.replace(/\.test$/, '') || pathname.slice(1);
+  const world = targets.find((target) => target.world.id === id)?.world;
+  if (world === undefined) throw new Error(`there is no world at ${href}`);
+  return world;
+}
+
+/** The record stores of the worlds, as far as targets keep their state there. */
+function storeIn(targets: readonly TargetUnderTest[]) {
+  return (url: string) => worldAt(targets, new URL(url)).store;
 }
 
 /** What of an activity's input tells which world it is meant for. */

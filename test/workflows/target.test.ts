@@ -157,38 +157,6 @@ describeWorkflows('a target', (harness) => {
     expect(next.baseline?.revisionId).not.toBe(good);
   });
 
-  it('that was terminated and started anew waits for the release that it left behind', async () => {
-    const target = harness.newTarget();
-    target.world.bad.add(identity('a'));
-    const theirs = target.world.madeElsewhere('agent');
-    const gate = target.world.gate('redeployRevision');
-    await target.submit('a');
-    await target.world.called('redeployRevision');
-    await target.handle.terminate('by hand');
-    const next = await target.submit('b');
-    expect(next.releaseId).toBe('release-1');
-    expect(target.world.count('uploadArtifact')).toBe(1);
-    gate.open();
-    expect((await target.result(next.releaseId)).outcome).toBe('released');
-    const redeployed = target.world.calls.find(({ activity }) => activity === 'redeployRevision');
-    const uploaded = target.world.calls.findLast(({ activity }) => activity === 'uploadArtifact');
-    expect(uploaded?.startedAt).toBeGreaterThan(redeployed?.endedAt ?? Infinity);
-    expect(target.world.redeployed).toEqual([theirs]);
-  });
-
-  it('that is canceled cancels its release, which restores', async () => {
-    const { target, good } = harness.newServingTarget();
-    target.world.slow.add(identity('b'));
-    const { releaseId } = await target.submit('b');
-    await target.world.called('awaitDeployed');
-    await target.handle.cancel();
-    await expect(target.handle.result()).rejects.toThrow();
-    expect(await target.child(releaseId).result()).toMatchObject({
-      outcome: 'aborted',
-      servingRevisionId: good,
-    });
-  });
-
   describe('garbage', () => {
     it('by signal never wedges: the target lists what it ignored and still takes a release', async () => {
       const target = harness.newTarget();

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import {
   type Client,
   WithStartWorkflowOperation,
@@ -41,11 +43,18 @@ export async function historiesOf(client: Client, workflowId: string): Promise<R
   do {
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     histories.push({ workflowId, history });
-    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
-    runId = started?.continuedExecutionRunId ?? undefined;
-  } while (runId !== undefined && runId !== '');
+    runId = continuedRunId(history);
+  } while (runId !== undefined);
   return histories;
 }
+
+/** The run that a run carries on. */
+function continuedRunId({ events }: RecordedHistory['history']): string | undefined {
+  const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
+  return runId === '' ? undefined : runId;
+}
+
+const POLL_MS = 30_000;
 
 /** One target under test, with its world. */
 export class TargetUnderTest {
@@ -54,14 +63,17 @@ export class TargetUnderTest {
   readonly #client: Client;
   readonly #taskQueue: string;
   #input: TargetInput;
+  readonly #spelling: string;
   readonly #children = new Set<string>();
 
-  constructor(client: Client, taskQueue: string, world: World, input: TargetInput) {
+  /** @param spelling - what is added to the address of the world's control plane, which is the same one all the same. */
+  constructor(client: Client, taskQueue: string, world: World, input: TargetInput, spelling = '') {
     this.#client = client;
     this.#taskQueue = taskQueue;
     this.#input = input;
+    this.#spelling = spelling;
     this.world = world;
-    this.workflowId = `target:http://${world.id}.test:agent`;
+    this.workflowId = `target:http://${world.id}.test${spelling}:agent`;
   }
 
   /** What the target starts from, instead of what it was made with. */
@@ -80,7 +92,9 @@ export class TargetUnderTest {
 
   /** A request for this target. An artifact is told by one letter. */
   request(artifact: string, changes: Partial<ReleaseRequest> = {}): ReleaseRequest {
-    return releaseRequest(this.world.id, artifact, changes);
+    const request = releaseRequest(this.world.id, artifact, changes);
+    const controlPlane = `${request.target.controlPlane}${this.#spelling}`;
+    return { ...request, target: { ...request.target, controlPlane } };
   }
 
   /** Submits a release, and starts the target where it does not run. */
@@ -93,7 +107,7 @@ export class TargetUnderTest {
       startWorkflowOperation: new WithStartWorkflowOperation('target', {
         workflowId: this.workflowId,
         taskQueue: this.#taskQueue,
-        args: [this.#input],
+        args: [{ recordStore: request.recordStore, ...this.#input }],
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
       args: [request],
@@ -109,6 +123,18 @@ export class TargetUnderTest {
       taskQueue: this.#taskQueue,
       args: [this.#input],
     });
+  }
+
+  /** Starts the target where only other workers could carry it out, and lets it begin there. */
+  async startElsewhere(taskQueue: string): Promise<void> {
+    const { workflowService: service } = this.#client;
+    const common = { namespace: 'default', identity: IDENTITY };
+    const { workflowId } = this;
+    await this.#client.workflow.start('target', { workflowId, taskQueue, args: [this.#input] });
+    const { taskToken } = await this.#client.withDeadline(Date.now() + POLL_MS, () =>
+      service.pollWorkflowTaskQueue({ ...common, taskQueue: { name: taskQueue } }),
+    );
+    await service.respondWorkflowTaskCompleted({ ...common, taskToken, commands: [] });
   }
 
   /** Releases, and waits for the result. */
@@ -237,16 +263,18 @@ export class TargetUnderTest {
 
   /** Every history of the target and of what ran on it. */
   async histories(): Promise<RecordedHistory[]> {
-    const own = await historiesOf(this.#client, this.workflowId);
-    const children = own
-      .flatMap(({ history }) => history.events ?? [])
-      .map((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution)
-      .map(async (started): Promise<RecordedHistory[]> => {
-        if (started?.workflowId == null) return [];
-        const child = this.#client.workflow.getHandle(started.workflowId, started.runId ?? undefined);
-        return [{ workflowId: started.workflowId, history: await child.fetchHistory() }];
-      });
-    return [...own, ...(await Promise.all(children)).flat()];
+    const own = await this.#ownHistories();
+    const started = new Map(
+      own
+        .flatMap(({ history }) => history.events ?? [])
+        .map((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution)
+        .flatMap((child) => (child?.runId == null ? [] : [[child.runId, child.workflowId ?? ''] as const])),
+    );
+    const children = [...started].map(async ([runId, workflowId]): Promise<RecordedHistory> => {
+      const history = await this.#client.workflow.getHandle(workflowId, runId).fetchHistory();
+      return { workflowId, history };
+    });
+    return [...own, ...(await Promise.all(children))];
   }
 
   /**
@@ -263,6 +291,56 @@ export class TargetUnderTest {
     const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
     const execution = { workflowId };
     await this.#client.workflowService.resetStickyTaskQueue({ namespace: 'default', execution });
+  }
+
+  /**
+   * Resets the target's newest run, as `temporal workflow reset` does.
+   *
+   * @param to - to the first workflow task that it completed, or the last.
+   */
+  async reset(to: 'first' | 'last'): Promise<void> {
+    const { runId } = await this.handle.describe();
+    const { events = [] } = await this.handle.fetchHistory();
+    const completed = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes != null);
+    await this.#client.workflowService.resetWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId: this.workflowId, runId },
+      reason: 'by hand',
+      requestId: randomUUID(),
+      workflowTaskFinishEventId: (to === 'first' ? completed[0] : completed.at(-1))?.eventId ?? null,
+    });
+  }
+
+  /** Has Temporal forget the target's runs, as it does when their retention ends. */
+  async forget(): Promise<void> {
+    for (const { runId } of await this.runs()) {
+      await this.#client.workflowService.deleteWorkflowExecution({
+        namespace: 'default',
+        workflowExecution: { workflowId: this.workflowId, runId },
+      });
+    }
+    while ((await this.runs()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  /** Those of all runs, whether each carried on the one before it or began anew. */
+  async #ownHistories(): Promise<RecordedHistory[]> {
+    const chain = await historiesOf(this.#client, this.workflowId);
+    const known = new Set(chain.flatMap(({ history }) => continuedRunId(history) ?? []));
+    known.add((await this.handle.describe()).runId);
+    const ended = (await this.runs()).filter(({ runId }) => !known.has(runId));
+    const others = ended.map(async ({ runId }): Promise<RecordedHistory> => {
+      const history = await this.#client.workflow.getHandle(this.workflowId, runId).fetchHistory();
+      return { workflowId: this.workflowId, history };
+    });
+    return [...chain, ...(await Promise.all(others))];
+  }
+
+  /** The runs of the target's workflow id, however they began. */
+  async runs(): Promise<{ readonly runId: string }[]> {
+    const query = `WorkflowId = ${JSON.stringify(this.workflowId)}`;
+    const runs: { readonly runId: string }[] = [];
+    for await (const { runId } of this.#client.workflow.list({ query })) runs.push({ runId });
+    return runs;
   }
 
   /** Ends the target for good, where it still runs. */

@@ -22,6 +22,10 @@ export type ActivityName = Exclude<
   | 'rollBackTarget'
   | 'holdTarget'
   | 'recordPromotion'
+  | 'claimDeployment'
+  | 'recallTarget'
+  | 'keepTarget'
+  | 'awaitWork'
 >;
 
 /** One call as the world saw it. Times are milliseconds of one clock. */
@@ -67,6 +71,15 @@ export class World {
   readonly id: string;
   readonly calls: Call[] = [];
   readonly records: ReleaseResult[] = [];
+  /** What targets keep in their record store. */
+  readonly kept = new Map<string, unknown>();
+  readonly store = {
+    putRecord: (name: string, record: unknown): Promise<void> => {
+      this.kept.set(name, record);
+      return Promise.resolve();
+    },
+    getRecord: (name: string): Promise<unknown> => Promise.resolve(this.kept.get(name)),
+  };
   /** What receivers were told, in order. */
   readonly told: { readonly receiver: string; readonly notice: Notice }[] = [];
   /** Revisions, or identities of artifacts, that fail to come up: the status that they end in. */

@@ -125,8 +125,17 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     const { target } = harness.newServingTarget();
     const running = await polls(target, 'b');
     await target.handle.cancel();
-    await target.child(running).result();
-    await target.handle.result().catch(() => undefined);
+    target.world.slow.clear();
+    await target.say(running, 'skip', { ...BO, what: 'soak' });
+    await target.result(running);
+    return target;
+  },
+  'terminated-target': async (harness) => {
+    const { target } = harness.newServingTarget();
+    await polls(target, 'b');
+    await target.handle.terminate('by hand');
+    target.startWith({});
+    await target.release('c');
     return target;
   },
 };

@@ -7,6 +7,7 @@ import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../targetUnderTest.ts';
 import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
+import { cancelTarget, releaseUnderOtherSpelling, terminateTarget } from './operatorCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
 import { changeByHand, comesUpLate, goOn, loseWorker, release, ruin } from './releaseCommands.ts';
 import { Subject } from './subject.ts';
@@ -79,6 +80,9 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc
     .tuple(fc.constantFrom('rollback', 'hold', 'unhold', 'quarantine', 'withdraw'), malformed, way)
     .map((said) => garbage(...said)),
+  fc.constant(0).map(terminateTarget),
+  fc.constant(0).map(cancelTarget),
+  plan.map(releaseUnderOtherSpelling),
   fc.constant(0).map(comesUpLate),
   fc.constant(0).map(changeByHand),
   fc.nat(9).map(ruin),

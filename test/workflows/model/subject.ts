@@ -8,7 +8,7 @@ import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
 import { audit } from '../../../src/domain/audit/audit.ts';
 import type { InterventionKind } from '../../../src/domain/intervention.ts';
 import type { InterventionMessage } from '../../../src/domain/message.ts';
-import type { ReleaseRequest, Waiting } from '../../../src/domain/release.ts';
+import type { ReleaseRequest, ReleaseResult, Waiting } from '../../../src/domain/release.ts';
 import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
 import type { TargetInput } from '../../../src/workflows/messages.ts';
 import type { Harness } from '../harness.ts';
@@ -37,12 +37,15 @@ export class Subject {
   readonly world: ScriptedWorld;
   readonly target: TargetUnderTest;
   readonly #harness: Harness;
+  readonly #restarts: TargetInput;
+  #other: TargetUnderTest | undefined;
 
   constructor(harness: Harness, id: string, { deployment, ...beginning }: Beginning) {
     const world = new ScriptedWorld(id);
     world.redeployMakesRevision = beginning.redeployMakesRevision;
     const { continueAsNewAfterEvents } = beginning;
     let input: TargetInput = { continueAsNewAfterEvents };
+    this.#restarts = input;
     if (deployment !== 'empty') {
       const revisionId = world.madeElsewhere('agent');
       const known = [{ revisionId, verified: true, at: '2026-01-01T00:00:00.000Z' }];
@@ -71,6 +74,21 @@ export class Subject {
       },
       ...(stop === 'approval' ? { approval: { required: 1, withinMs: HOUR_MS } } : {}),
     };
+  }
+
+  /** Ends the target, and starts it again without its state. */
+  async terminateTarget(): Promise<void> {
+    await this.target.handle.terminate('by hand');
+    this.target.startWith({ ...this.#restarts, recordStore: this.target.request('any').recordStore });
+    await this.target.startOnly();
+  }
+
+  /** Releases on the same deployment under another address of its control plane. */
+  async releaseUnderOtherSpelling(plan: Plan, planId: string): Promise<ReleaseResult> {
+    this.#other ??= this.#harness.newTargetIn(this.world, {}, ':8080');
+    const { target, ...request } = this.request({ ...plan, stop: null, overrideHold: true }, planId);
+    const { controlPlane } = this.#other.request('any').target;
+    return this.#other.release({ ...request, target: { ...target, controlPlane } });
   }
 
   /** Says something to the release under way, by its own update. @returns why it was refused. */
@@ -142,6 +160,9 @@ export class Subject {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     });
     this.#harness.forget(this.target);
+    if (this.#other === undefined) return;
+    await this.#other.terminate();
+    this.#harness.forget(this.#other);
   }
 
   /** The next workflow task goes to any worker, which has never seen the workflow, as after a worker's death. */

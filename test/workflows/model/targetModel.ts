@@ -59,6 +59,8 @@ export class TargetModel {
   // The target.
   /** Whether it runs. */
   started = false;
+  /** Whether a person has canceled it. */
+  canceled = false;
   /** Whether it has ever taken a release. */
   taken = false;
   believed: number | null = null;

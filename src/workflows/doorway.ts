@@ -1,0 +1,81 @@
+import { condition, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+
+import { refuse } from './failure.ts';
+import { WORKFLOW_TYPES } from './messages.ts';
+
+/**
+ * Whether a target takes messages at this moment.
+ *
+ * `open`: it does. `reading`: they wait until it has read the state of its earlier runs. `reset`: Temporal sends a run
+ * that was reset again what the earlier run has taken already, so messages are refused. `unreadable`: only `unhold` is
+ * taken, by which a person starts afresh; signals wait.
+ */
+type Door = 'open' | 'reading' | 'reset' | 'unreadable';
+
+/** What a target shares with the interceptor of its messages. Each workflow has its own copy of this module. */
+export const doorway = {
+  door: 'open' as Door,
+  /** Why the state of the earlier runs cannot be read, and what a person can do. */
+  problem: '',
+  /** How often this run was reset, or begun by a reset. */
+  resets: 0,
+  isCanceled: false,
+};
+
+/**
+ * Holds messages back from a target that has not read the state of its earlier runs yet, and notices resets.
+ *
+ * A run that was reset is replayed as it went before, up to the point of the reset: the start of the run cannot tell.
+ * The run gets a new random seed at exactly that point of its history. Only a run that was reset to its very beginning
+ * gets none (`recoverTarget.ts`).
+ *
+ * The bundler looks for this name.
+ */
+export function interceptors(): WorkflowInterceptors {
+  if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
+  // A validator that asks the state cannot answer before the state is there.
+  const postponed = new Map<string, () => void>();
+  return {
+    inbound: [
+      {
+        handleSignal(input, next) {
+          if (doorway.door === 'open') return next(input);
+          if (doorway.door === 'reset') return Promise.resolve();
+          const waits = (): boolean => !isTaken(input.signalName) && doorway.door !== 'reset';
+          return condition(() => !waits()).then(() => (doorway.door === 'reset' ? undefined : next(input)));
+        },
+        validateUpdate(input, next) {
+          if (doorway.door === 'open') next(input);
+          else postponed.set(input.updateId, () => next(input));
+        },
+        async handleUpdate(input, next) {
+          if (doorway.door === 'reading') await condition(() => doorway.door !== 'reading');
+          if (doorway.door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
+          if (!isTaken(input.name)) refuse(doorway.problem, 'SLIPWAY_TARGET_UNREADABLE');
+          postponed.get(input.updateId)?.();
+          postponed.delete(input.updateId);
+          return next(input);
+        },
+      },
+    ],
+    internals: [
+      {
+        activate(input, next) {
+          for (const { updateRandomSeed, cancelWorkflow } of input.activation.jobs ?? []) {
+            if (cancelWorkflow != null) doorway.isCanceled = true;
+            if (updateRandomSeed == null) continue;
+            doorway.resets++;
+            doorway.door = 'reset';
+          }
+          next(input);
+        },
+      },
+    ],
+  };
+}
+
+const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
+
+function isTaken(name: string): boolean {
+  return doorway.door === 'open' || (doorway.door === 'unreadable' && name === 'unhold');
+}

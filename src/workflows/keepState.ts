@@ -1,0 +1,80 @@
+import { condition, isCancellation } from '@temporalio/workflow';
+
+import { isToBeKept, stateToKeep } from '../domain/keptState.ts';
+import type { TargetState } from '../domain/targetState.ts';
+import { explain } from './failure.ts';
+import { activitiesOf } from './steps.ts';
+import type { TargetDesk } from './targetMessages.ts';
+
+/**
+ * Writes what a target must not lose into its record store whenever it changes: hold, quarantine, verified revisions. It
+ * is read where Temporal does not have the target's earlier runs any more, or cannot replay them.
+ */
+export class StateKeeper {
+  readonly #desk: TargetDesk;
+  readonly #recordStore: string | undefined;
+  #kept: TargetState | null;
+  #isWriting = false;
+
+  /**
+   * @param recordStore - where it is kept while no release has named a store.
+   * @param kept - what is in the store already; `null`: that is not known.
+   */
+  constructor(desk: TargetDesk, recordStore: string | undefined, kept: TargetState | null) {
+    this.#desk = desk;
+    this.#recordStore = recordStore;
+    this.#kept = kept;
+  }
+
+  /** Waits until everything is written. */
+  async written(): Promise<void> {
+    if (!this.isWritten) await condition(() => this.isWritten);
+  }
+
+  get isWritten(): boolean {
+    return !this.#isWriting && !this.#isBehind;
+  }
+
+  /**
+   * Writes for as long as the target lives.
+   *
+   * @param mark - called after each write (`target.ts`).
+   */
+  async keep(mark: () => void): Promise<void> {
+    try {
+      for (;;) {
+        await condition(() => this.#isBehind);
+        await this.#write(this.#desk.state);
+        mark();
+      }
+    } catch (error) {
+      // A reset ends this life of the target.
+      if (!isCancellation(error)) throw error;
+    }
+  }
+
+  get #isBehind(): boolean {
+    return this.#store !== undefined && isToBeKept(this.#desk.state, this.#kept);
+  }
+
+  get #store(): string | undefined {
+    return this.#desk.state.lastRequest?.recordStore ?? this.#recordStore;
+  }
+
+  async #write(state: TargetState): Promise<void> {
+    const store = this.#store;
+    if (store === undefined) return;
+    this.#kept = state;
+    this.#isWriting = true;
+    try {
+      const activities = activitiesOf('record', state.lastRequest?.steps ?? {}, 'keep the state');
+      await activities.keepTarget({ store, state: stateToKeep(state) });
+    } catch (error) {
+      const { canceled, message } = explain(error);
+      if (canceled) throw error;
+      this.#desk.ignore('record', `the state could not be written to the record store: ${message}`);
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+}

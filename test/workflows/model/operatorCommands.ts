@@ -1,0 +1,47 @@
+import { expect } from 'vitest';
+
+import { type Command, command } from './commands.ts';
+import type { Plan } from './plan.ts';
+import type { TargetModel } from './targetModel.ts';
+
+/** A person ends the target with Temporal's own tools, and the next command starts it again. */
+export function terminateTarget(): Command {
+  return command('terminate target', started, async (model, subject) => {
+    const { running } = model;
+    if (running?.stopped === false) {
+      running.aborted = true;
+      running.stop();
+    }
+    await subject.terminateTarget();
+  });
+}
+
+/** A person cancels the target with Temporal's own tools, which takes only the first one of a run. */
+export function cancelTarget(): Command {
+  const possible = (model: TargetModel): boolean => model.started && !model.canceled;
+  return command('cancel target', possible, async (model, subject) => {
+    model.canceled = true;
+    model.ignored++;
+    await subject.target.handle.cancel();
+  });
+}
+
+let plans = 0;
+
+/** Another target reaches the same deployment under another address: it is refused, and changes nothing. */
+export function releaseUnderOtherSpelling(plan: Plan): Command {
+  const possible = ({ deployed, running, ran }: TargetModel): boolean =>
+    deployed && (running !== null || ran > 0);
+  return command(`release ${plan.artifact} under another spelling`, possible, async (model, subject) => {
+    plans++;
+    const planId = `other-${plans}`;
+    subject.world.follow(planId, plan);
+    model.ran++;
+    const { outcome, code } = await subject.releaseUnderOtherSpelling(plan, planId);
+    expect({ outcome, code }).toEqual({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
+  });
+}
+
+function started(model: TargetModel): boolean {
+  return model.started;
+}
