@@ -7,10 +7,11 @@ import { seeTarget, type TargetSeen } from '../domain/promotion/targetSeen.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
+import type { Lookup, ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
+import type { SeenTarget } from './earlierRuns.ts';
 import type { Place } from './places.ts';
 import type { PollUntil } from './polling.ts';
 import type { Untracked } from './track.ts';
@@ -82,12 +83,12 @@ export function lineActivities(
   };
 }
 
-async function viewTarget(
-  target: TargetSpec,
-): Promise<{ readonly state: TargetState; readonly running: Running | null } | null> {
+async function viewTarget(target: TargetSpec): Promise<SeenTarget | null> {
   return askTemporal(async (client) => {
     try {
-      return await client.workflow.getHandle(targetWorkflowId(target)).query('view');
+      const seen = await client.workflow.getHandle(targetWorkflowId(target)).query<SeenTarget>('view');
+      if (seen.recovering === true) throw new Error(`"${target.name}" reads its earlier state`);
+      return seen;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;

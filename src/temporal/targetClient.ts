@@ -7,6 +7,7 @@ import {
   WorkflowUpdateStage,
 } from '@temporalio/client';
 
+import { SlipwayError } from '../domain/errors.ts';
 import type { HoldMessage, RollbackMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
@@ -141,7 +142,8 @@ export async function setHold(
 /**
  * What a target says of itself; `undefined` where it has never taken a release.
  *
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_TARGET_UNREADABLE where it was started
+ *   again and has not read yet what it knew.
  */
 export async function viewTarget(
   temporal: TemporalConnection,
@@ -159,9 +161,12 @@ export async function viewTarget(
     throw temporalError(error, settings);
   }
   try {
-    return await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
+    const view = await client.withDeadline(Date.now() + QUERY_TIMEOUT_MS, () =>
       client.workflow.getHandle(workflowId).query(viewQuery),
     );
+    // An empty state would be taken for that of a target that has never released anything.
+    if (view.recovering === true) throw reading(workflowId, view);
+    return view;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
@@ -171,6 +176,14 @@ export async function viewTarget(
     }
     throw temporalError(error, settings);
   }
+}
+
+function reading(place: string, { state }: TargetView): SlipwayError {
+  const why = state.hold?.by.reason ?? 'it was started again and reads its earlier state';
+  return new SlipwayError('SLIPWAY_TARGET_UNREADABLE', `the target cannot answer yet: ${why}`, {
+    place,
+    hint: 'try again; to start without its earlier state: slipway unhold TARGET --reason "…"',
+  });
 }
 
 /**

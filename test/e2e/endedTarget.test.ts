@@ -44,7 +44,8 @@ describe('a target that is ended in Temporal while its worker is killed in the m
     stack.proxy.rule = () => undefined;
     await stack.startWorker();
 
-    // It is on hold still, by the word of its next run.
+    // Whatever is said to it starts it again, and it is on hold still.
+    expect((await project.ran('hold', 'staging', '--reason', 'a second look')).code).toBe(0);
     const refused = await project.ran('release', 'staging');
     expect(refused.text).toContain('on hold');
     expect(refused.code).toBe(4);
