@@ -1,10 +1,9 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { intervene, stopRelease } from '../temporal/interventionClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { runPromotionIntervention } from './promote/intervenePromotion.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -47,7 +46,7 @@ export async function runInterventionCommand(
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
   const message = { who, from, ...(reason === undefined ? {} : { reason }) };
   const workflowId = targetWorkflowId(spec);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const { release } = options;
     const taken =

@@ -1,12 +1,12 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import type { TemporalConnection } from '../temporal/connection.ts';
 import { rollBack } from '../temporal/targetClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { followInCi } from './ci/followInCi.ts';
 import { onInterruption } from './interruption.ts';
+import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { breakGlass } from './rollback/breakGlass.ts';
@@ -111,11 +111,10 @@ export async function runRollbackCommand(
 
 /** Connects; where Temporal is away, the way without it is named. */
 async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
-  const settings = await temporalSettings(context.home, context.environment);
   try {
-    return await connectTemporal(settings);
+    return await openTemporal(context);
   } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
     throw new SlipwayError(error.code, error.message, {
       ...(error.place === undefined ? {} : { place: error.place }),
       hint: `without Temporal: slipway rollback ${target} --break-glass --reason "…"`,

@@ -2,7 +2,7 @@ import { loadConfig, type LoadedConfig } from '../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../config/promotionSettings.ts';
 import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, scheduleChanges, tellTimes } from '../domain/promotion/schedule.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import type { TemporalConnection } from '../temporal/connection.ts';
 import {
   applySchedules,
   type ExistingSchedule,
@@ -11,8 +11,8 @@ import {
   readSchedule,
   triggerSchedule,
 } from '../temporal/schedules.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { declaredSchedule } from './promote/declaredSchedule.ts';
 import { type PreparedPromotion, promotionRequest } from './promote/promotionRequest.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -180,7 +180,7 @@ async function withTemporal<T>(
   context: CommandContext,
   work: (temporal: TemporalConnection) => Promise<T>,
 ): Promise<T> {
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     return await work(temporal);
   } finally {

@@ -1,10 +1,9 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import type { EventOf } from './events/index.ts';
 import { tellFailedRevision } from './logs/tellFailedRevision.ts';
+import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { releaseDifference } from './show/difference.ts';
 import { differenceLines } from './show/differenceLines.ts';
@@ -36,7 +35,7 @@ export async function runShowCommand(
   const { config, folder } = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, config, target);
   const store = artifactStoreOf({ config, folder }, context);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const found: FoundRelease[] = [];
     for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+
 import { Client, Connection } from '@temporalio/client';
 
-import { temporalError } from './temporalError.ts';
+import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A client of Temporal, and where it leads. */
@@ -30,6 +33,7 @@ export async function connectTemporal(
   const { address, apiKey, tls, metadata } = settings.connectionOptions;
   let connection: Connection | undefined;
   try {
+    await requireListener(settings, timeoutMs);
     const connected = await Connection.connect({
       ...(address === undefined ? {} : { address }),
       ...(apiKey === undefined ? {} : { apiKey }),
@@ -50,5 +54,33 @@ export async function connectTemporal(
   } catch (error) {
     await connection?.close();
     throw temporalError(error, settings);
+  }
+}
+
+/** Through one of these gRPC reaches hosts that this machine does not reach itself. */
+const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
+const TEMPORAL_PORT = 7233;
+
+/**
+ * Fails at once if the host does not exist or refuses connections: the SDK goes on trying until its time is up.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+async function requireListener(settings: TemporalSettings, timeoutMs: number): Promise<void> {
+  if (PROXIES.some((name) => process.env[name] !== undefined)) return;
+  const { hostname, port } = new URL(`tcp://${settings.address}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: port === '' ? TEMPORAL_PORT : Number(port) });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ABORT_ERR') throw unreachable(settings, error);
+    if (code === 'ECONNREFUSED') {
+      throw unreachable(settings, error, `Temporal at ${settings.address} refuses connections`);
+    }
+    if (code === 'ENOTFOUND') throw unreachable(settings, error, `there is no host "${host}"`);
+  } finally {
+    socket.destroy();
   }
 }

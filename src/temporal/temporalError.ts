@@ -81,8 +81,13 @@ export function temporalError(error: unknown, place: Place): unknown {
   return error;
 }
 
-function unreachable(place: Place, cause: unknown): SlipwayError {
-  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', `Temporal at ${place.address} does not answer`, {
+/** What is said where Temporal cannot be reached. */
+export function unreachable(
+  place: Place,
+  cause: unknown,
+  what = `Temporal at ${place.address} does not answer`,
+): SlipwayError {
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, {
     place: place.address,
     hint:
       place.origin === 'environment'
