@@ -5,7 +5,6 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
-import { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
 import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
 import { createAgentKeys } from './access/agentKeys.ts';
@@ -182,9 +181,9 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', openApiRoutes());
     app.route('/', controlPlane.app);
 
-    const listening = await listenOn(
+    const listening = await listen(
       listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
-      options,
+      { port: options.port, ...(options.host === undefined ? {} : { host: options.host }) },
     );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));
@@ -211,22 +210,6 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   });
   await Promise.race([tooLate, Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()])]);
   clearTimeout(timer);
-}
-
-async function listenOn(listener: RequestListener, options: PlatformOptions): Promise<Listening> {
-  try {
-    return await listen(listener, {
-      port: options.port,
-      ...(options.host === undefined ? {} : { host: options.host }),
-    });
-  } catch (error) {
-    const place = `${options.host ?? '127.0.0.1'}:${options.port}`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `${place} cannot be listened on.`, {
-      place,
-      hint: 'Choose another port with --port; 0 takes a free one.',
-      cause: error,
-    });
-  }
 }
 
 /** Requests to agents go to the gateway, where they may; all others are the app's. */
