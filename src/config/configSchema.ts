@@ -8,7 +8,7 @@ import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
-import { Reference, SecretReference, ServiceUrl } from './referenceFields.ts';
+import { Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
 import { Duration, durationField, Text } from './scalarFields.ts';
 
 /**
@@ -21,13 +21,18 @@ const EVEN_IF_WRONG = {
   when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null,
 };
 
-const NamedSecretReference = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
-    .describe('The environment variable of the deployment'),
-  from: Reference,
-});
+const SECRET_EXPECTED = 'expected a list of { name: VARIABLE, from: env:NAME }';
+
+const NamedSecretReference = z.strictObject(
+  {
+    name: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
+      .describe('The environment variable of the deployment'),
+    from: Reference,
+  },
+  typeProblem(SECRET_EXPECTED),
+);
 
 const Repository = z
   .strictObject({
@@ -84,7 +89,7 @@ const Target = z
     image: Text.optional().describe('The image URI; needed by image sources, and only by them'),
     repo: Repository.optional().describe('The repository; needed by repo_host, and only by it'),
     secrets: z
-      .array(NamedSecretReference)
+      .array(NamedSecretReference, typeProblem(SECRET_EXPECTED))
       .optional()
       .describe('The deployment’s whole list of secrets. Absent: the secrets it has are carried over'),
     resources: z
@@ -192,6 +197,8 @@ const Step = z.strictObject({
 });
 
 /** `slipway.yaml`. */
+const TARGETS_EXPECTED = 'define at least one target';
+
 export const Config = z
   .strictObject({
     extends: z
@@ -202,8 +209,9 @@ export const Config = z
       .record(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
         Target.describe('A deployment that releases go to, by a name of your own'),
+        typeProblem(TARGETS_EXPECTED),
       )
-      .refine((targets) => Object.keys(targets).length > 0, { message: 'expected at least one target' })
+      .refine((targets) => Object.keys(targets).length > 0, TARGETS_EXPECTED)
       .describe('The deployments that releases go to: at least one'),
     artifact: Artifact.prefault({}).describe('What is shipped'),
     checks: z
@@ -213,7 +221,7 @@ export const Config = z
         const names = checks.map((check: { readonly name?: unknown } | null) => check?.name);
         names.forEach((name, index) => {
           if (typeof name !== 'string' || names.indexOf(name) === index) return;
-          const message = `a check "${name}" is there already`;
+          const message = `two checks are named "${name}": rename one`;
           context.addIssue({ code: 'custom', path: [index, 'name'], message });
         });
       }, EVEN_IF_WRONG)
@@ -227,10 +235,10 @@ export const Config = z
     ),
     notify: Notify.default([]).describe('Who is told of what happens on the targets'),
   })
-  .superRefine(({ promotions = {}, notify, targets = {} }: LooseConfig, context) => {
-    const names = Object.keys(targets);
+  .superRefine(({ promotions, notify, targets }: LooseConfig, context) => {
+    const names = Object.keys(targets ?? {});
     for (const { path, message } of [
-      ...promotionProblems(promotions, names),
+      ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
@@ -240,9 +248,9 @@ export type Config = z.infer<typeof Config>;
 
 /** A file in which anything may be wrong. */
 interface LooseConfig {
-  readonly promotions?: LoosePromotions;
+  readonly promotions?: LoosePromotions | null;
   readonly notify?: unknown;
-  readonly targets?: object;
+  readonly targets?: object | null;
 }
 
 /** One target of the file. */

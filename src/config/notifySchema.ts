@@ -76,7 +76,7 @@ export function notifyProblems(
   const twice = names.flatMap((name, index) =>
     typeof name !== 'string' || names.indexOf(name) === index
       ? []
-      : [{ path: ['notify', index, 'name'], message: `a receiver "${name}" is there already` }],
+      : [{ path: ['notify', index, 'name'], message: `two receivers are named "${name}": rename one` }],
   );
   const unknown = receivers.flatMap((receiver, index) =>
     (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {

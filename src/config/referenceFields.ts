@@ -1,22 +1,33 @@
 import { z } from 'zod';
 
 import { SECRET_REFERENCE } from '../domain/secretReference.ts';
-import { Text } from './scalarFields.ts';
 
 /** Fields of `slipway.yaml` that say where something is: a secret, a service. */
 
-export const Reference = Text.refine((text) => SECRET_REFERENCE.test(text), {
-  message:
-    'expected a reference, "env:NAME" or "file:/absolute/path"; a secret itself never belongs in this file',
-}).describe('Where the secret comes from: env:NAME or file:/absolute/path');
+const REFERENCE_EXPECTED = 'expected env:NAME or file:/absolute/path, never the secret itself';
+
+export const Reference = z
+  .string(REFERENCE_EXPECTED)
+  .trim()
+  .min(1, REFERENCE_EXPECTED)
+  .refine((text) => SECRET_REFERENCE.test(text), REFERENCE_EXPECTED)
+  .describe('Where the secret comes from: env:NAME or file:/absolute/path');
 
 /** A secret, by where it comes from. */
-export const SecretReference = z.strictObject({ from: Reference });
+export const SecretReference = z.strictObject(
+  { from: Reference },
+  typeProblem('expected { from: env:NAME } or { from: file:/absolute/path }, never the secret itself'),
+);
 
 /** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
   .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
+
+/** What is said of a value of another type; what is wrong within it is said field by field. */
+export function typeProblem(problem: string) {
+  return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };
+}
 
 function hasCredentials(url: string): boolean {
   return URL.canParse(url) && new URL(url).username !== '';

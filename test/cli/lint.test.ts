@@ -38,7 +38,7 @@ describe('slipway lint', () => {
     const { file, output, exitCode } = await lint(RIGHT.replace('targets', 'tagrets'));
     expect(exitCode).toBe(1);
     expect(output.said).toEqual([
-      `${file}:1:1 error targets: is missing: names, with fields below each`,
+      `${file}:1:1 error targets: is missing: define at least one target`,
       '  1 | tagrets:',
       '    | ^^^^^^^^',
       `${file}:1:1 error tagrets: unknown field "tagrets"; did you mean "targets"?`,
