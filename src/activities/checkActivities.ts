@@ -7,6 +7,7 @@ import { callOptions } from './callOptions.ts';
 import type { Connections } from './connections.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { requireActive } from './requireActive.ts';
+import { scrubText } from './scrub.ts';
 import type { Untracked } from './track.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
@@ -51,7 +52,9 @@ async function recordVerdict(
   } catch (error) {
     const context = Context.current();
     if (context.cancellationSignal.aborted) throw error;
-    context.log.warn('the verdict could not be recorded through the feedback link', { error: String(error) });
+    context.log.warn('the verdict could not be recorded through the feedback link', {
+      error: scrubText(String(error)),
+    });
     return false;
   }
 }

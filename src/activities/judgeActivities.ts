@@ -9,6 +9,7 @@ import type { Connections } from './connections.ts';
 import { withHeartbeat } from './heartbeat.ts';
 import { KeptTrials } from './keptTrials.ts';
 import { requireActive } from './requireActive.ts';
+import { scrubText } from './scrub.ts';
 import type { Place } from './places.ts';
 import type { Untracked } from './track.ts';
 
@@ -59,7 +60,7 @@ function judge(
         onTrial: async (trial, now) => {
           progress = now;
           await place.keep();
-          await trials.keep(trial);
+          await trials.keep({ ...trial, reason: trial.reason === null ? null : scrubText(trial.reason) });
         },
       });
       await trials.flush();

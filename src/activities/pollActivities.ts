@@ -6,6 +6,7 @@ import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import type { Connections } from './connections.ts';
 import type { PollUntil } from './polling.ts';
+import { scrubText } from './scrub.ts';
 import { revisionSnapshot } from './snapshots.ts';
 import type { Untracked } from './track.ts';
 
@@ -78,7 +79,7 @@ async function whySilent(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const nobody = error.status === undefined || [502, 503, 504].includes(error.status);
-    return nobody ? `the agent does not answer: ${error.message}` : undefined;
+    return nobody ? scrubText(`the agent does not answer: ${error.message}`) : undefined;
   }
 }
 

@@ -8,7 +8,7 @@ import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
-import { Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
+import { Origin, Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
 import { Duration, durationField, Text } from './scalarFields.ts';
 
 /**
@@ -69,7 +69,9 @@ const Target = z
       .default('contract')
       .describe('Whose names the control plane speaks: public for the public service. Default: contract'),
     apiKey: SecretReference.describe('The control plane’s API key'),
-    agentApiKey: SecretReference.optional().describe('The agent’s API key. Default: apiKey'),
+    agentApiKey: SecretReference.optional().describe(
+      'The agent’s API key. Default: apiKey, where it may be sent (agentOrigins)',
+    ),
     tenantId: z
       .uuid()
       .toLowerCase()
@@ -78,6 +80,10 @@ const Target = z
     deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is needed'),
     deploymentId: z.uuid().optional().describe('The deployment’s id, where it cannot be found by name'),
     agentUrl: ServiceUrl.optional().describe('The agent’s address, where the control plane gives none'),
+    agentOrigins: z
+      .array(Origin)
+      .optional()
+      .describe('Origins beside the control plane’s own that apiKey may be sent to, to call the agent'),
     source: z
       .enum(['internal_source', 'external_image', 'internal_image', 'repo_host'])
       .default('internal_source')

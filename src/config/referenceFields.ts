@@ -24,6 +24,14 @@ export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
   .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
 
+/** The origin of a service, or every host below a domain. */
+export const Origin = z
+  .string()
+  .regex(
+    /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/,
+    'expected an origin such as https://agents.example.com or https://*.example.com',
+  );
+
 /** What is said of a value of another type; what is wrong within it is said field by field. */
 export function typeProblem(problem: string) {
   return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };

@@ -67,6 +67,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
         // Said only where it says something: a target of before stays the request that it was.
         vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
         agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
+        agentOrigins: target.agentOrigins,
         secrets: target.secrets,
       }),
     },

@@ -29,7 +29,7 @@ export interface TargetSpec {
   readonly apiKey: SecretReference;
   /** Which of the tenants that the key is for, a uuid in lower case. Default: the key's own. */
   readonly tenantId?: string;
-  /** The agent's API key. Default: the control plane's. */
+  /** The agent's API key, sent wherever the agent is. Default: the control plane's, sent to {@link mayHaveKey} alone. */
   readonly agentApiKey?: SecretReference;
   /** The deployment's name; with it alone the deployment is found, or created. */
   readonly deployment: string;
@@ -37,6 +37,8 @@ export interface TargetSpec {
   readonly deploymentId?: string;
   /** The agent's address, where the control plane gives none (`source_config.custom_url`). */
   readonly agentUrl?: string;
+  /** Further origins that the control plane's key may be sent to: `https://host`, `https://*.example.com`. */
+  readonly agentOrigins?: readonly string[];
   readonly source: DeploymentSource;
   /** Settings of the deployment that a release sends along (contract 000, SourceConfig; no secret in it). */
   readonly sourceConfig: Readonly<Record<string, unknown>>;
@@ -66,4 +68,34 @@ export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Recor
 export function normalizeServiceUrl(url: string): string {
   const parsed = new URL(url);
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`;
+}
+
+/**
+ * Whether an agent at an address may be sent the control plane's key: where the control plane itself is, at the address
+ * that the target names, or at an origin that it lists. What the control plane answers may name any address.
+ */
+export function mayHaveKey(
+  {
+    controlPlane,
+    agentUrl,
+    agentOrigins = [],
+  }: Pick<TargetSpec, 'controlPlane' | 'agentUrl' | 'agentOrigins'>,
+  url: string,
+): boolean {
+  const origin = originOf(url);
+  const given = [controlPlane, ...(agentUrl === undefined ? [] : [agentUrl])];
+  return (
+    given.some((other) => originOf(other) === origin) || agentOrigins.some((other) => isWithin(origin, other))
+  );
+}
+
+function isWithin(origin: string, allowed: string): boolean {
+  const [scheme, domain] = allowed.split('*.');
+  if (scheme === undefined || domain === undefined) return originOf(allowed) === origin;
+  return origin.startsWith(scheme) && origin.endsWith(`.${domain}`);
+}
+
+/** The loopback's names are one. */
+function originOf(url: string): string {
+  return new URL(url).origin.replace(/\/\/(?:localhost|\[::1\])(?=:|$)/, '//127.0.0.1');
 }

@@ -167,6 +167,11 @@ describe('a wrong slipway.yaml', () => {
       RIGHT.replace(/apiKey:.*/, '$&\n    secrets: [{ name: OPENAI_API_KEY, value: sk-123 }]'),
       /secrets\.0\.from: is missing: expected env:NAME or file:\/absolute\/path, never the secret itself$/m,
     ],
+    [
+      'an origin with a path',
+      RIGHT.replace('deployment:', 'agentOrigins: [https://a.example/x]\n    deployment:'),
+      /agentOrigins\.0: expected an origin such as https:\/\/agents\.example\.com/,
+    ],
     ['targets without a value', 'targets:', /targets: is empty: define at least one target$/],
     ['no target at all', 'targets: {}', /targets: define at least one target/],
     ['an empty file', '', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],

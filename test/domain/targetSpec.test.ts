@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { normalizeServiceUrl, targetWorkflowId } from '../../src/domain/targetSpec.ts';
+import { mayHaveKey, normalizeServiceUrl, targetWorkflowId } from '../../src/domain/targetSpec.ts';
 
 describe('a target’s workflow id', () => {
   it('is the same for two spellings of one control plane', () => {
@@ -37,5 +37,35 @@ describe('a target’s workflow id', () => {
 
   it('keeps the case of a path', () => {
     expect(normalizeServiceUrl('http://Host:80/Api/V1/')).toBe('http://host/Api/V1');
+  });
+});
+
+describe("the control plane's key", () => {
+  const target = {
+    controlPlane: 'https://control.test/eu',
+    agentUrl: 'https://agent.test/x',
+    agentOrigins: ['https://one.test:8443', 'https://*.agents.test'],
+  };
+
+  it.each([
+    ['https://control.test/agents/1', true],
+    ['https://agent.test/other', true],
+    ['https://one.test:8443/', true],
+    ['https://a.b.agents.test/', true],
+    ['https://agents.test/', false],
+    ['https://evilagents.test/', false],
+    ['http://a.agents.test/', false],
+    ['https://one.test/', false],
+    ['https://control.test:8443/', false],
+    ['https://control.test.evil.test/', false],
+  ])('may be sent to %s: %s', (url, may) => {
+    expect(mayHaveKey(target, url)).toBe(may);
+  });
+
+  it('may be sent to every name of the loopback if the port is the same', () => {
+    const local = { controlPlane: 'http://localhost:4700' };
+    expect(
+      ['127.0.0.1:4700', '[::1]:4700', '127.0.0.1:4701'].map((host) => mayHaveKey(local, `http://${host}`)),
+    ).toEqual([true, true, false]);
   });
 });
