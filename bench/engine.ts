@@ -113,6 +113,7 @@ async function bundle(folder: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
     payloadConverterPath: workflows('payloadConverter.ts'),
+    workflowInterceptorModules: [workflows('taskBoundaries.ts')],
     logger: new DefaultLogger('ERROR'),
   });
   const path = join(folder, 'workflow-bundle.js');

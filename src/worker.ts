@@ -4,6 +4,7 @@ import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/w
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
+import { queryAgain } from './temporal/queryAgain.ts';
 
 /** How a worker is run. */
 export interface RunWorkerOptions {
@@ -78,6 +79,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
     identity,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
     activities: outside.activities,
+    interceptors: { client: { workflow: [queryAgain(connection.workflowService, namespace)] } },
   });
   const shutDown = (): void => {
     shuttingDown.abort();

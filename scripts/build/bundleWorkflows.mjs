@@ -27,6 +27,7 @@ export async function bundleWorkflows() {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows/index.js'),
     payloadConverterPath: join(DIST, 'workflows/payloadConverter.js'),
+    workflowInterceptorModules: [join(DIST, 'workflows/taskBoundaries.js')],
     logger: quietLogger(),
   });
   // A worker that starts meanwhile sees the old bundle or the new one, never half of one.

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-import { Client, Connection } from '@temporalio/client';
+import { Client, type ClientOptions, Connection } from '@temporalio/client';
 
+import { queryAgain } from './queryAgain.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
@@ -48,13 +49,23 @@ export async function connectTemporal(
     return {
       settings,
       connection: connected,
-      client: new Client({ connection: connected, namespace: settings.namespace }),
+      client: createClient(connected, settings.namespace),
       close: () => connected.close(),
     };
   } catch (error) {
     await connection?.close();
     throw temporalError(error, settings);
   }
+}
+
+/** A client whose queries are asked again where that helps (`queryAgain.ts`). */
+export function createClient(
+  connection: Connection,
+  namespace = 'default',
+  options: ClientOptions = {},
+): Client {
+  const workflow = [queryAgain(connection.workflowService, namespace)];
+  return new Client({ ...options, connection, namespace, interceptors: { workflow } });
 }
 
 /** Through one of these gRPC reaches hosts that this machine does not reach itself. */

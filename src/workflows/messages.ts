@@ -136,6 +136,11 @@ export const INTERVENTION_SIGNALS = byKind((kind) => defineSignal<[InterventionM
 
 export const progressQuery = defineQuery<Progress>('progress');
 
+/** Why a workflow refuses a query: it has events that no workflow task has brought yet (`taskBoundaries.ts`). */
+export const QUERY_TOO_EARLY = 'the workflow has not handled its newest events yet: ask again';
+/** The header of a query to a closed workflow, whose newest events no workflow task will ever bring. */
+export const QUERY_CLOSED_HEADER = 'slipway-closed';
+
 /** One definition for each kind of intervention, under its own name. */
 function byKind<Definition>(
   define: (kind: InterventionKind) => Definition,

@@ -3,14 +3,14 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Client, Connection } from '@temporalio/client';
+import { type Client, Connection } from '@temporalio/client';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
-import { connectTemporal } from '../../src/temporal/connection.ts';
+import { connectTemporal, createClient } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { prepareHome } from '../support/preparedHome.ts';
@@ -177,7 +177,7 @@ export class Stack {
   /** A client of Temporal, for what the command does not say. */
   async client(): Promise<Client> {
     this.#connection ??= await Connection.connect({ address: this.env['TEMPORAL_ADDRESS']! });
-    return new Client({ connection: this.#connection });
+    return createClient(this.#connection);
   }
 
   /** Calls the platform as somebody else would, past Slipway and the proxy. */

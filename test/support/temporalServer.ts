@@ -52,6 +52,8 @@ export async function bundleWorkflows(): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
     payloadConverterPath: workflows('payloadConverter.ts'),
+    workflowInterceptorModules: [workflows('taskBoundaries.ts')],
+
     logger: new DefaultLogger('ERROR'),
   });
   const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));

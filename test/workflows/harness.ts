@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { Client, Connection } from '@temporalio/client';
+import { Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
@@ -11,6 +11,7 @@ import { watchActivities } from '../../src/activities/watchActivities.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
+import { createClient } from '../../src/temporal/connection.ts';
 import type { TargetInput } from '../../src/workflows/messages.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { ScriptedJudge } from './scriptedJudge.ts';
@@ -57,7 +58,7 @@ export async function openHarness(
   const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
   installRuntime();
   const clientConnection = await Connection.connect({ address });
-  const client = new Client({ connection: clientConnection, identity: IDENTITY });
+  const client = createClient(clientConnection, 'default', { identity: IDENTITY });
   const targets: TargetUnderTest[] = [];
   const judge = new ScriptedJudge();
   // One connection carries no two workers of one task queue.
