@@ -122,7 +122,11 @@ async function build(options: Build): Promise<string> {
     });
     await run('build_command', options.buildCommand ?? '', cwd, env, options);
   }
-  const { env: variables } = await checkGraphs(root, file);
+  const { env: variables, node_version: node } = await checkGraphs(root, file);
+  if (node !== undefined && node.split('.')[0] !== process.versions.node.split('.')[0])
+    log(
+      `${relative(root, file)} asks for Node ${node} (node_version). The platform builds and runs it on Node ${process.versions.node}.`,
+    );
   if (typeof variables === 'string')
     await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
   const beyond = await workspaceBeyond({ workspace, env, limits }, signal);
