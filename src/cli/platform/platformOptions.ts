@@ -29,6 +29,7 @@ export function platformOptionsOf(
     rateLimit: rateLimitOf(options),
     ...given('host', options.host),
     ...given('databaseUrl', options.databaseUrl),
+    ...given('adoptDatabase', options.adoptDatabase),
     ...given('vocabulary', options.vocabulary),
     ...given('bodyMaxBytes', times(options.maxBody, MEGABYTE)),
     ...given('uploadMaxBytes', times(options.maxUpload, MEGABYTE)),
