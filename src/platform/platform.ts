@@ -61,6 +61,8 @@ export interface PlatformOptions {
   buildLimits?: BuildLimits;
   /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
   rateLimit?: RateLimit | 'none';
+  /** Addresses and networks of proxies before it, whose `X-Forwarded-For` is believed. Default: none. */
+  trustedProxies?: readonly string[];
   /** The largest body of a request to the control plane, in bytes. Default: 1 MB. */
   bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
@@ -142,6 +144,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       operatorKey: apiKey,
       kysely: database.kysely,
       log,
+      trustedProxies: options.trustedProxies,
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
     const controlPlane = createControlPlane({

@@ -202,7 +202,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
 
   const app = new Hono();
-  app.route('/', uploadRoutes(uploads));
+  app.route('/', uploadRoutes(uploads, options.access));
   app.route('/', pushRoutes({ kysely, pushes, log }));
   app.route(
     '/',
