@@ -194,6 +194,16 @@ describe('a source that does not build', () => {
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
+  it('is told what its lock file lacks, not how npm is used', async () => {
+    const source = withDependency();
+    const manifest = { name: 'agent', version: '1.0.0' };
+    const lock = { ...manifest, lockfileVersion: 3, requires: true, packages: { '': manifest } };
+    const reason = await reasonFor({ ...source, 'package-lock.json': JSON.stringify(lock) });
+    expect(reason).toContain('`npm ci` can only install packages when');
+    expect(reason).toContain('Missing: dep@1.0.0 from lock file');
+    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help|^npm error$/m);
+  });
+
   it('gets the last lines of a build command that fails', async () => {
     const reason = await reasonFor(AGENT, {
       buildCommand: 'for i in $(seq 30); do echo step $i; done; echo cannot compile >&2; exit 3',
