@@ -56,6 +56,8 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not a key' },
   SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key does not open the stored secrets' },
   SLIPWAY_DATABASE_IN_USE: { exitCode: 1, title: 'Another platform works on the database' },
+  SLIPWAY_DATABASE_NEWER: { exitCode: 1, title: 'A newer version of Slipway has changed the database' },
+  SLIPWAY_INSTANCE_MISMATCH: { exitCode: 1, title: 'The home and the database do not belong together' },
   SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
   SLIPWAY_GRAPH_NOT_LOADED: { exitCode: 1, title: 'A graph of the agent could not be loaded' },

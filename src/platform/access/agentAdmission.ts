@@ -36,12 +36,12 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>): Ag
   return {
     admit: async (request, deploymentId, path) => {
       if (isOpen(request.method, path)) return;
-      const { headers, socket } = request;
+      const { headers } = request;
       const caller = await access.authenticate({
         apiKey: only(headers['x-api-key']),
         authorization: headers.authorization,
         tenantId: only(headers['x-tenant-id']),
-        address: socket.remoteAddress ?? null,
+        address: access.addressOf(request),
         userAgent: headers['user-agent'] ?? null,
       });
       if ((await tenantOf(deploymentId)) !== caller.tenantId) {

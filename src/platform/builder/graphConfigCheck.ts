@@ -93,7 +93,7 @@ function sourcesOf(file: string): string[] {
 function checkNodeVersion(name: string, asked: string | undefined): void {
   if (asked === undefined || doesForNodeVersion(asked, process.versions.node)) return;
   throw new BuildFailure(
-    `${name} asks for Node ${asked} (node_version), and this platform runs agents on Node ${process.versions.node}.`,
+    `${name} asks for Node ${asked} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${asked}, or lower node_version.`,
   );
 }
 

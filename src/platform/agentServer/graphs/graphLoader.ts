@@ -43,7 +43,7 @@ export async function loadGraphs(
   const root = dirname(file);
   if (!doesForNodeVersion(config.node_version, process.versions.node)) {
     throw notLoaded(
-      `${file} asks for Node ${String(config.node_version)} (node_version), and this is Node ${process.versions.node}.`,
+      `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
       file,
     );
   }
