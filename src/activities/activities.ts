@@ -7,6 +7,7 @@ import type { RollbackMessage } from '../domain/message.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
+import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
@@ -90,6 +91,12 @@ export interface Activities {
   confirmServing(
     input: RevisionInput & { readonly overtakers?: readonly string[] },
   ): Promise<Attempted<{ agentUrl: string }>>;
+
+  /** Asks the agent once whether it is there, and takes the key: why not, or `null` where it does. */
+  askAgent(input: {
+    readonly target: TargetSpec;
+    readonly agentUrl: string;
+  }): Promise<Attempted<{ silent: string | null }>>;
 
   /** Runs one check; a verdict counts only if the revision was active before and after. */
   runCheck(
@@ -195,9 +202,21 @@ export interface Activities {
     readonly runId: string;
   }): Promise<Attempted<{ location: string }>>;
 
-  /** Writes the release's record into the artifact store; writing it again is writing it once. */
+  /**
+   * Writes the release's record into the artifact store, and the checks that revisions passed; writing them again is
+   * writing them once.
+   *
+   * @returns the digests of the checks, in the order of `passed`. The record has them with its known revisions.
+   */
   recordRelease(input: {
     readonly store: string;
     readonly result: ReleaseResult;
-  }): Promise<Attempted<{ location: string }>>;
+    readonly passed: readonly PassedChecks[];
+  }): Promise<Attempted<{ location: string; digests: readonly string[] }>>;
+
+  /** Reads the checks that a revision passed. */
+  readChecks(input: {
+    readonly store: string;
+    readonly digest: string;
+  }): Promise<Attempted<{ checks: readonly Check[] }>>;
 }

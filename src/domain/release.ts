@@ -150,6 +150,8 @@ export interface JudgementRecord {
 export interface Baseline {
   readonly revisionId: string | null;
   readonly verified: boolean;
+  /** Why no call to its agent worked under the settings of the release. Absent: one did, or none was tried. */
+  readonly silent?: string;
 }
 
 /** What a target knows of a revision that it has dealt with. */
@@ -158,6 +160,10 @@ export interface KnownRevision {
   readonly verified: boolean;
   /** The identity of its artifact, where the target shipped it. */
   readonly artifact?: string;
+  /** The digest of the checks that it passed, under which the artifact store keeps them. Absent: they were not kept. */
+  readonly checks?: string;
+  /** A person skipped checks of it: passing the others does not verify it. */
+  readonly skipped?: true;
   /** When it was verified, or found not to be: ISO 8601. */
   readonly at: string;
   /** A person rolled back from it: it is put back only by name. */
@@ -230,6 +236,8 @@ export interface ReleaseResult {
   readonly unansweredUpload?: string;
   readonly knownRevisions: readonly KnownRevision[];
   readonly agentUrl: string | null;
+  /** The settings of the newest request worked: from now on the way back is taken under them. */
+  readonly settingsWorked?: true;
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
   readonly requestedBy: Actor;

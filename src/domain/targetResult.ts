@@ -2,6 +2,7 @@ import { type Bound, newest } from './bounds.ts';
 import { latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import type { KnownRevision, ReleaseResult, RollbackRequest } from './release.ts';
+import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
 const KNOWN: Bound = { items: 50, bytes: 150_000 };
@@ -46,6 +47,20 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     },
     row,
   );
+}
+
+/**
+ * Keeps the settings under which something ended well, for the way back.
+ *
+ * @param newest - those of the newest request when it began; `null`: there was none.
+ */
+export function keepSettings(
+  state: TargetState,
+  { settingsWorked }: ReleaseResult,
+  newest: TargetSpec | null,
+): TargetState {
+  if (settingsWorked !== true || newest === null) return state;
+  return { ...state, lastGood: forTheWayBack(newest) };
 }
 
 /** A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. */

@@ -46,6 +46,17 @@ export interface TargetSpec {
   readonly secrets?: readonly NamedSecretReference[];
 }
 
+/** Settings without those of the deployment: what the way back needs of them. */
+export function forTheWayBack({ secrets: _, ...settings }: TargetSpec): TargetSpec {
+  return { ...settings, sourceConfig: {} };
+}
+
+/** Whether two settings reach a target's agent in the same way: at the same address, under the same key. */
+export function reachSameAgent(one: TargetSpec, other: TargetSpec): boolean {
+  const keyOf = ({ agentApiKey, apiKey }: TargetSpec): string => (agentApiKey ?? apiKey).from;
+  return one.agentUrl === other.agentUrl && keyOf(one) === keyOf(other);
+}
+
 /**
  * The id of the target's workflow. It comes from the control plane and the deployment alone, so that two
  * repositories that ship to one deployment share one lock (design, "The way of a release"). Names are unique within a

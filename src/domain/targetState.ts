@@ -113,6 +113,11 @@ export interface SaidMessage {
 export interface TargetState {
   /** The target as the newest request described it; `null` before the first. */
   readonly spec: TargetSpec | null;
+  /**
+   * The settings that worked last: a release ended `released` under them, or a restore succeeded. Without those of the
+   * deployment (`sourceConfig`, `secrets`), which the way back does not send. `null`: none did yet.
+   */
+  readonly lastGood: TargetSpec | null;
   readonly lastRequest: ReleaseRequest | null;
   readonly nextNumber: number;
   readonly queue: readonly QueuedRelease[];
@@ -170,6 +175,7 @@ export interface RollbackAnswer {
 
 export const EMPTY_TARGET: TargetState = {
   spec: null,
+  lastGood: null,
   lastRequest: null,
   nextNumber: 1,
   queue: [],

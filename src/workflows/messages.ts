@@ -19,6 +19,7 @@ import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
 import type { KnownRevision, Progress, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import type { StepOverrides } from '../domain/step.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
 
 /** The workflow types, by the names under which they are registered. */
@@ -52,15 +53,19 @@ export interface ReleaseInput {
   readonly request: ReleaseRequest;
   /** What the target knows of its revisions, oldest first. */
   readonly known: readonly KnownRevision[];
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
 }
 
 /** What a rollback on an idle target starts from. */
 export interface RollbackInput {
   readonly releaseId: string;
   readonly request: RollbackRequest;
-  /** The newest release request: it names the target, the checks and the steps' overrides. */
+  /** The newest release request: it names the target's newest settings and the steps' overrides. */
   readonly lastRequest: ReleaseRequest;
   readonly known: readonly KnownRevision[];
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
 }
 
 /** What a promotion starts from, and each turn of its schedule. */

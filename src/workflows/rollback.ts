@@ -4,12 +4,14 @@ import type { ErrorCode } from '../domain/errors.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
 import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { explain } from './failure.ts';
 import { Journal } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
 import { refuseInterventions } from './refuseInterventions.ts';
-import { readActive, restore } from './restore.ts';
+import { readActive, restore, servesAgain } from './restore.ts';
+import { Settings } from './settings.ts';
 
 /**
  * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
@@ -21,7 +23,8 @@ export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
 
 async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const { releaseId, request, lastRequest, known } = input;
-  const { target, checks, recordStore } = lastRequest;
+  const { recordStore } = lastRequest;
+  const settings = new Settings(input.lastGood, lastRequest.target);
   const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
   refuseInterventions(journal);
   const finish = (
@@ -36,7 +39,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     const { code, reason, attempted } = restored;
     const words = [...known, ...knownRevisions];
     const instructions = restoreInstructions({
-      ...{ target, deploymentId, baseline: null, known: words },
+      ...{ target: settings.current, deploymentId, baseline: null, known: words },
       ...{ reason, code, attempted },
     });
     const situation = { deploymentId, knownRevisions, servingRevisionId };
@@ -45,10 +48,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
 
   let deployment;
   try {
-    deployment = await journal.step('find', target.deployment, async (activities) => {
-      const { deployment: found, attempt } = await activities.findDeployment({ target });
-      return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
-    });
+    deployment = await settings.under((target) =>
+      journal.step('find', target.deployment, async (activities) => {
+        const { deployment: found, attempt } = await activities.findDeployment({ target });
+        return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
+      }),
+    );
   } catch (error) {
     const { code, message } = explain(error);
     const reason = `the deployment could not be read: ${message}`;
@@ -58,7 +63,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     return finish({
       outcome: 'failed',
       code: 'SLIPWAY_NOTHING_TO_RESTORE',
-      reason: `there is no deployment "${target.deployment}"`,
+      reason: `there is no deployment "${lastRequest.target.deployment}"`,
     });
   }
   const { deploymentId, activeRevisionId } = deployment;
@@ -77,27 +82,36 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       ...serving,
     });
   }
-  const unknown = await whyUnknown(journal, input, deploymentId, to);
+  const unknown = await whyUnknown(journal, input, settings.current, deploymentId, to);
   if (unknown !== undefined) {
     return finish({ outcome: 'failed', ...unknown, deploymentId, ...serving });
   }
   const restored = await restore(journal, {
-    target,
+    settings,
     deploymentId,
-    checks,
+    recordStore,
     to,
+    manual: true,
     baseline: null,
     known,
+    passed: [],
+    found: [],
     avoid: activeRevisionId === null ? [] : [activeRevisionId],
     shippedPath: null,
   });
   if (!restored.ok) {
-    const serving = await readActive(journal, target, deploymentId);
+    const serving = await readActive(journal, settings.current, deploymentId);
     return needsPerson(deploymentId, restored, restored.knownRevisions, serving ?? null);
   }
+  const { failed, revisionId } = restored;
+  const situation = { target: settings.current, deploymentId, baseline: null, known, attempted: [] };
   return finish({
-    outcome: 'rolled_back',
-    reason: `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`,
+    outcome: failed === null ? 'rolled_back' : 'errored',
+    reason: failed?.reason ?? servesAgain(restored),
+    code: failed?.code ?? null,
+    instructions:
+      failed === null ? null : restoreInstructions({ ...situation, ...failed, restored: revisionId }),
+    ...(failed === null && settings.areNewest ? { settingsWorked: true } : {}),
     deploymentId,
     servingRevisionId: restored.revisionId,
     servingVerified: restored.verified,
@@ -114,7 +128,8 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
  */
 async function whyUnknown(
   journal: Journal,
-  { lastRequest: { target }, known }: RollbackInput,
+  { known }: RollbackInput,
+  target: TargetSpec,
   deploymentId: string,
   revisionId: string,
 ): Promise<{ readonly code: ErrorCode; readonly reason: string } | undefined> {

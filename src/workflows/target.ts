@@ -17,7 +17,7 @@ import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
 import { rejectQuarantined, requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
-import { recordResult } from '../domain/targetResult.ts';
+import { keepSettings, recordResult } from '../domain/targetResult.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
@@ -190,16 +190,19 @@ export async function target(input: TargetInput = {}): Promise<void> {
     if (next !== undefined) {
       running = describeWork(next.work);
       change(next.state);
+      const { spec: lastSpec } = state;
       child = await startWork(next.work, state, running.workflowId);
       mark();
       if (state.spec !== null) notices.tell(startNotice(state.spec, next.work), state.lastRequest);
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
+      const settings = next.work.kind === 'release' ? next.work.request.target : lastSpec;
       const result = await resultOf(child, next.work, state);
       running = null;
       child = null;
-      change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
+      const watchMs = stepPolicy('watch', overrides()).scheduleToCloseMs;
+      change(keepSettings(recordResult(state, result, watchMs), result, settings));
       if (next.work.kind === 'release') {
         const artifact = artifactIdentity(next.work.request.artifact);
         change(rejectQuarantined(countFailedChecks(state, result, artifact, now()), now()));

@@ -41,6 +41,7 @@ export function describeWork(work: NextWork): Running {
 /** Starts a piece of work as a child of the target, under an id that tells the target and its number. */
 export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
   const { releaseId } = work;
+  const { known, lastGood } = state;
   const lastRequest = work.kind === 'release' ? work.request : state.lastRequest;
   if (lastRequest === null) throw ApplicationFailure.nonRetryable('a rollback without any release before it');
   const common = {
@@ -58,10 +59,10 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   };
   const start = (): Promise<WorkHandle> =>
     work.kind === 'release'
-      ? startChild(release, { ...common, args: [{ releaseId, request: work.request, known: state.known }] })
+      ? startChild(release, { ...common, args: [{ releaseId, request: work.request, known, lastGood }] })
       : startChild(rollback, {
           ...common,
-          args: [{ releaseId, request: work.request, lastRequest, known: state.known }],
+          args: [{ releaseId, request: work.request, lastRequest, known, lastGood }],
         });
   for (;;) {
     try {

@@ -14,6 +14,7 @@ import {
   revisionAnswer,
   revisionOn,
   startRoutes,
+  targetOn,
 } from './activitiesUnderTest.ts';
 
 /** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
@@ -197,6 +198,26 @@ describe('confirmServing', () => {
     const failure = await failureOf(activitiesUnderTest().confirmServing(revisionOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_CONFIG_INVALID', nonRetryable: true });
     expect(failure.message).toContain('set targets.production.agentUrl');
+  });
+});
+
+describe('askAgent', () => {
+  const ask = (agentUrl: string, target = {}) =>
+    activitiesUnderTest().askAgent({ target: targetOn('http://plane.example', target), agentUrl });
+
+  it.each([200, 404, 500])('takes a %i for an answer', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toBeNull();
+  });
+
+  it.each([502, 503, 504])('takes a gateway’s %i for none', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toContain('the agent does not answer');
+  });
+
+  it('says so where nothing listens, the key is refused, or the worker has none', async () => {
+    expect((await ask(await closedPort())).silent).toContain('the agent does not answer');
+    expect((await ask((await agentThatAnswers(401)).url)).silent).toContain('takes no key of these settings');
+    const without = await ask('http://agent.example', { agentApiKey: { from: 'env:SLIPWAY_TEST_NOT_SET' } });
+    expect(without.silent).toContain('takes no key of these settings');
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { recordResult } from '../../src/domain/targetResult.ts';
+import { keepSettings, recordResult } from '../../src/domain/targetResult.ts';
 import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
 
 const HOUR = 3_600_000;
@@ -73,6 +73,21 @@ describe('a result', () => {
   it('with an endless reason keeps the beginning of it', () => {
     const state = recordResult(seasoned(), result('release-1', { reason: 'x'.repeat(50_000) }), HOUR);
     expect(state.history[0]?.reason).toHaveLength(1_000);
+  });
+});
+
+describe('the settings for the way back', () => {
+  const { spec: newest } = seasoned();
+
+  it('are those that something ended well under', () => {
+    const ended = result('release-1', { settingsWorked: true });
+    const whole = { ...newest!, sourceConfig: { replicas: 2 }, secrets: [] };
+    expect(keepSettings(seasoned(), ended, whole).lastGood).toEqual(newest);
+  });
+
+  it('stay what they were after anything else', () => {
+    const before = seasoned({ lastGood: newest });
+    expect(keepSettings(before, result('release-1', { outcome: 'rolled_back' }), null)).toBe(before);
   });
 });
 

@@ -14,6 +14,7 @@ import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { createClient } from '../../src/temporal/connection.ts';
 import type { TargetInput } from '../../src/workflows/messages.ts';
 import { stacklessBundle } from '../support/stackless.ts';
+import { GREETS } from './requests.ts';
 import { ScriptedJudge } from './scriptedJudge.ts';
 import { IDENTITY, type RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
@@ -100,7 +101,8 @@ export async function openHarness(
     newServingTarget: (input = {}) => {
       const world = newWorld();
       const good = world.madeElsewhere('agent');
-      const known = [{ revisionId: good, verified: true, at: '2026-01-01T00:00:00.000Z' }];
+      const checks = world.keep([GREETS]);
+      const known = [{ revisionId: good, verified: true, checks, at: '2026-01-01T00:00:00.000Z' }];
       const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
       return { target: add(world, { state, ...input }), good };
     },
@@ -157,10 +159,12 @@ const ACTIVITIES: readonly ActivityName[] = [
   'awaitDeployed',
   'confirmServing',
   'runCheck',
+  'askAgent',
   'lookAtFreezes',
   'awaitLateSuccess',
   'awaitLateUpload',
   'recordRelease',
+  'readChecks',
   'sendNotice',
 ];
 

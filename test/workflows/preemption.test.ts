@@ -168,7 +168,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     expect((await target.ended(requestId)).releaseId).toBe(releaseId);
     await target.idle();
-    expect(target.world.redeployed).toEqual([older, good]);
+    expect(target.world.redeployed).toEqual([older, older, good]);
   });
 
   it('just as the release has completed: a rollback follows it', async () => {

@@ -100,7 +100,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     target.world.broken.set(second.revisionId ?? '', 'DEPLOY_FAILED');
     const { requestId } = await target.rollback();
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect(target.world.redeployed).toEqual([second.revisionId, good]);
+    expect(target.world.redeployed).toEqual([second.revisionId, second.revisionId, good]);
   });
 
   it('to a revision that is none of the deployment ends failed, changes nothing, and walks nowhere', async () => {

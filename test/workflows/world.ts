@@ -1,13 +1,16 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
+import { checksDigest } from '../../src/activities/keptChecks.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
+import type { Check } from '../../src/domain/check.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
 import type { Notice } from '../../src/domain/notify/notice.ts';
 import type { ReleaseResult } from '../../src/domain/release.ts';
 import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
+import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 
 /** The activities that call a control plane, an agent, or the store. */
 export type ActivityName = Exclude<
@@ -75,6 +78,16 @@ export class World {
   readonly slow = new Set<string>();
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
+  /** What a check's answer must contain that only these revisions, or identities of artifacts, answer. */
+  readonly knownOnlyTo = new Map<string, ReadonlySet<string>>();
+  /** The model's provider is away: no check passes. */
+  providerIsAway = false;
+  /** Agents' addresses at which nothing answers. */
+  readonly deadAddresses = new Set<string>();
+  /** References of keys that the control plane refuses. */
+  readonly refusedKeys = new Set<string>();
+  /** The checks that the store keeps, by their digest. */
+  readonly keptChecks = new Map<string, readonly Check[]>();
   /** What goes on in a redeploy: the same revision again, or a new one made of it. */
   redeployMakesRevision = false;
   /** Whether the control plane offers a list of revisions. */
@@ -97,6 +110,13 @@ export class World {
     const { revisionId } = this.#add({ identity: 'elsewhere', status: 'DEPLOYED' });
     this.deployment.activeRevisionId = revisionId;
     return revisionId;
+  }
+
+  /** Keeps checks in the store. @returns their digest. */
+  keep(checks: readonly Check[]): string {
+    const digest = checksDigest(checks);
+    this.keptChecks.set(digest, checks);
+    return digest;
   }
 
   /** Somebody else's PATCH. */
@@ -230,18 +250,19 @@ export class World {
       return { revision: revisionSnapshot(revision) };
     },
 
-    confirmServing: async ({ revisionId, overtakers = [] }: Input<'confirmServing'>) => {
+    confirmServing: async ({ target, revisionId, overtakers = [] }: Input<'confirmServing'>) => {
       await poll('SLIPWAY_NOT_SERVING', () => {
         if (this.active !== null && overtakers.includes(this.active))
           throw failure('SLIPWAY_REVISION_REPLACED', { taken: false, final: true });
-        return this.active === revisionId ? true : undefined;
+        return this.active === revisionId && !this.#isDead(target) ? true : undefined;
       });
       return { agentUrl: `http://agent.${this.id}.test` };
     },
 
-    runCheck: async ({ revisionId, check }: Input<'runCheck'>) => {
+    runCheck: async ({ target, revisionId, check }: Input<'runCheck'>) => {
       if (this.active !== revisionId) throw failure('SLIPWAY_NOT_SERVING', { taken: false });
-      const failed = this.bad.has(revisionId) || this.bad.has(this.#revision(revisionId).identity);
+      if (this.#isDead(target)) throw failure('SLIPWAY_UNREACHABLE', { taken: false });
+      const failed = !this.#passes(check, this.#revision(revisionId));
       return Promise.resolve({
         verdict: {
           check: check.name,
@@ -255,6 +276,9 @@ export class World {
         },
       });
     },
+
+    askAgent: async ({ target }: Input<'askAgent'>) =>
+      Promise.resolve({ silent: this.#isDead(target) ? 'the agent does not answer' : null }),
 
     lookAtFreezes: async ({ at }: Input<'lookAtFreezes'>) =>
       Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
@@ -281,9 +305,16 @@ export class World {
       return Promise.resolve({ detail: 'told' });
     },
 
-    recordRelease: async ({ result }: Input<'recordRelease'>) => {
+    recordRelease: async ({ result, passed }: Input<'recordRelease'>) => {
       this.records.push(result);
-      return Promise.resolve({ location: `records/${result.releaseId}.json` });
+      const digests = passed.map(({ checks }) => this.keep(checks));
+      return Promise.resolve({ location: `records/${result.releaseId}.json`, digests });
+    },
+
+    readChecks: async ({ digest }: Input<'readChecks'>) => {
+      const checks = this.keptChecks.get(digest);
+      if (checks === undefined) throw failure('SLIPWAY_RECORD_UNREADABLE', { taken: false, final: true });
+      return Promise.resolve({ checks });
     },
   };
 
@@ -302,7 +333,10 @@ export class World {
     this.calls.push(call);
     this.#wake();
     const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
-    const fault = this.#faults.get(activity)?.shift();
+    const { target } = input as { target?: TargetSpec };
+    const fault = this.refusedKeys.has(target?.apiKey.from ?? '')
+      ? refuseKey
+      : this.#faults.get(activity)?.shift();
     try {
       const result = await (fault === undefined ? perform(input) : fault(() => perform(input), this));
       return { ...(result as object), attempt };
@@ -316,6 +350,17 @@ export class World {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
+  }
+
+  #isDead({ agentUrl }: TargetSpec): boolean {
+    return this.deadAddresses.has(agentUrl ?? '');
+  }
+
+  #passes({ expect: { contains = '' } }: Check, { revisionId, identity }: Revision): boolean {
+    const names = [revisionId, identity];
+    if (this.providerIsAway || names.some((name) => this.bad.has(name))) return false;
+    const knowing = this.knownOnlyTo.get(contains);
+    return knowing === undefined || names.some((name) => knowing.has(name));
   }
 
   #existing(): Deployment {
@@ -374,6 +419,9 @@ export class World {
 }
 
 type Input<Name extends ActivityName> = Parameters<Activities[Name]>[0];
+
+const refuseKey: Fault = () =>
+  Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 }));
 
 /** Something for an activity to wait at. */
 export class Gate {

@@ -1,6 +1,7 @@
 import { alwaysBack } from './alwaysBack.ts';
 import { oneAtATime } from './oneAtATime.ts';
 import { oneRevision } from './oneRevision.ts';
+import { ownChecks } from './ownChecks.ts';
 import { ownRevision } from './ownRevision.ts';
 import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
 import { servedWhenChecked } from './servedWhenChecked.ts';
@@ -14,6 +15,7 @@ const RULES: readonly Rule[] = [
   ownRevision,
   servedWhenChecked,
   alwaysBack,
+  ownChecks,
   watched,
   noSecrets,
   deployedOnly,

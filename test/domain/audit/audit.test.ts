@@ -34,6 +34,22 @@ describe('an audit', () => {
     [4, 'a check before the revision served', [released({ remove: 5 })]],
     [5, 'a failed release that put nothing back', [putBack({ cut: 7 })]],
     [5, 'a restore that went round', [putBack({ insert: [8, redeploy('other', 9), redeploy('old', 10)] })]],
+    [
+      5,
+      'a restore that asked what the revision had not passed',
+      [putBack({ replace: [11, asks('new', false)] })],
+    ],
+    [
+      5,
+      'a restore in which what failed everywhere took a verification',
+      [
+        putBack({
+          replace: [11, asks('own', false)],
+          insert: [0, activity('readChecks', {}, 0, { checks: [{ name: 'own' }] })],
+          result: { outcome: 'errored', knownRevisions: [{ ...verified('old'), verified: false }] },
+        }),
+      ],
+    ],
     [6, 'a revision given up on that nobody watches', [putBack({ result: { givenUpRevisionIds: ['new'] } })]],
     [
       8,
@@ -250,6 +266,11 @@ function patch(at: number): ActivityFact {
 
 function redeploy(revisionId: string, at: number): ActivityFact {
   return activity('redeployRevision', { revisionId }, at);
+}
+
+/** A check of the restored revision, told by its name. */
+function asks(name: string, passed: boolean): ActivityFact {
+  return activity('runCheck', { revisionId: 'old', check: { name } }, 13, { verdict: { passed } });
 }
 
 function awaited(revisionId: string, at: number, status = 'DEPLOYED'): ActivityFact {

@@ -21,8 +21,13 @@ export interface Plan {
   readonly patch: 'answered' | 'taken' | 'lost' | 'never answered' | 'refused';
   /** `unreachable`: as often as the step is tried by itself. */
   readonly check: 'answered' | 'unreachable';
+  /** What its check asks: what every artifact answers, or what only its own does. */
+  readonly asks: Question;
   readonly redeploy: 'answered' | 'taken' | 'lost';
 }
+
+/** What a check asks: two releases that ask the same have the same check. */
+export type Question = 'what all answer' | 'what it alone answers';
 
 /** How a sequence begins. */
 export interface Beginning {

@@ -1,24 +1,39 @@
-import type { Known, Rollback, TargetModel } from './targetModel.ts';
+import type { Check, Known, Rollback, TargetModel } from './targetModel.ts';
 
 /** What came of putting a revision back. */
 export interface PutBack {
   /** What serves again; `null`: nothing could be put back. */
   readonly revision: number | null;
+  /** It serves, but what failed there says nothing of it, or a person asked for it: a person is needed. */
+  readonly stays: boolean;
   readonly tried: readonly number[];
   readonly news: readonly Known[];
 }
 
-/** Puts the best of several revisions back that comes up, serves, and passes the checks that it passed before. */
+/** The check that failed on a revision, or could not be carried out (`silent`). */
+export interface Found {
+  readonly check: Check;
+  readonly silent: boolean;
+}
+
+/**
+ * Puts the best of several revisions back that comes up, serves, and passes its own check. Each is tried twice. What
+ * fails everywhere is not the revision: it stays, and no revision loses its verification.
+ */
 export function putBack(
   model: TargetModel,
   known: readonly (Known & { readonly shunned: boolean })[],
   wish: {
     readonly to: number | undefined;
+    /** A person asked for it. */
+    readonly manual: boolean;
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
     readonly failed: number | null;
+    /** What was found before anything is put back. */
+    readonly found: readonly Found[];
   },
 ): PutBack {
-  const { to, baseline, failed } = wish;
+  const { to, manual, baseline, failed, found } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
   const baselineFirst = baseline.verified && before?.shunned !== true ? [baseline.revision] : [];
@@ -27,8 +42,10 @@ export function putBack(
     (revision): revision is number => revision !== null && (revision === to || revision !== failed),
   );
   const tried: number[] = [];
-  const news: Known[] = [];
-  for (const candidate of candidates) {
+  const unverified: Known[] = [];
+  for (const candidate of candidates.flatMap((revision) => [revision, revision])) {
+    // Its second turn comes only after the first went wrong.
+    const isLast = tried.includes(candidate);
     tried.push(candidate);
     const what = model.revisions.get(candidate) ?? 'other';
     const revision = model.beginning.redeployMakesRevision ? model.make(what) : candidate;
@@ -36,18 +53,24 @@ export function putBack(
     if (fails) model.failed.add(revision);
     if (fails || what === 'hangs') continue;
     model.active = revision;
-    const word = known.find((one) => one.revision === candidate);
-    const verified = word?.verified ?? (candidate === baseline.revision && baseline.verified);
-    const judged = verified || candidate === to;
-    const artifact = word?.artifact === undefined ? {} : { artifact: word.artifact };
-    if (judged && what === 'fails') {
-      news.push({ revision: candidate, verified: false, left: false, ...artifact });
-      continue;
+    const { shunned: _, ...word } = known.findLast((one) => one.revision === candidate) ?? {
+      ...{ revision, verified: false, left: false, shunned: false },
+    };
+    const isJudged = word.verified || candidate === to;
+    const check = isJudged ? (word.passed ?? null) : null;
+    if (check === null || model.passes(revision, check)) {
+      const verified = isJudged && (word.verified || check !== null);
+      return {
+        ...{ revision, stays: false, tried },
+        news: [...unverified, { ...word, revision, verified, left: false }],
+      };
     }
-    news.push({ revision, verified: judged, left: false, ...artifact });
-    return { revision, tried, news };
+    if (manual || unverified.length > 0 || found.some((one) => one.check === check)) {
+      return { revision, stays: true, tried, news: [{ ...word, revision, left: false }] };
+    }
+    if (isLast) unverified.push({ ...word, revision: candidate, verified: false });
   }
-  return { revision: null, tried, news };
+  return { revision: null, stays: false, tried, news: unverified };
 }
 
 /** One rollback on an idle target. */
@@ -62,7 +85,10 @@ export function rollBack(model: TargetModel, { to: wanted }: Rollback): void {
     model.end({ id, kind: 'rollback', outcome: 'failed', serving: active, news: [], tried: [] });
     return;
   }
-  const back = putBack(model, known, { to, baseline: { revision: null, verified: false }, failed: active });
+  const back = putBack(model, known, {
+    ...{ to, manual: true, found: [] },
+    ...{ baseline: { revision: null, verified: false }, failed: active },
+  });
   if (back.revision === null) {
     const { news, tried } = back;
     model.end({ id, kind: 'rollback', outcome: 'rollback_failed', serving: model.active, news, tried });
@@ -74,7 +100,7 @@ export function rollBack(model: TargetModel, { to: wanted }: Rollback): void {
   model.end({
     id,
     kind: 'rollback',
-    outcome: 'rolled_back',
+    outcome: back.stays ? 'errored' : 'rolled_back',
     serving: back.revision,
     news: [...left, ...back.news],
     tried: back.tried,

@@ -4,17 +4,13 @@ import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
 import type { Ending, TargetModel } from './targetModel.ts';
 
-let plans = 0;
-
 /** Somebody asks for a release. */
 export function release(plan: Plan): Command {
   return command(`release ${words(plan)}`, always, async (model, subject) => {
-    plans++;
-    const planId = `plan-${plans}`;
-    subject.world.follow(planId, plan);
     model.started = true;
-    const predicted = submit(model, plan, planId);
-    const answer = await subject.target.submit(subject.request(plan, planId));
+    const predicted = submit(model, plan);
+    if (predicted.disposition === 'queued') subject.world.follow(predicted.releaseId, plan);
+    const answer = await subject.target.submit(subject.request(plan));
     expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
       releaseId: predicted.releaseId,
       disposition: predicted.disposition,
@@ -29,7 +25,7 @@ export function goOn(): Command {
     running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
   return command('what holds the release up lets it go on', isAtGate, async (model, subject) => {
     const running = underWay(model);
-    subject.world.open(running.planId);
+    subject.world.open(running.id);
     running.open();
     return Promise.resolve();
   });
@@ -74,6 +70,16 @@ export function ruin(pick: number): Command {
   });
 }
 
+/** The model's provider goes away, so that no check passes, or is back. */
+export function provider(isAway: boolean): Command {
+  const possible = (model: TargetModel): boolean => model.providerIsAway !== isAway;
+  return command(`the model's provider is ${isAway ? 'away' : 'back'}`, possible, async (model, subject) => {
+    model.providerIsAway = isAway;
+    subject.world.providerIsAway = isAway;
+    return Promise.resolve();
+  });
+}
+
 /** The worker that knows the workflows is gone. */
 export function loseWorker(): Command {
   return command(
@@ -89,7 +95,7 @@ interface Answer {
   readonly because: string;
 }
 
-function submit(model: TargetModel, plan: Plan, planId: string): Answer {
+function submit(model: TargetModel, plan: Plan): Answer {
   const same = (other: Plan | undefined): boolean =>
     other?.artifact === plan.artifact && other.variant === plan.variant;
   const waiting = model.queue.find((other) => same(other.plan));
@@ -123,7 +129,7 @@ function submit(model: TargetModel, plan: Plan, planId: string): Answer {
     return { releaseId, disposition: 'rejected', because: refused };
   }
   model.taken = true;
-  const queued = { id: releaseId, plan, planId };
+  const queued = { id: releaseId, plan };
   if (plan.queue === 'latest') {
     model.neverStarted(
       model.queue.map(({ id }) => id),
@@ -137,8 +143,8 @@ function submit(model: TargetModel, plan: Plan, planId: string): Answer {
 }
 
 function words(plan: Plan): string {
-  const { artifact, variant, queue, overrideHold, stop, onError, create, upload, patch, check, redeploy } =
-    plan;
+  const { artifact, variant, queue, overrideHold, stop, onError, asks } = plan;
+  const { create, upload, patch, check, redeploy } = plan;
   const unusual = Object.entries({ create, upload, patch, check, redeploy })
     .filter(([, answer]) => answer !== 'answered')
     .map(([call, answer]) => `${call} ${answer}`);
@@ -148,6 +154,7 @@ function words(plan: Plan): string {
     ...(overrideHold ? ['overriding the hold'] : []),
     ...(stop === null ? [] : [`held up at ${stop}`]),
     `on error ${onError}`,
+    `asks ${asks}`,
     ...unusual,
   ].join(', ');
 }

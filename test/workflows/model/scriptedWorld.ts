@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { identity } from '../requests.ts';
 import { type ActivityName, type Fault, Gate, World } from '../world.ts';
-import type { ArtifactName, Plan, Stop } from './plan.ts';
+import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
 
 const FAULTS = {
   answered: [],
@@ -54,7 +54,7 @@ class Script {
   }
 }
 
-/** A world in which each release fares as its plan has it. The plan's name travels in the target's settings. */
+/** A world in which each release fares as its plan has it. */
 export class ScriptedWorld extends World {
   readonly #scripts = new Map<string, Script>();
 
@@ -63,18 +63,19 @@ export class ScriptedWorld extends World {
     this.bad.add(identity('fails'));
     this.broken.set(identity('breaks'), 'BUILD_FAILED');
     this.slow.add(identity('hangs'));
+    for (const name of ARTIFACTS) this.knownOnlyTo.set(name, new Set([identity(name)]));
   }
 
-  follow(planId: string, plan: Plan): void {
-    this.#scripts.set(planId, new Script(plan));
+  follow(releaseId: string, plan: Plan): void {
+    this.#scripts.set(releaseId, new Script(plan));
   }
 
-  isHeldUp(planId: string): boolean {
-    return this.#scripts.get(planId)?.reached === true;
+  isHeldUp(releaseId: string): boolean {
+    return this.#scripts.get(releaseId)?.reached === true;
   }
 
-  open(planId: string): void {
-    this.#scripts.get(planId)?.gate.open();
+  open(releaseId: string): void {
+    this.#scripts.get(releaseId)?.gate.open();
   }
 
   /** The control plane's own name of its nth revision. */
@@ -103,7 +104,7 @@ export class ScriptedWorld extends World {
   }
 
   override async call(activity: ActivityName, input: unknown): Promise<unknown> {
-    const script = this.#scriptOf(input);
+    const script = this.#scriptOfCaller();
     if (script !== undefined && this.#isItsOwn(script, activity, input)) {
       const fault = script.next(activity);
       // Taken up by this very call, before anything else can happen.
@@ -116,15 +117,14 @@ export class ScriptedWorld extends World {
     return result;
   }
 
-  #scriptOf(input: unknown): Script | undefined {
-    const { target } = input as { target?: { sourceConfig?: { plan?: string } } };
-    return this.#scripts.get(target?.sourceConfig?.plan ?? '');
+  /** The script of the release that calls; a rollback has none. */
+  #scriptOfCaller(): Script | undefined {
+    const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
+    return this.#scripts.get(/release-\d+$/.exec(workflowId)?.[0] ?? '');
   }
 
-  /** A rollback runs under the newest plan too; and a release also deals with revisions that are not its own. */
+  /** A release also deals with revisions that are not its own. */
   #isItsOwn(script: Script, activity: ActivityName, input: unknown): boolean {
-    const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
-    if (!/\/release-\d+$/.test(workflowId)) return false;
     if (activity !== 'awaitDeployed' && activity !== 'runCheck') return true;
     const { revisionId } = input as { revisionId: string };
     return (

@@ -8,7 +8,7 @@ import type { RecordedHistory } from '../targetUnderTest.ts';
 import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
-import { changeByHand, comesUpLate, goOn, loseWorker, release, ruin } from './releaseCommands.ts';
+import { changeByHand, comesUpLate, goOn, loseWorker, provider, release, ruin } from './releaseCommands.ts';
 import { Subject } from './subject.ts';
 import { TargetModel } from './targetModel.ts';
 
@@ -33,6 +33,7 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   upload: usually<Plan['upload']>('answered', 'answered', 'answered', 'refused'),
   patch: usually<Plan['patch']>('answered', 'taken', 'lost', 'never answered', 'refused'),
   check: usually<Plan['check']>('answered', 'answered', 'unreachable'),
+  asks: usually<Plan['asks']>('what all answer', 'what it alone answers'),
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost'),
 });
 
@@ -82,6 +83,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constant(0).map(comesUpLate),
   fc.constant(0).map(changeByHand),
   fc.nat(9).map(ruin),
+  ...several(2, fc.boolean().map(provider)),
 ];
 
 const beginning: fc.Arbitrary<Beginning> = fc.record({

@@ -6,13 +6,14 @@ import { expect } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
 import { audit } from '../../../src/domain/audit/audit.ts';
+import type { Check } from '../../../src/domain/check.ts';
 import type { InterventionKind } from '../../../src/domain/intervention.ts';
 import type { InterventionMessage } from '../../../src/domain/message.ts';
 import type { ReleaseRequest, Waiting } from '../../../src/domain/release.ts';
 import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
 import type { TargetInput } from '../../../src/workflows/messages.ts';
 import type { Harness } from '../harness.ts';
-import { QUICK } from '../requests.ts';
+import { GREETS, QUICK } from '../requests.ts';
 import type { RecordedHistory, TargetUnderTest } from '../targetUnderTest.ts';
 import { expected, observed } from './observe.ts';
 import type { Beginning, Plan } from './plan.ts';
@@ -31,6 +32,11 @@ const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
   decision: 'decision',
   approval: 'approval',
 };
+
+/** One name for all, so that a person skips them alike. */
+function questionOf({ artifact, asks }: Plan): Check {
+  return asks === 'what all answer' ? GREETS : { ...GREETS, expect: { contains: artifact } };
+}
 
 /** The real target of one sequence. */
 export class Subject {
@@ -55,16 +61,16 @@ export class Subject {
     this.target = harness.newTargetIn(world, input);
   }
 
-  request(plan: Plan, planId: string): ReleaseRequest {
+  request(plan: Plan): ReleaseRequest {
     const { artifact, variant, queue, overrideHold, stop, onError } = plan;
     const request = this.target.request(artifact);
     return {
       ...request,
       requestKey: `${artifact}/${variant}`,
-      target: { ...request.target, sourceConfig: { plan: planId } },
       queue,
       overrideHold,
       onError: { then: onError, waitMs: HOUR_MS },
+      checks: [questionOf(plan)],
       steps: {
         ...QUICK,
         deployed: { ...QUICK.deployed, scheduleToCloseMs: artifact === 'hangs' ? HANGS_MS : HOUR_MS },
@@ -95,7 +101,7 @@ export class Subject {
     const atGate = running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
     await this.#soon(() => {
       if (this.world.records.length < model.ran) return false;
-      return !atGate || this.world.isHeldUp(running.planId);
+      return !atGate || this.world.isHeldUp(running.id);
     });
     const wanted = expected(model);
     const wait = running === null ? undefined : WAITS_FOR[running.stage];

@@ -9,7 +9,12 @@ export interface Known {
   readonly artifact?: ArtifactName;
   /** A person rolled back from it. */
   readonly left: boolean;
+  /** The check that it passed, or that a person skipped (`null`). Absent: nothing is kept of it. */
+  readonly passed?: Check | null;
 }
+
+/** A check: what every artifact answers, or what only one does. */
+export type Check = 'all' | ArtifactName;
 
 /** A rollback that waits, or that a release makes way for. `slip`: to a revision that is none. */
 export interface Rollback {
@@ -21,7 +26,6 @@ export interface Rollback {
 export interface Waiting {
   readonly id: string;
   readonly plan: Plan;
-  readonly planId: string;
 }
 
 /** How a release or a rollback ended. */
@@ -56,6 +60,8 @@ export class TargetModel {
   readonly failed = new Set<number>();
   deployed = false;
   active: number | null = null;
+  /** The model's provider is away: no check passes. */
+  providerIsAway = false;
   // The target.
   /** Whether it runs. */
   started = false;
@@ -97,6 +103,12 @@ export class TargetModel {
   number(kind: 'release' | 'rollback'): string {
     this.#number++;
     return `${kind}-${this.#number}`;
+  }
+
+  /** Whether a revision passes a check now. */
+  passes(revision: number, check: Check): boolean {
+    const what = this.revisions.get(revision) ?? 'other';
+    return !this.providerIsAway && what !== 'fails' && (check === 'all' || check === what);
   }
 
   /** Whether it may be put back without anybody naming it, verified or not. */
@@ -164,7 +176,7 @@ export class TargetModel {
     const known = new Map(this.known.map((one) => [one.revision, one]));
     for (const one of ending.news) known.set(one.revision, one);
     this.known = [...known.values()];
-    if (plan !== undefined && ending.failedCheck === true) {
+    if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored') {
       const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
       this.failedChecks.set(plan.artifact, times);
       if (times >= 2) this.quarantine(plan.artifact);

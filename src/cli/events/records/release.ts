@@ -71,7 +71,13 @@ export const JudgementRecord = mirrorOf<domain.JudgementRecord>()(
 ).meta({ id: 'JudgementRecord', description: 'What the judge found of the candidate of a promotion' });
 
 export const Baseline = mirrorOf<domain.Baseline>()(
-  z.strictObject({ revisionId: z.string().nullable(), verified: z.boolean() }),
+  z.strictObject({
+    revisionId: z.string().nullable(),
+    verified: z.boolean(),
+    silent: maybe(z.string()).describe(
+      'Why no call to its agent worked under the settings of the release; absent: one did, or none was tried',
+    ),
+  }),
 ).meta({ id: 'Baseline', description: 'The revision that was active before anything was changed' });
 
 export const KnownRevision = mirrorOf<domain.KnownRevision>()(
@@ -79,6 +85,10 @@ export const KnownRevision = mirrorOf<domain.KnownRevision>()(
     revisionId: z.string(),
     verified: z.boolean(),
     artifact: maybe(z.string()).describe('The identity of its artifact, where the target shipped it'),
+    checks: maybe(z.string()).describe(
+      'The digest of the checks that it passed, under which the artifact store keeps them',
+    ),
+    skipped: maybe(z.literal(true)).describe('A person skipped checks of it'),
     at: Instant.describe('When it was verified, or found not to be'),
     quarantined: maybe(z.literal(true)).describe('A person rolled back from it: it is put back only by name'),
   }),
@@ -171,6 +181,9 @@ export const ReleaseResult = mirrorOf<domain.ReleaseResult>()(
     unansweredUpload: maybe(z.string()).describe('The upload whose PATCH went unanswered on the way'),
     knownRevisions: z.array(KnownRevision),
     agentUrl: z.string().nullable(),
+    settingsWorked: maybe(z.literal(true)).describe(
+      'The settings of the newest request worked: the next restore uses them',
+    ),
     steps: z.array(StepRecord),
     verdicts: z.array(CheckVerdict),
     requestedBy: Actor,
