@@ -31,13 +31,17 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     tellWaiting(input, waiting),
   );
   let preemptedBy: RollbackRequest | null = null;
+  const left: string[] = [];
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
-    const rollback = readPreemption(message);
-    if (typeof rollback === 'string') {
-      interventions.ignorePreemption(rollback);
+    const preemption = readPreemption(message);
+    if (typeof preemption === 'string') {
+      interventions.ignorePreemption(preemption);
       return;
     }
+    const { goesOn, ...rollback } = preemption;
+    if (rollback.from !== undefined) left.push(rollback.from);
+    if (goesOn === true) return;
     if (!goingForward) {
       interventions.ignorePreemption('the release does not go forward any more');
       return;
@@ -58,6 +62,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     revisionId: null,
     agentUrl: null,
     knownRevisions: [],
+    left,
   };
   let failure: StepFailure | null = null;
   try {
@@ -110,6 +115,8 @@ async function goForward(run: Run): Promise<void> {
     revisionId,
     verified: interventions.skippedChecks.length === 0,
     artifact: artifactIdentity(request.artifact),
+    release: run.input.releaseId,
+    ...(request.commit === undefined ? {} : { commit: request.commit }),
     at: now(),
   });
 }

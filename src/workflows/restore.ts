@@ -1,6 +1,7 @@
 import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { originalOf } from '../domain/knownRevisions.ts';
 import type { Baseline, KnownRevision } from '../domain/release.ts';
 import { restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
@@ -75,9 +76,11 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
   const knownRevisions: KnownRevision[] = [];
   const givenUpRevisionIds: string[] = [];
   const copyRevisionIds: string[] = [];
-  const word = (revisionId: string): Omit<KnownRevision, 'verified'> => {
-    const artifact = order.known.find((known) => known.revisionId === revisionId)?.artifact;
-    return { revisionId, at: now(), ...(artifact === undefined ? {} : { artifact }) };
+  // A copy is known by the words of its original.
+  const word = (asked: string, revisionId = asked): Omit<KnownRevision, 'verified'> => {
+    const { quarantined: _, ...words } = order.known.find((known) => known.revisionId === asked) ?? {};
+    const copy = revisionId === asked ? {} : { copyOf: originalOf(order.known, asked) };
+    return { ...words, revisionId, at: now(), ...copy };
   };
   const overtook: string[] = [];
   let reason = 'there is no revision to go back to';
@@ -92,11 +95,13 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
     try {
       const { revisionId, agentUrl, verified } = await putBack(journal, order, candidate, attempt);
       noteCopy();
-      knownRevisions.push({ ...word(candidate.revisionId), revisionId, verified });
+      knownRevisions.push({ ...word(candidate.revisionId, revisionId), verified });
       const restored = { revisionId, verified, agentUrl, knownRevisions };
       return { ok: true, ...restored, givenUpRevisionIds, copyRevisionIds };
     } catch (error) {
       noteCopy();
+      if (attempt.revisionId !== candidate.revisionId)
+        knownRevisions.push({ ...word(candidate.revisionId, attempt.revisionId), verified: false });
       const failure = explain(error);
       const overtaker = await overtakerOf(journal, order, attempt, failure);
       if (overtaker !== undefined && !overtook.includes(overtaker)) {

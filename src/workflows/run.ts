@@ -22,6 +22,8 @@ export interface Run {
   revisionId: string | null;
   agentUrl: string | null;
   knownRevisions: KnownRevision[];
+  /** What people have asked to leave: never restored automatically. */
+  readonly left: readonly string[];
 }
 
 /** How a release ends; what is left out is nothing. */

@@ -1,7 +1,10 @@
 import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
+import { withCopies } from '../domain/knownRevisions.ts';
+import { restoreCandidates } from '../domain/restoreChoice.ts';
 import type { StepFailure } from './failure.ts';
-import { readActive, restore, type Restored } from './restore.ts';
+import { missedText, reportRestoring } from './preempted.ts';
+import { readActive, restore, type Restored, type RestoreOrder } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
 
 /** Why a release does not go on. */
@@ -25,7 +28,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { preemptedBy } = setback;
   const why = describeSetback(setback);
   const code = setback.stopped ? null : setback.failure.code;
-  if (run.deploymentId === null || (!run.mayHaveChanged && preemptedBy?.to === undefined)) {
+  if (run.deploymentId === null || !run.mayHaveChanged) {
     const outcome = untouchedOutcome(setback);
     return finish(run, {
       outcome,
@@ -47,16 +50,24 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
       code,
     });
   }
-  const restored = await restore(journal, {
+  const known = [...run.input.known, ...run.knownRevisions];
+  const own = run.revisionId === null ? [] : [run.revisionId];
+  const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
+  const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
     target: request.target,
-    deploymentId: run.deploymentId,
+    deploymentId: run.deploymentId ?? '',
     checks: request.checks,
     to: preemptedBy?.to,
     baseline: run.baseline,
-    known: [...run.input.known, ...run.knownRevisions],
-    avoid: run.revisionId === null ? [] : [run.revisionId],
+    known,
+    avoid,
     shippedPath: run.objectPath,
   });
+  const decided = orderWithout([...own, ...left]);
+  // What a person left stays where nothing else is there to be restored: what this release has changed may still land.
+  const order = restoreCandidates(decided).length > 0 ? decided : orderWithout(own);
+  await reportRestoring(journal, order);
+  const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
   const extraRevisionIds = await lookForExtras(run);
   const givenUpRevisionIds = [
@@ -69,9 +80,16 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   if (!restored.ok)
     return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why)) });
   run.agentUrl = restored.agentUrl;
-  const revision = `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`;
+  const missed = missedText(
+    journal,
+    preemptedBy,
+    [...known, ...restored.knownRevisions],
+    restored.revisionId,
+  );
+  const revision = `${missed ?? ''}revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`;
   return finish(run, {
     ...common,
+    ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
     outcome: restoredOutcome(setback),
     reason: `${why}; ${revision}`,
     servingRevisionId: restored.revisionId,
