@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../clients/controlPlane.ts';
+import type { CallOptions } from '../clients/service.ts';
 import type { Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
 import { resolveSecret } from '../config/secretReference.ts';
@@ -69,9 +70,13 @@ export async function withControlPlane<T>(
  *
  * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's own.
  */
-export async function findDeployment(client: ControlPlaneClient, target: TargetSpec): Promise<Deployment> {
-  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId);
-  for await (const candidate of client.eachDeployment({ name_contains: target.deployment })) {
+export async function findDeployment(
+  client: ControlPlaneClient,
+  target: TargetSpec,
+  call: CallOptions = {},
+): Promise<Deployment> {
+  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId, call);
+  for await (const candidate of client.eachDeployment({ name_contains: target.deployment }, call)) {
     if (candidate.name === target.deployment) return candidate;
   }
   throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {

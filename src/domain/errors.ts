@@ -73,6 +73,7 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_JUDGE_INCONCLUSIVE: { exitCode: 2, title: 'The judge could not tell from what it saw' },
   SLIPWAY_JUDGE_ERRORED: { exitCode: 3, title: 'The judge could not do its work' },
   SLIPWAY_REVISION_REPLACED: { exitCode: 4, title: 'Another revision serves' },
+  SLIPWAY_REVISION_NOT_REACHED: { exitCode: 2, title: 'Another revision serves than the one that was named' },
   SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'It could not be told whether the request was carried out' },
   SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to go back to' },
   SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo did not go as it should' },

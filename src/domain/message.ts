@@ -1,5 +1,6 @@
 import type { Intervention, InterventionKind } from './intervention.ts';
-import type { Actor, RollbackRequest } from './release.ts';
+import type { Actor, Preemption, RollbackRequest } from './release.ts';
+import { isRevisionId } from './revisionName.ts';
 
 /**
  * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every
@@ -9,7 +10,10 @@ import type { Actor, RollbackRequest } from './release.ts';
 /** What a person may send as `rollback`; every field may be missing. */
 export interface RollbackMessage {
   readonly requestId?: string;
+  /** A revision's id, the beginning of it, or a release's id. */
   readonly to?: string;
+  /** The id of the revision that served when the person asked. Without it the worker reads what serves. */
+  readonly serving?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
@@ -51,7 +55,7 @@ export interface QuarantineMessage {
 }
 
 const TEXT_MAX_CHARACTERS = 1_000;
-const MESSAGE_FIELDS = ['requestId', 'to', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
+const MESSAGE_FIELDS = ['requestId', 'to', 'serving', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
 
 /**
  * Reads a rollback message. Nothing at all is a rollback without a name.
@@ -65,10 +69,12 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to } = fields;
+  const { requestId, to, serving } = fields;
+  if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
     ...(to === undefined ? {} : { to }),
+    ...(to !== undefined || serving === undefined ? {} : { from: serving }),
     requestedBy: actor(fields, origin),
   };
 }
@@ -77,12 +83,29 @@ export function readRollbackMessage(
  * Reads what a target tells a running release: the rollback that it makes way for. The target sends only right ones;
  * a raw signal may send anything.
  */
-export function readPreemption(raw: unknown): RollbackRequest | string {
+export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
-  const { requestId, to, requestedBy } = raw;
+  const { requestId, to, from: leaving, goesOn, requestedBy } = raw;
   if (!isRecord(requestedBy)) return '"requestedBy" is not an object';
   const { who, from, reason } = requestedBy;
-  return readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
+  const request = readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
+  if (typeof request === 'string') return request;
+  return {
+    ...request,
+    ...(typeof leaving === 'string' && isRevisionId(leaving) ? { from: leaving } : {}),
+    ...(goesOn === true ? { goesOn } : {}),
+  };
+}
+
+/** Reads what a release tells its target: that it is restoring, and which revision first. */
+export function readRestoring(
+  raw: unknown,
+): { readonly releaseId: string; readonly revisionId: string } | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const { releaseId, revisionId } = raw;
+  if (typeof releaseId !== 'string' || typeof revisionId !== 'string')
+    return 'it names no release and revision';
+  return { releaseId, revisionId };
 }
 
 /** Reads who asked for a hold, or for its end, and why. */

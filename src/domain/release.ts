@@ -164,6 +164,12 @@ export interface KnownRevision {
   readonly checks?: string;
   /** A person skipped checks of it: passing the others does not verify it. */
   readonly skipped?: true;
+  /** The release that it belongs to; a copy belongs to its original's. Absent: the target did not make it. */
+  readonly release?: string;
+  /** The commit that its artifact was made from. */
+  readonly commit?: string;
+  /** The revision that a redeploy copied. A copy of a copy names the first original. */
+  readonly copyOf?: string;
   /** When it was verified, or found not to be: ISO 8601. */
   readonly at: string;
   /** A person rolled back from it: it is put back only by name. */
@@ -174,9 +180,20 @@ export interface KnownRevision {
 export interface RollbackRequest {
   /** Says the same thing once: a repeated id is the same request. */
   readonly requestId: string;
-  /** The revision to go back to. Absent: the newest verified revision before the active one. */
+  /**
+   * The revision to go back to: named by a person, or, with `from`, chosen by the target. Absent: it is chosen once
+   * the active revision can be read.
+   */
   readonly to?: string;
+  /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
+  readonly from?: string;
   readonly requestedBy: Actor;
+}
+
+/** What a target tells the release that runs about a rollback. */
+export interface Preemption extends RollbackRequest {
+  /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
+  readonly goesOn?: true;
 }
 
 /** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */

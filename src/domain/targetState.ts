@@ -3,6 +3,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Undelivered } from './notify/undelivered.ts';
 import type { FailedChecks, Quarantined } from './quarantine.ts';
 import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from './release.ts';
+import type { RevisionWords } from './revisionName.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
 /** A release that waits for its turn. */
@@ -55,6 +56,8 @@ export interface HistoryRow {
   readonly endedAt: string;
   /** The rollback requests that it carried out. */
   readonly rollbackRequestIds: readonly string[];
+  /** It restored the revision that served at its end. */
+  readonly restored?: true;
 }
 
 /** A revision that was given up on and may still come up (design, rule 6). */
@@ -154,8 +157,10 @@ export interface Running {
   readonly kind: 'release' | 'rollback';
   readonly requestKey: string | null;
   readonly workflowId: string;
-  /** Where a rollback goes, as far as it was named. */
+  /** Where a rollback goes, as far as that is known. */
   readonly to: string | null;
+  /** The revision that a release is restoring. Absent: it goes forward. */
+  readonly restores?: string;
 }
 
 /** How a request for a release was taken. */
@@ -169,8 +174,12 @@ export interface ReleaseAnswer {
 export interface RollbackAnswer {
   /** The request to follow: where it joined another, that one's. */
   readonly requestId: string;
-  readonly disposition: 'preempting' | 'queued' | 'joined' | 'ignored';
+  /** `done`: what was to be left does not serve any more, so nothing is changed. */
+  readonly disposition: 'preempting' | 'queued' | 'joined' | 'done' | 'ignored';
   readonly reason: string;
+  /** What will serve, or serves already; `null` while that cannot be known. */
+  readonly serves: RevisionWords | null;
+  readonly onHold: boolean;
 }
 
 export const EMPTY_TARGET: TargetState = {

@@ -5,6 +5,7 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
+import type { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
 import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
 import { createAgentKeys } from './access/agentKeys.ts';

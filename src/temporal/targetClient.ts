@@ -34,7 +34,9 @@ import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
-export interface RollbackTaken extends RollbackAnswer {
+export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
+  /** `null` while no worker has answered. */
+  readonly onHold: boolean | null;
   readonly via: 'update' | 'signal';
 }
 
@@ -123,6 +125,8 @@ export async function rollBack(
     requestId: identified.requestId,
     disposition: 'queued',
     reason: 'no worker answers; Temporal keeps the request until one does',
+    serves: null,
+    onHold: null,
     via: 'signal',
   };
 }

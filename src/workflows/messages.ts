@@ -17,7 +17,13 @@ import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
-import type { KnownRevision, Progress, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type {
+  KnownRevision,
+  Preemption,
+  Progress,
+  ReleaseRequest,
+  RollbackRequest,
+} from '../domain/release.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
@@ -123,13 +129,16 @@ export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquaranti
 /** From a notice alone: a receiver could not be told. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 export const viewQuery = defineQuery<TargetView>('view');
+/** From a release alone: it is restoring, and this revision first. */
+export const restoringSignal =
+  defineSignal<[{ readonly releaseId: string; readonly revisionId: string }]>('restoring');
 /** Where a release or a rollback request stands; `null` for an unknown id. */
 export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 
 // To a release or a rollback
 
-/** From the target alone: stop going forward and put a good revision back. */
-export const preemptSignal = defineSignal<[RollbackRequest]>('preempt');
+/** From the target alone: stop going forward and restore a revision, or only never restore one. */
+export const preemptSignal = defineSignal<[Preemption]>('preempt');
 /**
  * What people say to a release under way. The signals may also be sent to its target, which passes them on: then the
  * target's id is all that has to be known.

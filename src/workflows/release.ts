@@ -33,13 +33,17 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     tellWaiting(input, waiting),
   );
   let preemptedBy: RollbackRequest | null = null;
+  const left: string[] = [];
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
-    const rollback = readPreemption(message);
-    if (typeof rollback === 'string') {
-      interventions.ignorePreemption(rollback);
+    const preemption = readPreemption(message);
+    if (typeof preemption === 'string') {
+      interventions.ignorePreemption(preemption);
       return;
     }
+    const { goesOn, ...rollback } = preemption;
+    if (rollback.from !== undefined) left.push(rollback.from);
+    if (goesOn === true) return;
     if (!goingForward) {
       interventions.ignorePreemption('the release does not go forward any more');
       return;
@@ -63,6 +67,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     passed: [],
     foundBefore: [],
     asked: null,
+    left,
   };
   let failure: StepFailure | null = null;
   try {
@@ -120,6 +125,8 @@ async function goForward(run: Run): Promise<void> {
     verified: !skipped,
     ...(skipped ? { skipped } : {}),
     artifact: artifactIdentity(request.artifact),
+    release: run.input.releaseId,
+    ...(request.commit === undefined ? {} : { commit: request.commit }),
     at: now(),
   });
 }

@@ -1,5 +1,6 @@
 import type { Check } from '../domain/check.ts';
 import type { ErrorCode } from '../domain/errors.ts';
+import { originalOf } from '../domain/knownRevisions.ts';
 import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { Baseline, KnownRevision } from '../domain/release.ts';
 import { restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
@@ -89,9 +90,12 @@ export async function restore(journal: Journal, order: RestoreOrder): Promise<Re
 }
 
 /** That a restored revision serves, in words. */
-export function servesAgain({ revisionId, verified, unchecked }: Restored & { readonly ok: true }): string {
+export function servesAgain(
+  { revisionId, verified, unchecked }: Restored & { readonly ok: true },
+  what = `revision ${revisionId}`,
+): string {
   const checks = unchecked === null ? '' : `; its checks did not run, because ${unchecked}`;
-  return `revision ${revisionId} serves again${verified ? '' : ', unverified'}${checks}`;
+  return `${what} serves again${verified ? '' : ', unverified'}${checks}`;
 }
 
 async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored> {
@@ -102,6 +106,8 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
   let failedBefore = 0;
   const givenUp = new Set<string>();
   const copyRevisionIds: string[] = [];
+  /** Copies that were made in vain: each belongs to its original's release all the same. */
+  const copies: KnownRevision[] = [];
   const overtook: string[] = [];
   let reason = 'there is no revision to go back to';
   let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
@@ -117,7 +123,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
       const { revisionId, original: originalRevisionId, asked } = attempt;
       const agentUrl = asked?.agentUrl ?? null;
       const givenUpRevisionIds = [...givenUp].filter((other) => other !== revisionId);
-      const knownRevisions = [...(judgement.failed === null ? unverified : []), word];
+      const knownRevisions = [...copies, ...(judgement.failed === null ? unverified : []), word];
       const what = { revisionId, originalRevisionId, agentUrl, knownRevisions };
       return { ok: true, ...what, ...judgement, givenUpRevisionIds, copyRevisionIds };
     };
@@ -128,6 +134,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
       return serves({ ...judged, failed: null }, word);
     } catch (error) {
       noteCopy();
+      if (attempt.isCopy) copies.push({ ...wordOn(order, attempt), verified: false, at: now() });
       const failure = explain(error);
       const overtaker = await overtakerOf(journal, order, attempt, failure);
       if (overtaker !== undefined && !overtook.includes(overtaker)) {
@@ -160,7 +167,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
     }
   }
   const nothingToRestore = candidates.length === 0;
-  const knownRevisions = unverified;
+  const knownRevisions = [...copies, ...unverified];
   return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
 }
 
@@ -168,12 +175,12 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
  * What is known of a revision; of a copy that a redeploy made, what is known of its original. A person who asks for a
  * revision by name ends its quarantine.
  */
-function wordOn({ known }: RestoreOrder, { original, revisionId }: Attempt): KnownRevision {
+function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attempt): KnownRevision {
   const { quarantined: _, ...word } = known.findLast((other) => other.revisionId === original) ?? {
     verified: false,
     at: now(),
   };
-  return { ...word, revisionId };
+  return { ...word, revisionId, ...(isCopy ? { copyOf: originalOf(known, original) } : {}) };
 }
 
 /** One attempt to restore one revision. */

@@ -3,12 +3,14 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { ErrorCode } from '../domain/errors.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
 import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
+import { isSameRevision, leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
-import type { TargetSpec } from '../domain/targetSpec.ts';
+import { revisionText, wordsOf } from '../domain/revisionName.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { explain } from './failure.ts';
-import { Journal } from './journal.ts';
+import { Journal, now } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
+import { missedText } from './preempted.ts';
 import { refuseInterventions } from './refuseInterventions.ts';
 import { readActive, restore, servesAgain } from './restore.ts';
 import { Settings } from './settings.ts';
@@ -72,6 +74,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     servingRevisionId: activeRevisionId,
     servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
   };
+  const { from } = request;
+  if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
+    const serves = revisionText(wordsOf({ known, history: [] }, activeRevisionId));
+    const reason = `revision ${from} does not serve any more; ${serves} does`;
+    return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
+  }
   const to = request.to ?? previousVerified(known, activeRevisionId);
   if (to === undefined) {
     return finish({
@@ -81,10 +89,6 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       deploymentId,
       ...serving,
     });
-  }
-  const unknown = await whyUnknown(journal, input, settings.current, deploymentId, to);
-  if (unknown !== undefined) {
-    return finish({ outcome: 'failed', ...unknown, deploymentId, ...serving });
   }
   const restored = await restore(journal, {
     settings,
@@ -96,7 +100,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     known,
     passed: [],
     found: [],
-    avoid: activeRevisionId === null ? [] : [activeRevisionId],
+    avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
     shippedPath: null,
   });
   if (!restored.ok) {
@@ -105,10 +109,13 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   }
   const { failed, revisionId } = restored;
   const situation = { target: settings.current, deploymentId, baseline: null, known, attempted: [] };
+  const news = [...known, ...restored.knownRevisions];
+  const missed = missedText(journal, request, news, revisionId);
+  const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
   return finish({
     outcome: failed === null ? 'rolled_back' : 'errored',
-    reason: failed?.reason ?? servesAgain(restored),
-    code: failed?.code ?? null,
+    reason: failed?.reason ?? `${missed ?? ''}${servesAgain(restored, serves)}`,
+    code: failed?.code ?? (missed === undefined ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
     instructions:
       failed === null ? null : restoreInstructions({ ...situation, ...failed, restored: revisionId }),
     ...(failed === null && settings.areNewest ? { settingsWorked: true } : {}),
@@ -117,46 +124,19 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     servingVerified: restored.verified,
     givenUpRevisionIds: restored.givenUpRevisionIds,
     copyRevisionIds: restored.copyRevisionIds,
-    knownRevisions: [...quarantine(known, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
+    knownRevisions: [...leftBehind(news, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
     agentUrl: restored.agentUrl,
   });
 }
 
-/**
- * Why a revision that a person named, and that the target has never dealt with, is none of this deployment: then it
- * is a slip of the pen, and nothing is changed. `undefined` where it is one, or where that cannot be told.
- */
-async function whyUnknown(
-  journal: Journal,
-  { known }: RollbackInput,
-  target: TargetSpec,
-  deploymentId: string,
-  revisionId: string,
-): Promise<{ readonly code: ErrorCode; readonly reason: string } | undefined> {
-  if (known.some((revision) => revision.revisionId === revisionId)) return undefined;
-  try {
-    await journal.step('find', `revision ${revisionId}`, async (activities) => {
-      const { revision, attempt } = await activities.readRevision({ target, deploymentId, revisionId });
-      return { result: undefined, attempts: attempt, detail: revision.status };
-    });
-    return undefined;
-  } catch (error) {
-    const { code, message } = explain(error);
-    if (code !== 'SLIPWAY_NOT_FOUND' && code !== 'SLIPWAY_REFUSED') return undefined;
-    const reason = `there is no revision "${revisionId}" to go back to, and nothing was changed: ${message}`;
-    return { code, reason };
-  }
-}
-
-/** What a person rolled back from is not put back again by itself, however well it passed its checks. */
-function quarantine(
+/** What a person rolled back from is not restored automatically again, even if it passed its checks. */
+function leftBehind(
   known: readonly KnownRevision[],
   left: string | null,
   restored: string,
 ): readonly KnownRevision[] {
-  return known
-    .filter((revision) => revision.revisionId === left && left !== restored)
-    .map((revision) => ({ ...revision, quarantined: true }));
+  if (left === null || isSameRevision(known, left, restored)) return [];
+  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
 function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusion, 'outcome' | 'reason'> {

@@ -31,6 +31,8 @@ export interface Run {
   foundBefore: Finding[];
   /** Its own revision, once that serves. */
   asked: Asked | null;
+  /** What people have asked to leave: never restored automatically. */
+  readonly left: readonly string[];
 }
 
 /** How a release ends; what is left out is nothing. */

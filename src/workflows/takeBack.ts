@@ -1,8 +1,18 @@
 import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
+import { withCopies } from '../domain/knownRevisions.ts';
+import { restoreCandidates } from '../domain/restoreChoice.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
-import { isSilent, readActive, restore, type Restored, servesAgain } from './restore.ts';
+import { missedText, reportRestoring } from './preempted.ts';
+import {
+  isSilent,
+  readActive,
+  restore,
+  type Restored,
+  type RestoreOrder,
+  servesAgain,
+} from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
 import { Settings } from './settings.ts';
 
@@ -27,7 +37,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { preemptedBy } = setback;
   const why = describeSetback(setback);
   const code = setback.stopped ? null : setback.failure.code;
-  if (run.deploymentId === null || (!run.mayHaveChanged && preemptedBy?.to === undefined)) {
+  if (run.deploymentId === null || !run.mayHaveChanged) {
     const outcome = untouchedOutcome(setback);
     return finish(run, {
       outcome,
@@ -50,20 +60,29 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
       code,
     });
   }
+  const { deploymentId } = run;
   const found = await whatWasFound(run);
-  const restored = await restore(journal, {
+  const known = [...run.input.known, ...run.knownRevisions];
+  const own = run.revisionId === null ? [] : [run.revisionId];
+  const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
+  const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
     settings,
-    deploymentId: run.deploymentId,
+    deploymentId,
     recordStore: request.recordStore,
     to: preemptedBy?.to,
     manual: preemptedBy !== null,
     baseline: run.baseline,
-    known: [...run.input.known, ...run.knownRevisions],
+    known,
     passed: run.passed,
     found,
-    avoid: run.revisionId === null ? [] : [run.revisionId],
+    avoid,
     shippedPath: run.objectPath,
   });
+  const decided = orderWithout([...own, ...left]);
+  // What a person left stays where nothing else is there to be restored: what this release has changed may still land.
+  const order = restoreCandidates(decided).length > 0 ? decided : orderWithout(own);
+  await reportRestoring(journal, order);
+  const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
   const extraRevisionIds = await lookForExtras(run);
   const givenUpRevisionIds = [
@@ -91,11 +110,13 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
       stuck: { code: failed.code, attempted: [], restored: revisionId },
     });
   }
+  const missed = missedText(journal, preemptedBy, [...known, ...restored.knownRevisions], revisionId);
   return finish(run, {
     ...common,
     ...serving,
+    ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
     outcome: restoredOutcome(setback),
-    reason: `${cause}; ${servesAgain(restored)}`,
+    reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
     ...(settings.areNewest ? { settingsWorked: true } : {}),
   });
 }

@@ -9,18 +9,21 @@ import {
 } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
-import { readRollbackMessage } from '../domain/message.ts';
+import { readRestoring, readRollbackMessage } from '../domain/message.ts';
 import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
-import type { ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
+import { findRevision, noRevision } from '../domain/revisionName.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
-import { rejectQuarantined, requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
+import { rejectQuarantined, submitRelease, takeNext } from '../domain/targetQueue.ts';
 import { keepSettings, recordResult } from '../domain/targetResult.ts';
+import { dependsOnWhatServes, requestRollback } from '../domain/targetRollback.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
+  type Lookup,
   lookUp,
   noteSaid,
   type ReleaseAnswer,
@@ -30,9 +33,11 @@ import {
 } from '../domain/targetState.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
+import { readWhatServes, whyNoRevision } from './looks.ts';
 import {
   lookupQuery,
   preemptSignal,
+  restoringSignal,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
@@ -41,7 +46,7 @@ import {
 } from './messages.ts';
 import { Notices } from './notices.ts';
 import { RunLength } from './runLength.ts';
-import { activitiesOf, stepPolicy } from './steps.ts';
+import { stepPolicy } from './steps.ts';
 import {
   handleHolds,
   handleQuarantine,
@@ -94,29 +99,56 @@ export async function target(input: TargetInput = {}): Promise<void> {
     upsertMemo({ running: running?.releaseId ?? null, serves: state.activeRevisionId });
 
   /** Tells the running release to stop. One that has just ended needs no telling: its result says what it did. */
-  const preempt = async (request: RollbackRequest): Promise<void> => {
+  const preempt = async (preemption: Preemption): Promise<void> => {
     try {
-      await child?.signal(preemptSignal, request);
+      await child?.signal(preemptSignal, preemption);
     } catch (error) {
       desk.ignore('preempt', explain(error).message);
     }
   };
 
-  const takeRollback = async (raw: unknown, origin: string): Promise<RollbackAnswer> => {
-    const request = readRollbackMessage(raw, origin, uuid4());
-    if (typeof request === 'string') {
-      desk.ignore('rollback', request);
-      return { requestId: '', disposition: 'ignored', reason: request };
+  /** By request id: a client that does not wait for the answer says the same by signal. */
+  const answering = new Map<string, Promise<RollbackAnswer | Refused>>();
+  let looking: ReturnType<typeof readWhatServes> | undefined;
+
+  /** What serves, as the control plane says. Rollbacks that arrive together share one look. */
+  const lookAtWhatServes = (lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> => {
+    looking ??= readWhatServes(lastRequest).finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+
+  /** Looks before anything is held or stopped: at the revision that is named, or at what serves. */
+  const answerRollback = async (asked: RollbackRequest): Promise<RollbackAnswer | Refused> => {
+    const { lastRequest } = state;
+    const meant = asked.to === undefined ? undefined : findRevision(state, asked.to);
+    if (meant !== undefined && 'problem' in meant) return { refused: meant.problem };
+    if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
+      const problem = await whyNoRevision(lastRequest, meant.askFor);
+      if (problem !== undefined) return { refused: noRevision(state, meant.askFor, problem) };
     }
-    const taken = requestRollback(state, running, request, now());
+    const to = meant === undefined ? {} : { to: 'askFor' in meant ? meant.askFor : meant.revisionId };
+    const request = { ...asked, ...to };
+    const looks = lastRequest !== null && dependsOnWhatServes({ state, running }, request);
+    const active = looks ? await lookAtWhatServes(lastRequest) : undefined;
+    const taken = requestRollback({ state, running, now: now(), active }, request);
     change(tellRollback(taken, request));
-    if (taken.preempt) await preempt(request);
+    if (taken.preempt !== undefined) await preempt(taken.preempt);
     return taken.answer;
+  };
+
+  const takeRollback = (request: RollbackRequest): Promise<RollbackAnswer | Refused> => {
+    const same = answering.get(request.requestId);
+    if (same !== undefined) return same;
+    const answer = answerRollback(request).finally(() => answering.delete(request.requestId));
+    answering.set(request.requestId, answer);
+    return answer;
   };
 
   /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
   const lookAgain = async (request: ReleaseRequest): Promise<ReleaseAnswer> => {
-    const activeRevisionId = await readWhatServes(request);
+    const activeRevisionId = (await readWhatServes(request)) ?? null;
     desk.updateTaken();
     const { state: next, answer } = submitRelease({ ...state, activeRevisionId }, running, request, now());
     // What was known to serve stays: against it the release that begins now notices the change by hand.
@@ -138,33 +170,52 @@ export async function target(input: TargetInput = {}): Promise<void> {
       validator: (request: unknown) => refuseWhere(releaseRequestProblem(request)),
     },
   );
-  const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
+  const onRollbackUpdate = async (message: unknown): Promise<RollbackAnswer> => {
     desk.updateTaken();
-    return takeRollback(message, 'update');
+    const request = readRollbackMessage(message, 'update', uuid4());
+    if (typeof request === 'string') refuse(request);
+    const answer = await takeRollback(request);
+    desk.updateTaken();
+    if ('refused' in answer) refuse(answer.refused);
+    return answer;
   };
   setHandler(rollbackUpdate, onRollbackUpdate, {
-    description: 'Put an earlier verified revision back, before everything that waits',
+    description: 'Restore an earlier verified revision, before everything that waits',
     validator: (message) => {
-      refuseWhere(readRollbackMessage(message, 'update', 'none'));
+      const request = readRollbackMessage(message, 'update', 'none');
+      if (typeof request === 'string') refuse(request);
       if (state.spec === null) refuse('this target has never taken a release');
+      if (request.to === undefined) return;
+      const meant = findRevision(state, request.to);
+      if ('problem' in meant) refuse(meant.problem);
     },
   });
   setHandler(
     rollbackSignal,
     async (message) => {
-      await takeRollback(message, 'signal');
+      const request = readRollbackMessage(message, 'signal', uuid4());
+      const answer = typeof request === 'string' ? { refused: request } : await takeRollback(request);
+      if ('refused' in answer) desk.ignore('rollback', answer.refused);
     },
     {
-      description: 'The same, fire and forget: {"reason": "…", "to": "revision id, optional"}',
+      description: 'The same, fire and forget: {"reason": "…", "to": "revision or release, optional"}',
     },
   );
+  setHandler(restoringSignal, (message) => {
+    const restoring = readRestoring(message);
+    if (typeof restoring === 'string') desk.ignore('restoring', restoring);
+    else if (running?.releaseId === restoring.releaseId)
+      running = { ...running, restores: restoring.revisionId };
+  });
   handleHolds(desk);
   handleWithdrawals(desk);
   handleQuarantine(desk);
   handleUndelivered(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
   setHandler(viewQuery, () => ({ state, running }), { description: 'Queue, hold, history, what runs' });
-  setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? null, {
+  const isAnswered = (id: string): Lookup | null =>
+    answering.has(id) ? { state: 'queued', reason: 'the target asks the control plane first' } : null;
+  setHandler(lookupQuery, (id) => lookUp(state, running, id) ?? isAnswered(id), {
     description: 'Where a release or a rollback request stands',
   });
 
@@ -226,6 +277,11 @@ export async function target(input: TargetInput = {}): Promise<void> {
   }
 }
 
+/** Why a rollback is refused: then nothing is held or stopped. */
+interface Refused {
+  readonly refused: string;
+}
+
 /** The state after a rollback was asked for, which tells of it unless it was told before. */
 function tellRollback(
   { state, answer: { disposition, reason } }: ReturnType<typeof requestRollback>,
@@ -234,22 +290,6 @@ function tellRollback(
   const at = now();
   if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
   return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
-}
-
-const LOOK_MS = 10_000;
-
-/** The active revision as the control plane says; `null` where there is none, or it cannot be read. */
-async function readWhatServes({ target: spec, steps }: ReleaseRequest): Promise<string | null> {
-  const overrides = { ...steps, find: { ...steps.find, scheduleToCloseMs: LOOK_MS } };
-  try {
-    const { deployment } = await activitiesOf('find', overrides, 'look at what serves').findDeployment({
-      target: spec,
-    });
-    return deployment?.activeRevisionId ?? null;
-  } catch (error) {
-    if (explain(error).canceled) throw error;
-    return null;
-  }
 }
 
 /** Refuses an update whose message a reader has found wrong: the reader's sentence is the reason. */

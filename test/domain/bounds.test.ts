@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
 import { quarantineArtifact } from '../../src/domain/quarantine.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
-import { requestRollback, submitRelease } from '../../src/domain/targetQueue.ts';
+import { submitRelease } from '../../src/domain/targetQueue.ts';
+import { requestRollback } from '../../src/domain/targetRollback.ts';
 import { recordResult } from '../../src/domain/targetResult.ts';
 import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/targetState.ts';
 import { NOW, request, result } from './targets.ts';
@@ -88,7 +89,7 @@ function lived(): TargetState {
       to: `${number}-${LONG}`.slice(0, 1_000),
       requestedBy: LOUD,
     };
-    state = requestRollback(state, null, message, NOW).state;
+    state = requestRollback({ state, running: null, now: NOW }, message).state;
   }
   const largest = request('largest', {
     target: { ...request('').target, sourceConfig: { LONG: LONG.repeat(60) } },

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
@@ -102,6 +104,13 @@ export class World {
 
   constructor(id: string) {
     this.id = id;
+  }
+
+  /** The control plane's own name of its nth revision: a UUID, as contract 000 has it, that begins with the number. */
+  revisionId(number: number): string {
+    const digits = createHash('sha256').update(this.id).digest('hex');
+    const parts = [digits.slice(0, 4), `4${digits.slice(4, 7)}`, `8${digits.slice(7, 10)}`];
+    return [number.toString().padStart(8, '0'), ...parts, digits.slice(10, 22)].join('-');
   }
 
   /** A deployment that somebody made, with one active revision. */
@@ -382,7 +391,7 @@ export class World {
       imageUri: null,
       repoRef: null,
       ...revision,
-      revisionId: `${this.id}-revision-${this.#numbers.revision}`,
+      revisionId: this.revisionId(this.#numbers.revision),
     };
     this.#existing().revisions.push(added);
     return added;

@@ -78,13 +78,8 @@ export class ScriptedWorld extends World {
     this.#scripts.get(releaseId)?.gate.open();
   }
 
-  /** The control plane's own name of its nth revision. */
-  revisionId(number: number): string {
-    return `${this.id}-revision-${number}`;
-  }
-
   revisionNumber(revisionId: string): number {
-    return Number(revisionId.slice(this.revisionId(0).length - 1));
+    return Number(revisionId.slice(0, revisionId.indexOf('-')));
   }
 
   /** Somebody changes the deployment by hand. */

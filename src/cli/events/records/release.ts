@@ -89,6 +89,9 @@ export const KnownRevision = mirrorOf<domain.KnownRevision>()(
       'The digest of the checks that it passed, under which the artifact store keeps them',
     ),
     skipped: maybe(z.literal(true)).describe('A person skipped checks of it'),
+    release: maybe(z.string()).describe('The release that it belongs to; absent: the target did not make it'),
+    commit: maybe(z.string()).describe('The commit that its artifact was made from'),
+    copyOf: maybe(z.string()).describe('The revision that a redeploy copied'),
     at: Instant.describe('When it was verified, or found not to be'),
     quarantined: maybe(z.literal(true)).describe('A person rolled back from it: it is put back only by name'),
   }),
@@ -97,7 +100,8 @@ export const KnownRevision = mirrorOf<domain.KnownRevision>()(
 export const RollbackRequest = mirrorOf<domain.RollbackRequest>()(
   z.strictObject({
     requestId: z.string(),
-    to: maybe(z.string()).describe('The revision to go back to; absent: the newest verified one before'),
+    to: maybe(z.string()).describe('The revision to go back to; with `from`, the target has chosen it'),
+    from: maybe(z.string()).describe('The revision to leave, where a person named none to go back to'),
     requestedBy: Actor,
   }),
 ).meta({ id: 'RollbackRequest', description: 'A request to put an earlier revision back' });
