@@ -34,8 +34,10 @@ export interface InterventionMessage {
 
 /** What a person may send as `withdraw`. */
 export interface WithdrawMessage {
-  /** The release that waits. Absent: every one that waits. */
+  /** The release that waits. Absent, and no submission either: every one that waits. */
   readonly release?: string;
+  /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
+  readonly submission?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
@@ -51,7 +53,17 @@ export interface QuarantineMessage {
 }
 
 const TEXT_MAX_CHARACTERS = 1_000;
-const MESSAGE_FIELDS = ['requestId', 'to', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
+const MESSAGE_FIELDS = [
+  'requestId',
+  'to',
+  'what',
+  'release',
+  'submission',
+  'artifact',
+  'who',
+  'from',
+  'reason',
+];
 
 /**
  * Reads a rollback message. Nothing at all is a rollback without a name.
@@ -113,13 +125,18 @@ export function readInterventionMessage(
   };
 }
 
-/** Reads which waiting releases are withdrawn (`undefined`: all of them), by whom and why. */
-export function readWithdrawMessage(
-  raw: unknown,
-  origin: string,
-): { readonly release: string | undefined; readonly by: Actor } | string {
+/** What is withdrawn: a submission, or releases that wait (`release: undefined`: all of them), by whom and why. */
+export interface Withdrawing {
+  readonly release: string | undefined;
+  readonly submission: string | undefined;
+  readonly by: Actor;
+}
+
+/** Reads what is withdrawn. */
+export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
   const fields = readTextFields(raw);
-  return typeof fields === 'string' ? fields : { release: fields['release'], by: actor(fields, origin) };
+  if (typeof fields === 'string') return fields;
+  return { release: fields['release'], submission: fields['submission'], by: actor(fields, origin) };
 }
 
 /** Reads which artifact is meant, by whom and why. */

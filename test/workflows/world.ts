@@ -18,7 +18,7 @@ export type ActivityName = Exclude<
   | 'findArtifact'
   | 'submitToTarget'
   | 'awaitRelease'
-  | 'stopRelease'
+  | 'withdrawSubmission'
   | 'rollBackTarget'
   | 'holdTarget'
   | 'recordPromotion'
@@ -34,6 +34,9 @@ export interface Call {
   readonly startedAt: number;
   endedAt: number | undefined;
 }
+
+/** What can be made to fail: also a promotion's submission, in the world of the target that it goes to. */
+type FaultyName = ActivityName | 'submitToTarget';
 
 /** What happens to one call instead of, before, or after what it asks for. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
@@ -82,7 +85,7 @@ export class World {
   /** The freeze that is in force until it ends, whatever the request's freezes say. */
   frozen: Frozen | null = null;
   deployment: Deployment | null = null;
-  readonly #faults = new Map<ActivityName, Fault[]>();
+  readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #gates = new Set<Gate>();
   #waiters: (() => void)[] = [];
   #numbers = { revision: 0, upload: 0 };
@@ -119,7 +122,7 @@ export class World {
   }
 
   /** The faults of the next calls of an activity, in order; afterwards it works. */
-  next(activity: ActivityName, ...faults: Fault[]): void {
+  next(activity: FaultyName, ...faults: Fault[]): void {
     this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
   }
 
@@ -302,14 +305,19 @@ export class World {
     this.calls.push(call);
     this.#wake();
     const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
-    const fault = this.#faults.get(activity)?.shift();
     try {
-      const result = await (fault === undefined ? perform(input) : fault(() => perform(input), this));
+      const result = await this.faulty(activity, () => perform(input));
       return { ...(result as object), attempt };
     } finally {
       call.endedAt = performance.now();
       this.#wake();
     }
+  }
+
+  /** Carries something out, with the next fault of its name, if there is one. */
+  faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
+    const fault = this.#faults.get(name)?.shift();
+    return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
   }
 
   #wake(): void {
