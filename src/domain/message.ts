@@ -25,7 +25,7 @@ export interface HoldMessage {
 /** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage {
   readonly requestId?: string;
-  /** What a `skip` leaves out: a check's name, or `soak`. */
+  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
   readonly who?: string;
   readonly from?: string;

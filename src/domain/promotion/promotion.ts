@@ -11,7 +11,7 @@ import type {
   ReleaseRequest,
   StepRecord,
 } from '../release.ts';
-import { normalizeServiceUrl, type TargetSpec } from '../targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
 
 /** How a promotion's candidate is judged against what serves where it is to go. */
 export interface PromotionJudge {
@@ -88,9 +88,9 @@ export interface PromotionResult {
 }
 
 /**
- * The id of a promotion's workflow: one at a time for each name and target. It comes from the control plane and the
- * deployment, as a target's does.
+ * The id of a promotion's workflow, and of its schedule: one at a time for each name and target. It comes from the control
+ * plane, the tenant and the deployment, as a target's does.
  */
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
-  return `promotion:${normalizeServiceUrl(to.controlPlane)}:${to.deployment}:${name}`;
+  return `promotion:${targetWorkflowId(to).slice('target:'.length)}:${name}`;
 }
