@@ -3,6 +3,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { Artifact } from '../domain/artifact.ts';
 import { FREEZE } from '../domain/intervention.ts';
 import { confirmCandidate, type Line, shortIdentity } from '../domain/promotion/candidate.ts';
+import { promotionRequestKey } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { HistoryRow } from '../domain/targetState.ts';
 import { Ended, type Way } from './promotionWay.ts';
@@ -121,8 +122,7 @@ function releaseRequest({ request, candidate, interventions }: Way, sizeBytes: n
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
     ...release,
-    // A promotion that is tried again asks for the same thing; another one does not.
-    requestKey: `promotion ${name} ${candidate.artifact} ${workflowInfo().runId}`,
+    requestKey: promotionRequestKey(name, candidate.artifact, workflowInfo().runId),
     target: to,
     artifact: artifactOf(candidate.artifact, store, sizeBytes),
     queue: 'all',

@@ -94,3 +94,21 @@ export interface PromotionResult {
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
   return `promotion:${targetWorkflowId(to).slice('target:'.length)}:${name}`;
 }
+
+/** The request key of a promotion's release. A promotion that is tried again asks for the same thing; another one does not. */
+export function promotionRequestKey(name: string, artifact: string, runId: string): string {
+  return `promotion ${name} ${artifact} ${runId}`;
+}
+
+/** The promotion that asked for a release; `undefined` where none did. */
+export function promotionOf({
+  requestKey,
+  target,
+}: Pick<ReleaseRequest, 'requestKey' | 'target'>):
+  { readonly workflowId: string; readonly runId: string } | undefined {
+  const { name, runId } = REQUEST_KEY.exec(requestKey)?.groups ?? {};
+  if (name === undefined || runId === undefined) return undefined;
+  return { workflowId: promotionWorkflowId({ name, to: target }), runId };
+}
+
+const REQUEST_KEY = /^promotion (?<name>.+) \S+ (?<runId>\S+)$/u;

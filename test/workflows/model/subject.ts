@@ -12,7 +12,7 @@ import type { ReleaseRequest, Waiting } from '../../../src/domain/release.ts';
 import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
 import type { TargetInput } from '../../../src/workflows/messages.ts';
 import type { Harness } from '../harness.ts';
-import { QUICK } from '../requests.ts';
+import { GREETS, QUICK } from '../requests.ts';
 import type { RecordedHistory, TargetUnderTest } from '../targetUnderTest.ts';
 import { expected, observed } from './observe.ts';
 import type { Beginning, Plan } from './plan.ts';
@@ -75,13 +75,15 @@ export class Subject {
 
   /** Says something to the release under way, by its own update. @returns why it was refused. */
   async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
-    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason' }));
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason', ...what }));
   }
 
   /** The same by signal to the target. Waits until the release has heard it. */
   async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
     const requestId = randomUUID();
-    await this.target.signal(kind, { ...message, requestId });
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    await this.target.signal(kind, { ...message, ...what, requestId });
     await this.target.progressOnce(releaseId, ({ interventions }) =>
       interventions.some(({ id }) => id === requestId),
     );
