@@ -156,8 +156,11 @@ export interface Activities {
     readonly artifact: string;
   }): Promise<Attempted<{ sizeBytes: number }>>;
 
-  /** Asks a target for a release. */
-  submitToTarget(input: { readonly request: ReleaseRequest }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
+  /** Asks a target for a release. Asked again under the same id, it is answered again. */
+  submitToTarget(input: {
+    readonly request: ReleaseRequest;
+    readonly submission: string;
+  }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
   /** Polls a target until a release, or the rollback that a request led to, has ended. */
   awaitRelease(input: {
@@ -165,12 +168,16 @@ export interface Activities {
     readonly id: string;
   }): Promise<Attempted<{ row: HistoryRow }>>;
 
-  /** Withdraws a release that waits, or aborts it where it runs; one that has ended is left alone. */
-  stopRelease(input: {
+  /**
+   * Withdraws a submission, whether it has arrived or not: its release is withdrawn if it waits, and stopped if it runs.
+   *
+   * @returns the release that the submission led to; `null`: none, and none will follow.
+   */
+  withdrawSubmission(input: {
     readonly target: TargetSpec;
-    readonly releaseId: string;
+    readonly submission: string;
     readonly by: Actor;
-  }): Promise<Attempted<object>>;
+  }): Promise<Attempted<{ releaseId: string | null }>>;
 
   /** Asks a target to roll back. */
   rollBackTarget(input: {

@@ -6,7 +6,7 @@ import { audit } from '../domain/audit/audit.ts';
 import type { ObservedRevision } from '../domain/audit/facts.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
-import { fetchHistories } from '../temporal/audit/fetchHistories.ts';
+import { fetchAudited } from '../temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../temporal/audit/readFacts.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './counted.ts';
@@ -42,7 +42,7 @@ export async function runAuditCommand(
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);
       const workflowId = targetWorkflowId(spec);
-      const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+      const target = readTargetFacts(workflowId, await fetchAudited(temporal, workflowId));
       const observed = await observedRevisions(context, spec);
       const violations = audit({ target, observed, secrets: knownSecrets(context, config, name) });
       broken += violations.length;

@@ -1,4 +1,5 @@
 import { loadConfig } from '../config/loadConfig.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { intervene, stopRelease } from '../temporal/interventionClient.ts';
@@ -16,7 +17,7 @@ export interface InterventionOptions {
   readonly release?: string;
   /** A promotion that is meant instead of a release. */
   readonly promotion?: string;
-  /** What a `skip` leaves out. Default: what it waits with, or the only thing that lies ahead. */
+  /** What a `skip` leaves out: one of these four. */
   readonly check?: string;
   readonly soak?: boolean;
   readonly judge?: boolean;
@@ -37,6 +38,11 @@ export async function runInterventionCommand(
   options: InterventionOptions,
 ): Promise<number> {
   const { promotion, ...rest } = options;
+  if (kind === 'skip' && skipped(options).what === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', '"skip" does not say what is left out', {
+      hint: 'name it: --check NAME, --soak, --judge, or --freeze',
+    });
+  }
   if (promotion !== undefined) {
     return runPromotionIntervention(context, kind, promotion, { ...rest, said: skipped(options) });
   }

@@ -2,6 +2,7 @@ import { loadConfig, type LoadedConfig } from '../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../config/promotionSettings.ts';
 import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, scheduleChanges, tellTimes } from '../domain/promotion/schedule.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
 import type { TemporalConnection } from '../temporal/connection.ts';
 import {
   applySchedules,
@@ -83,7 +84,7 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: its time comes round now. */
+/** `slipway schedule trigger PROMOTION`: its time comes round now. The person who triggers it does not approve it. */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
@@ -91,9 +92,11 @@ export async function runScheduleTrigger(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
+  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
   return withTemporal(context, async (temporal) => {
-    const { request } = await readSchedule(temporal, scheduleId);
-    await triggerSchedule(temporal, scheduleId);
+    const schedule = await readSchedule(temporal, scheduleId);
+    const { request } = schedule;
+    await triggerSchedule(temporal, schedule, by);
     context.output.event({ event: 'triggered', name: request.name, scheduleId });
     context.output.say(`${request.name}: its time comes round now`);
     return 0;
@@ -162,7 +165,7 @@ async function existingSchedules(
     ),
   );
   return (await listSchedules(temporal)).filter(({ request: { to } }) =>
-    targets.some((spec) => spec.controlPlane === to.controlPlane && spec.deployment === to.deployment),
+    targets.some((spec) => targetWorkflowId(spec) === targetWorkflowId(to)),
   );
 }
 

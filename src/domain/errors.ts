@@ -46,9 +46,9 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_NO_ANSWER: { exitCode: 6, title: 'The service took the request and did not answer' },
   SLIPWAY_BAD_ANSWER: { exitCode: 6, title: 'The service answered what its contract does not allow' },
   SLIPWAY_UNAUTHORIZED: { exitCode: 6, title: 'The service refused the credentials' },
-  SLIPWAY_NOT_FOUND: { exitCode: 6, title: 'The service does not know that resource' },
+  SLIPWAY_NOT_FOUND: { exitCode: 1, title: 'The service does not know that resource' },
   SLIPWAY_CONFLICT: { exitCode: 6, title: 'The service reports a conflict' },
-  SLIPWAY_REFUSED: { exitCode: 6, title: 'The service refused the request as invalid' },
+  SLIPWAY_REFUSED: { exitCode: 1, title: 'The service refused the request as invalid' },
   SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
   SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
   // The platform

@@ -29,7 +29,7 @@ export interface HoldMessage {
 /** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage {
   readonly requestId?: string;
-  /** What a `skip` leaves out: a check's name, or `soak`. */
+  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
   readonly who?: string;
   readonly from?: string;
@@ -38,8 +38,10 @@ export interface InterventionMessage {
 
 /** What a person may send as `withdraw`. */
 export interface WithdrawMessage {
-  /** The release that waits. Absent: every one that waits. */
+  /** The release that waits. Absent, and no submission either: every one that waits. */
   readonly release?: string;
+  /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
+  readonly submission?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
@@ -55,7 +57,18 @@ export interface QuarantineMessage {
 }
 
 const TEXT_MAX_CHARACTERS = 1_000;
-const MESSAGE_FIELDS = ['requestId', 'to', 'serving', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
+const MESSAGE_FIELDS = [
+  'requestId',
+  'to',
+  'serving',
+  'what',
+  'release',
+  'submission',
+  'artifact',
+  'who',
+  'from',
+  'reason',
+];
 
 /**
  * Reads a rollback message. Nothing at all is a rollback without a name.
@@ -136,13 +149,18 @@ export function readInterventionMessage(
   };
 }
 
-/** Reads which waiting releases are withdrawn (`undefined`: all of them), by whom and why. */
-export function readWithdrawMessage(
-  raw: unknown,
-  origin: string,
-): { readonly release: string | undefined; readonly by: Actor } | string {
+/** What is withdrawn: a submission, or releases that wait (`release: undefined`: all of them), by whom and why. */
+export interface Withdrawing {
+  readonly release: string | undefined;
+  readonly submission: string | undefined;
+  readonly by: Actor;
+}
+
+/** Reads what is withdrawn. */
+export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
   const fields = readTextFields(raw);
-  return typeof fields === 'string' ? fields : { release: fields['release'], by: actor(fields, origin) };
+  if (typeof fields === 'string') return fields;
+  return { release: fields['release'], submission: fields['submission'], by: actor(fields, origin) };
 }
 
 /** Reads which artifact is meant, by whom and why. */

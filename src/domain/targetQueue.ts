@@ -128,6 +128,20 @@ export function withdrawReleases(
   };
 }
 
+/** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
+export function rejectWithdrawn(
+  state: TargetState,
+  request: ReleaseRequest,
+  by: Actor,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const { releaseId, numbered } = number(state, 'release');
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const reason = `withdrawn before it arrived, by ${by.who}${why}`;
+  const row = neverStarted({ releaseId, request, queuedAt: now }, 'aborted', reason, now);
+  return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', reason } };
+}
+
 /** Releases the hold. */
 export function releaseHold(state: TargetState): TargetState {
   return { ...state, hold: null };

@@ -112,6 +112,15 @@ export interface SaidMessage {
   readonly note: string;
 }
 
+/** A submission of a release, told by its id: that of its update. */
+export interface Submission {
+  readonly id: string;
+  /** Absent: it has not arrived. */
+  readonly answer?: ReleaseAnswer;
+  /** Who withdrew it; absent: it stands. */
+  readonly withdrawnBy?: Actor;
+}
+
 /** Everything that a target carries from run to run. Plain data, bounded. */
 export interface TargetState {
   /** The target as the newest request described it; `null` before the first. */
@@ -144,6 +153,8 @@ export interface TargetState {
   readonly said: readonly SaidMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
   readonly seenRequestIds: readonly string[];
+  /** The submissions that were taken or withdrawn, so that each is answered once and for all. Oldest first. */
+  readonly submissions: readonly Submission[];
   /** Artifacts that are not released any more. Oldest first. */
   readonly quarantined: readonly Quarantined[];
   readonly failedChecks: readonly FailedChecks[];
@@ -201,6 +212,7 @@ export const EMPTY_TARGET: TargetState = {
   ignored: [],
   said: [],
   seenRequestIds: [],
+  submissions: [],
   quarantined: [],
   failedChecks: [],
 };

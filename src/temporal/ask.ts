@@ -60,3 +60,15 @@ export function neverReleased(workflowId: string): SlipwayError {
     hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
   });
 }
+
+/** A release's id that a target does not know. `known`: those that it does, newest first. */
+export function releaseUnknown(target: string, wanted: string, known: readonly string[]): SlipwayError {
+  return new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `"${target}" knows no release "${wanted}"`, {
+    hint:
+      known.length === 0
+        ? 'it has never taken one'
+        : `its last ones: ${known.slice(0, KNOWN_SHOWN).join(', ')}; all: slipway history ${target}`,
+  });
+}
+
+const KNOWN_SHOWN = 5;

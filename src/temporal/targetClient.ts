@@ -6,13 +6,12 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
   WorkflowUpdateStage,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
-import type { HoldMessage, RollbackMessage } from '../domain/message.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { HoldMessage, RollbackMessage, WithdrawMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
-import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { targetStart } from '../domain/targetStart.ts';
 import {
   holdSignal,
   holdUpdate,
@@ -25,7 +24,7 @@ import {
   unholdSignal,
   unholdUpdate,
   viewQuery,
-  WORKFLOW_TASK_TIMEOUT_MS,
+  withdrawSignal,
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
@@ -54,11 +53,12 @@ const QUERY_TIMEOUT_MS = 10_000;
 
 /**
  * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
- * it is accepted. Before that nothing is durable, so nothing is claimed.
+ * it is accepted. Where no answer comes the submission is withdrawn: a worker that wakes up later does not start it.
  *
- * The update's id is new each time: the same one would be answered with the old answer. What asks for the same thing
- * is told by the request key.
+ * The submission's id, that of the update, is new each time: the same one would be answered with the old answer. What
+ * asks for the same thing is told by the request key.
  *
+ * @param submission - the submission's id. Default: a fresh one.
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a request that the target
  * refuses.
  */
@@ -66,39 +66,74 @@ export async function submitRelease(
   temporal: TemporalConnection,
   request: ReleaseRequest,
   timeoutMs: number = SUBMIT_TIMEOUT_MS,
+  submission: string = randomUUID(),
 ): Promise<ReleaseAnswer> {
   const { client, settings } = temporal;
   await requireWorker(temporal);
   const target = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
     WORKFLOW_TYPES.target,
-    {
-      workflowId: targetWorkflowId(request.target),
-      taskQueue: settings.taskQueue,
-      args: [],
-      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.target.name },
-      ]),
-      staticSummary: `target ${request.target.name}: ${request.target.deployment}`,
-    },
+    { ...targetStart(request.target, settings.taskQueue), args: [] },
   );
   try {
     return await client.withDeadline(Date.now() + timeoutMs, async () => {
       const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
         startWorkflowOperation: target,
         waitForStage: WorkflowUpdateStage.ACCEPTED,
-        updateId: randomUUID(),
+        updateId: submission,
         args: [request],
       });
       return update.result();
     });
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-      throw noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error);
-    }
-    throw refusal(error) ?? temporalError(error, settings);
+    const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+    const failed = silent
+      ? noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error)
+      : (refusal(error) ?? temporalError(error, settings));
+    if (!silent && !isTemporalSilent(error)) throw failed;
+    throw withdrawn(failed, await withdrawSubmission(temporal, request, submission));
   }
+}
+
+/**
+ * Withdraws a submission that was not answered, by signal: Temporal keeps it until a worker is there, and the target
+ * honors it in whichever order the two arrive.
+ *
+ * @returns whether Temporal has taken it.
+ */
+async function withdrawSubmission(
+  { client, settings }: TemporalConnection,
+  { target, requestedBy: { who, from } }: ReleaseRequest,
+  submission: string,
+): Promise<boolean> {
+  const message: WithdrawMessage = { submission, who, from, reason: 'the command that asked got no answer' };
+  try {
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      client.workflow.signalWithStart(WORKFLOW_TYPES.target, {
+        ...targetStart(target, settings.taskQueue),
+        args: [],
+        signal: withdrawSignal,
+        signalArgs: [message],
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (temporalError(error, settings) instanceof SlipwayError) return false;
+    throw error;
+  }
+}
+
+/** The same error, with what became of the submission. */
+function withdrawn(failed: unknown, taken: boolean): unknown {
+  if (!(failed instanceof SlipwayError)) return failed;
+  const { code, message, place, hint, cause } = failed;
+  const became = taken
+    ? 'the release was withdrawn, and a worker that wakes up later does not make it'
+    : 'the release could not be withdrawn and may still start: look with "slipway status"';
+  return new SlipwayError(code, `${message}; ${became}`, {
+    ...(place === undefined ? {} : { place }),
+    ...(hint === undefined ? {} : { hint }),
+    cause,
+  });
 }
 
 /**

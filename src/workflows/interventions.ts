@@ -139,7 +139,7 @@ export class Interventions {
   /**
    * Asks a person whether to go on; where nobody says `retry` in time, the release ends.
    *
-   * @param skippable - what a `skip` leaves out that does not say.
+   * @param skippable - what a `skip` may leave out.
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {
     if (await this.decision(note, ASK_MAX_MS, skippable)) return;
@@ -224,6 +224,6 @@ function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
 }
 
 function decisionNote({ message }: StepFailure, skippable: string | null): string {
-  const choices = skippable === null ? '"retry" or "abort"' : '"retry", "skip" or "abort"';
+  const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
   return `could not tell how it went (${message}): say ${choices}`;
 }

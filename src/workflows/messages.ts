@@ -37,15 +37,6 @@ export const WORKFLOW_TYPES = {
   promotionTurn: 'promotionTurn',
 } as const;
 
-/**
- * How long a worker may take for one workflow task before another worker gets it, in milliseconds. It bounds what a
- * worker costs that is killed in the middle of one (Temporal's default is 10 s), and a restarted worker takes the better
- * part of it to start. A task takes milliseconds; rebuilding a target's history about half a millisecond of processor
- * time for each event, which is under a second for a run of the usual length, even with 1,000 signals in it. Where a
- * machine is too slow for it all the same, the server itself allows more from the fourth attempt on.
- */
-export const WORKFLOW_TASK_TIMEOUT_MS = 3_000;
-
 /** What a target starts from: nothing at first, its own state when it continues as new. */
 export interface TargetInput {
   readonly state?: TargetState;
@@ -118,7 +109,7 @@ export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
 export const holdSignal = defineSignal<[HoldMessage?]>('hold');
 export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
 export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
-/** Withdraw releases that wait; answers with the ids of those that were. */
+/** Withdraw releases that wait, or a submission; answers with the ids of those that were, or of the submission's release. */
 export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
 export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
 /** Answers with the artifact's identity. */

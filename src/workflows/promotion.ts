@@ -45,14 +45,15 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
     candidate: null,
     before: null,
     accepted: null,
+    submission: null,
     releaseId: null,
-    changed: null,
+    ended: null,
   };
   let ending: Ending;
   try {
     ending = await forward.run(() => goForward(way));
   } catch (error) {
-    interventions.enter(way.releaseId === null ? 'ended' : 'restoring');
+    interventions.enter(way.submission === null ? 'ended' : 'restoring');
     const { stopReason } = interventions;
     ending = await CancellationScope.nonCancellable(() => takeBackPromotion(way, error, stopReason));
   }

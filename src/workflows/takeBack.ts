@@ -5,14 +5,7 @@ import { restoreCandidates } from '../domain/restoreChoice.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
 import { missedText, reportRestoring } from './preempted.ts';
-import {
-  isSilent,
-  readActive,
-  restore,
-  type Restored,
-  type RestoreOrder,
-  servesAgain,
-} from './restore.ts';
+import { isSilent, readActive, restore, type Restored, type RestoreOrder, servesAgain } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
 import { Settings } from './settings.ts';
 

@@ -2,6 +2,7 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  currentUpdateInfo,
   setCurrentDetails,
   setHandler,
   upsertMemo,
@@ -11,13 +12,14 @@ import {
 import { artifactIdentity } from '../domain/artifact.ts';
 import { readRestoring, readRollbackMessage } from '../domain/message.ts';
 import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
-import type { Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { Actor, Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import { findRevision, noRevision } from '../domain/revisionName.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
-import { rejectQuarantined, submitRelease, takeNext } from '../domain/targetQueue.ts';
+import { takeSubmission, withdrawnBy } from '../domain/submissions.ts';
+import { rejectQuarantined, takeNext } from '../domain/targetQueue.ts';
 import { keepSettings, recordResult } from '../domain/targetResult.ts';
 import { dependsOnWhatServes, requestRollback } from '../domain/targetRollback.ts';
 import {
@@ -35,6 +37,7 @@ import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import { readWhatServes, whyNoRevision } from './looks.ts';
 import {
+  INTERVENTION_SIGNALS,
   lookupQuery,
   preemptSignal,
   restoringSignal,
@@ -84,6 +87,9 @@ export async function target(input: TargetInput = {}): Promise<void> {
     get state() {
       return state;
     },
+    get running() {
+      return running;
+    },
     change,
     ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
     updateTaken: () => runLength.updateTaken(),
@@ -104,6 +110,15 @@ export async function target(input: TargetInput = {}): Promise<void> {
       await child?.signal(preemptSignal, preemption);
     } catch (error) {
       desk.ignore('preempt', explain(error).message);
+    }
+  };
+
+  /** Tells the running release to abort: every submission of it was withdrawn. */
+  const abortWithdrawn = async (by: Actor): Promise<void> => {
+    try {
+      await child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+    } catch (error) {
+      desk.ignore('withdraw', explain(error).message);
     }
   };
 
@@ -147,10 +162,16 @@ export async function target(input: TargetInput = {}): Promise<void> {
   };
 
   /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
-  const lookAgain = async (request: ReleaseRequest): Promise<ReleaseAnswer> => {
+  const lookAgain = async (id: string, request: ReleaseRequest): Promise<ReleaseAnswer> => {
     const activeRevisionId = (await readWhatServes(request)) ?? null;
     desk.updateTaken();
-    const { state: next, answer } = submitRelease({ ...state, activeRevisionId }, running, request, now());
+    const { state: next, answer } = takeSubmission(
+      { ...state, activeRevisionId },
+      running,
+      id,
+      request,
+      now(),
+    );
     // What was known to serve stays: against it the release that begins now notices the change by hand.
     change({ ...next, activeRevisionId: state.activeRevisionId });
     return answer;
@@ -160,8 +181,9 @@ export async function target(input: TargetInput = {}): Promise<void> {
     submitReleaseUpdate,
     (request) => {
       desk.updateTaken();
-      const { state: next, answer } = submitRelease(state, running, request, now());
-      if (answer.disposition === 'already_released') return lookAgain(request);
+      const id = currentUpdateInfo()?.id ?? '';
+      const { state: next, answer } = takeSubmission(state, running, id, request, now());
+      if (answer.disposition === 'already_released') return lookAgain(id, request);
       change(next);
       return answer;
     },
@@ -208,7 +230,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
       running = { ...running, restores: restoring.revisionId };
   });
   handleHolds(desk);
-  handleWithdrawals(desk);
+  handleWithdrawals(desk, abortWithdrawn);
   handleQuarantine(desk);
   handleUndelivered(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
@@ -248,6 +270,8 @@ export async function target(input: TargetInput = {}): Promise<void> {
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
+      const withdrawn = withdrawnBy(state, running.releaseId);
+      if (withdrawn !== undefined) await abortWithdrawn(withdrawn);
       const settings = next.work.kind === 'release' ? next.work.request.target : lastSpec;
       const result = await resultOf(child, next.work, state);
       running = null;

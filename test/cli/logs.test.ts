@@ -64,9 +64,16 @@ describe('the end of a log', () => {
 
   it('says so where there is no such revision, and where there are no logs at all', async () => {
     const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
-    await expect(
-      logEnd(client({ getRevisionLogs: gone, getRevision: gone }), OF, undefined, 1),
-    ).rejects.toMatchObject({ message: 'no' });
+    async function* eachRevision() {
+      for (const id of ['seven', 'six']) yield await Promise.resolve({ id });
+    }
+    const wrong = client({ getRevisionLogs: gone, getRevision: gone, eachRevision: eachRevision as never });
+    await expect(logEnd(wrong, OF, undefined, 1)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      exitCode: 1,
+      message: 'the deployment has no revision "r"',
+      hint: 'its newest ones: seven, six',
+    });
     const none = client({
       getRevisionLogs: gone,
       getRevision: () => Promise.resolve({} as never),

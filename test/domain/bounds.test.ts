@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
 import { quarantineArtifact } from '../../src/domain/quarantine.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
+import { withdrawSubmission } from '../../src/domain/submissions.ts';
 import { submitRelease } from '../../src/domain/targetQueue.ts';
 import { requestRollback } from '../../src/domain/targetRollback.ts';
 import { recordResult } from '../../src/domain/targetResult.ts';
@@ -68,6 +69,7 @@ function lived(): TargetState {
       state = quarantineArtifact(state, `image:${artifact.uri}`, LOUD, NOW);
       state = ignoreMessage(state, LONG, LONG, NOW);
     }
+    state = withdrawSubmission(state, null, id.slice(0, 1_000), LOUD, NOW).state;
     state = recordResult(
       state,
       result(`release-${number}`, {

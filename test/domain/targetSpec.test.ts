@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { mayHaveKey, normalizeServiceUrl, targetWorkflowId } from '../../src/domain/targetSpec.ts';
+import { promotionWorkflowId } from '../../src/domain/promotion/promotion.ts';
+import {
+  mayHaveKey,
+  normalizeServiceUrl,
+  type TargetSpec,
+  targetWorkflowId,
+} from '../../src/domain/targetSpec.ts';
 
 describe('a target’s workflow id', () => {
   it('is the same for two spellings of one control plane', () => {
@@ -32,6 +38,15 @@ describe('a target’s workflow id', () => {
     expect(targetWorkflowId({ ...target, tenantId: one })).toBe(`target:https://control.test:${one}:agent`);
     expect(targetWorkflowId({ ...target, tenantId: other })).not.toBe(
       targetWorkflowId({ ...target, tenantId: one }),
+    );
+  });
+
+  it('is within that of a promotion to the target, with the tenant', () => {
+    const to = { controlPlane: 'https://Control.test/', deployment: 'agent' } as TargetSpec;
+    const tenantId = '1b9e2f7c-7d5e-4f4e-8a53-111111111111';
+    expect(promotionWorkflowId({ name: 'nightly', to })).toBe('promotion:https://control.test:agent:nightly');
+    expect(promotionWorkflowId({ name: 'nightly', to: { ...to, tenantId } })).toBe(
+      `promotion:https://control.test:${tenantId}:agent:nightly`,
     );
   });
 

@@ -8,7 +8,7 @@ import { type Client, Connection } from '@temporalio/client';
 import { audit } from '../../src/domain/audit/audit.ts';
 import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
-import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
+import { fetchAudited } from '../../src/temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { connectTemporal, createClient } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
@@ -201,7 +201,7 @@ export class Stack {
       }
       const violations: Violation[] = [];
       for (const workflowId of targets) {
-        const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+        const target = readTargetFacts(workflowId, await fetchAudited(temporal, workflowId));
         const evidence = controlPlane ? await evidenceOf(this, target) : { target, observed: null };
         violations.push(...audit({ ...evidence, secrets: [this.apiKey] }));
       }

@@ -173,25 +173,36 @@ const ACTIVITIES: readonly ActivityName[] = [
  * by the address in the id of the workflow that calls.
  */
 function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, places: PlaceRules): Activities {
-  const call = (activity: ActivityName) => (input: WorldInput) => {
-    const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
-    const host = new URL(place ?? callingTarget());
+  const worldAt = (place: string): World => {
+    const host = new URL(place);
     const id = host.hostname.replace(/\.test$/, '') || host.pathname.slice(1);
     const world = targets.find((target) => target.world.id === id)?.world;
     if (world === undefined) throw new Error(`there is no world at ${host.href}`);
-    return world.call(activity, input);
+    return world;
+  };
+  const call = (activity: ActivityName) => (input: WorldInput) => {
+    const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
+    return worldAt(place ?? callingTarget()).call(activity, input);
   };
   const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
-  return { ...inWorlds, ...betweenWorlds(inWorlds, judge, places) };
+  return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, places) };
 }
 
 /** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
-function betweenWorlds(inWorlds: Activities, judge: ScriptedJudge, places: PlaceRules) {
+function betweenWorlds(
+  inWorlds: Activities,
+  worldAt: (place: string) => World,
+  judge: ScriptedJudge,
+  places: PlaceRules,
+) {
   const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const neverShutDown = pollsUntilShutdown(new AbortController().signal);
   const { watchRevision } = watchActivities(inWorlds);
+  const line = lineActivities(find, neverShutDown, placesOf(places));
   return track({
-    ...lineActivities(find, neverShutDown, placesOf(places)),
+    ...line,
+    submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
+      worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),

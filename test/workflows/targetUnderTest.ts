@@ -83,10 +83,15 @@ export class TargetUnderTest {
     return releaseRequest(this.world.id, artifact, changes);
   }
 
-  /** Submits a release, and starts the target where it does not run. */
+  /**
+   * Submits a release, and starts the target where it does not run.
+   *
+   * @param submission - the submission's id. Default: a fresh one.
+   */
   async submit(
     artifact: string | ReleaseRequest,
     changes: Partial<ReleaseRequest> = {},
+    submission?: string,
   ): Promise<ReleaseAnswer> {
     const request = typeof artifact === 'string' ? this.request(artifact, changes) : artifact;
     const answer = await this.#client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
@@ -97,6 +102,7 @@ export class TargetUnderTest {
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
       args: [request],
+      ...(submission === undefined ? {} : { updateId: submission }),
     });
     this.#children.add(answer.releaseId);
     return answer;

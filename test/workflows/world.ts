@@ -23,7 +23,7 @@ export type ActivityName = Exclude<
   | 'findArtifact'
   | 'submitToTarget'
   | 'awaitRelease'
-  | 'stopRelease'
+  | 'withdrawSubmission'
   | 'rollBackTarget'
   | 'holdTarget'
   | 'recordPromotion'
@@ -39,6 +39,9 @@ export interface Call {
   readonly startedAt: number;
   endedAt: number | undefined;
 }
+
+/** What can be made to fail: also a promotion's submission, in the world of the target that it goes to. */
+type FaultyName = ActivityName | 'submitToTarget';
 
 /** What happens to one call instead of, before, or after what it asks for. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
@@ -97,7 +100,7 @@ export class World {
   /** The freeze that is in force until it ends, whatever the request's freezes say. */
   frozen: Frozen | null = null;
   deployment: Deployment | null = null;
-  readonly #faults = new Map<ActivityName, Fault[]>();
+  readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #gates = new Set<Gate>();
   #waiters: (() => void)[] = [];
   #numbers = { revision: 0, upload: 0 };
@@ -148,7 +151,7 @@ export class World {
   }
 
   /** The faults of the next calls of an activity, in order; afterwards it works. */
-  next(activity: ActivityName, ...faults: Fault[]): void {
+  next(activity: FaultyName, ...faults: Fault[]): void {
     this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
   }
 
@@ -343,16 +346,22 @@ export class World {
     this.#wake();
     const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
     const { target } = input as { target?: TargetSpec };
-    const fault = this.refusedKeys.has(target?.apiKey.from ?? '')
-      ? refuseKey
-      : this.#faults.get(activity)?.shift();
+    const isRefused = this.refusedKeys.has(target?.apiKey.from ?? '');
     try {
-      const result = await (fault === undefined ? perform(input) : fault(() => perform(input), this));
+      const result = await (isRefused
+        ? refuseKey(() => perform(input), this)
+        : this.faulty(activity, () => perform(input)));
       return { ...(result as object), attempt };
     } finally {
       call.endedAt = performance.now();
       this.#wake();
     }
+  }
+
+  /** Carries something out, with the next fault of its name, if there is one. */
+  faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
+    const fault = this.#faults.get(name)?.shift();
+    return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
   }
 
   #wake(): void {

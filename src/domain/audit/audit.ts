@@ -1,4 +1,5 @@
 import { alwaysBack } from './alwaysBack.ts';
+import { claimsAreTrue } from './claimsAreTrue.ts';
 import { oneAtATime } from './oneAtATime.ts';
 import { oneRevision } from './oneRevision.ts';
 import { ownChecks } from './ownChecks.ts';
@@ -8,7 +9,7 @@ import { servedWhenChecked } from './servedWhenChecked.ts';
 import type { Evidence, Rule, Violation } from './violation.ts';
 import { watched } from './watched.ts';
 
-/** Rules 1 to 9 of the design. Rule 10 is held by replaying. */
+/** Rules 1 to 9 and 12 of the design. Rule 10 is held by replaying. */
 const RULES: readonly Rule[] = [
   oneAtATime,
   oneRevision,
@@ -20,6 +21,7 @@ const RULES: readonly Rule[] = [
   noSecrets,
   deployedOnly,
   neverWedged,
+  claimsAreTrue,
 ];
 
 /** Holds everything that is known of a target against the rules that hold always: what was broken, and where. */

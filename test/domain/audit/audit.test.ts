@@ -172,6 +172,8 @@ function target(works: WorkFact[]): TargetFacts {
   return {
     workflowId: 't',
     idle: true,
+    submissions: [],
+    promotions: [],
     lastTaskAt: 1_000,
     works,
     activities: [],

@@ -2,21 +2,90 @@ import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
-import type { Ending, TargetModel } from './targetModel.ts';
+import type { Ending, Submission, TargetModel } from './targetModel.ts';
 
-/** Somebody asks for a release. */
-export function release(plan: Plan): Command {
-  return command(`release ${words(plan)}`, always, async (model, subject) => {
+let submissions = 0;
+
+/**
+ * Somebody asks for a release.
+ *
+ * @param isLate - whether the withdrawal of the submission arrives before it does.
+ */
+export function release(plan: Plan, isLate: boolean): Command {
+  const name = `release ${words(plan)}${isLate ? ', withdrawn before it arrives' : ''}`;
+  return command(name, always, async (model, subject) => {
+    submissions++;
+    const id = `submission-${submissions}`;
+    if (isLate && !model.started) await subject.target.startOnly();
     model.started = true;
-    const predicted = submit(model, plan);
-    if (predicted.disposition === 'queued') subject.world.follow(predicted.releaseId, plan);
-    const answer = await subject.target.submit(subject.request(plan));
+    if (isLate) await subject.target.signal('withdraw', { submission: id });
+    const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
+    const { releaseId, disposition } = predicted;
+    if (disposition === 'queued') subject.world.follow(releaseId, plan);
+    model.submissions.push({ id, plan, releaseId, disposition, withdrawn: isLate });
+    const answer = await subject.target.submit(subject.request(plan), {}, id);
     expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
       releaseId: predicted.releaseId,
       disposition: predicted.disposition,
     });
     expect(answer.reason).toContain(predicted.because);
   });
+}
+
+/** A submission is sent again under its id, as by an activity whose answer was lost: it is answered as it was. */
+export function submitAgain(pick: number): Command {
+  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
+  return command(`submit again (${pick})`, possible, async (model, subject) => {
+    const { id, plan, releaseId, disposition } = picked(model, pick);
+    const answer = await subject.target.submit(subject.request(plan), {}, id);
+    expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
+      releaseId,
+      disposition,
+    });
+  });
+}
+
+/** A submission is withdrawn, wherever it has got to. */
+export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Command {
+  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
+  return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
+    const submission = picked(model, pick);
+    const { id, releaseId } = submission;
+    submission.withdrawn = true;
+    const all = model.submissions.filter((other) => other.releaseId === releaseId);
+    const stands = all.some(({ withdrawn }) => !withdrawn);
+    const { running } = model;
+    const stops = !stands && running?.id === releaseId;
+    if (!stands && model.queue.some((queued) => queued.id === releaseId)) {
+      model.neverStarted([releaseId], 'aborted');
+      model.queue = model.queue.filter((queued) => queued.id !== releaseId);
+    }
+    const message = { submission: id };
+    if (way === 'signal') await subject.target.signal('withdraw', message);
+    else {
+      const led = await subject.target.handle.executeUpdate('withdraw', { args: [message] });
+      expect(led).toEqual([releaseId]);
+    }
+    if (!stops) return;
+    await subject.target.progressOnce(releaseId, ({ interventions }) =>
+      interventions.some((said) => said.id === 'withdrawn'),
+    );
+    if (running.stopped) return;
+    running.aborted = true;
+    running.stop();
+  });
+}
+
+function picked({ submissions }: TargetModel, pick: number): Submission {
+  const submission = submissions.at(-1 - (pick % submissions.length));
+  if (submission === undefined) throw new Error('nothing was submitted');
+  return submission;
+}
+
+function rejectWithdrawn(model: TargetModel): Answer {
+  const releaseId = model.number('release');
+  model.neverStarted([releaseId], 'aborted');
+  return { releaseId, disposition: 'rejected', because: 'withdrawn before it arrived' };
 }
 
 /** What held the release up does so no longer. */

@@ -8,7 +8,17 @@ import type { RecordedHistory } from '../targetUnderTest.ts';
 import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
-import { changeByHand, comesUpLate, goOn, loseWorker, provider, release, ruin } from './releaseCommands.ts';
+import {
+  changeByHand,
+  comesUpLate,
+  goOn,
+  loseWorker,
+  provider,
+  release,
+  ruin,
+  submitAgain,
+  withdrawSubmission,
+} from './releaseCommands.ts';
 import { Subject } from './subject.ts';
 import { TargetModel } from './targetModel.ts';
 
@@ -57,7 +67,15 @@ const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Co
 
 /** What may happen; what stands here several times happens more often. */
 const COMMANDS: fc.Arbitrary<Command>[] = [
-  ...several(8, plan.map(release)),
+  ...several(
+    8,
+    fc.tuple(plan, usually(false, false, true)).map((asked) => release(...asked)),
+  ),
+  fc.nat(3).map(submitAgain),
+  ...several(
+    2,
+    fc.tuple(fc.nat(3), way).map((said) => withdrawSubmission(...said)),
+  ),
   ...several(5, fc.constant(0).map(goOn)),
   ...several(
     3,

@@ -81,13 +81,15 @@ export class Subject {
 
   /** Says something to the release under way, by its own update. @returns why it was refused. */
   async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
-    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason' }));
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason', ...what }));
   }
 
   /** The same by signal to the target. Waits until the release has heard it. */
   async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
     const requestId = randomUUID();
-    await this.target.signal(kind, { ...message, requestId });
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    await this.target.signal(kind, { ...message, ...what, requestId });
     await this.target.progressOnce(releaseId, ({ interventions }) =>
       interventions.some(({ id }) => id === requestId),
     );

@@ -28,6 +28,15 @@ export interface Waiting {
   readonly plan: Plan;
 }
 
+/** A submission that was sent, and how it was answered. */
+export interface Submission {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly releaseId: string;
+  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
+  withdrawn: boolean;
+}
+
 /** How a release or a rollback ended. */
 export interface Ending {
   readonly id: string;
@@ -81,6 +90,8 @@ export class TargetModel {
   /** How many releases and rollbacks have run to their end. */
   ran = 0;
   ignored = 0;
+  /** In the order in which they were sent. */
+  readonly submissions: Submission[] = [];
   readonly requestIds: string[] = [];
   #number = 0;
 
