@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { SECRET_REFERENCE } from '../domain/secretReference.ts';
+import { serviceUrlProblem } from '../domain/targetSpec.ts';
 import { Text } from './scalarFields.ts';
 
 /** Fields of `slipway.yaml` that say where something is: a secret, a service. */
@@ -16,8 +17,7 @@ export const SecretReference = z.strictObject({ from: Reference });
 /** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-  .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
-
-function hasCredentials(url: string): boolean {
-  return URL.canParse(url) && new URL(url).username !== '';
-}
+  .superRefine((url, context) => {
+    const message = serviceUrlProblem(url);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
