@@ -29,9 +29,9 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   overrideHold: usually(false, true),
   stop: usually<Plan['stop']>(null, 'approval', 'upload', 'patch', 'deployed', 'check'),
   onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
-  create: usually<Plan['create']>('answered', 'taken', 'lost'),
+  create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict'),
   upload: usually<Plan['upload']>('answered', 'answered', 'answered', 'refused'),
-  patch: usually<Plan['patch']>('answered', 'taken', 'lost', 'never answered', 'refused'),
+  patch: usually<Plan['patch']>('answered', 'old latest', 'taken', 'lost', 'never answered', 'refused'),
   check: usually<Plan['check']>('answered', 'answered', 'unreachable'),
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost'),
 });
