@@ -53,9 +53,9 @@ const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
 const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
 const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
 const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
-const REFERENCE = object<SecretReference>({ from: FROM });
+const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
-const TARGET = object<TargetSpec>({
+const TARGET = object<TargetSpec>(() => ({
   // It names a folder of records.
   name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
   controlPlane: URL_OF_SERVICE,
@@ -75,11 +75,14 @@ const TARGET = object<TargetSpec>({
   }),
   sourceConfig: record,
   secrets: optional(
-    list(object<NonNullable<TargetSpec['secrets']>[number]>({ name: TEXT, from: FROM }), 1_000),
+    list(
+      object<NonNullable<TargetSpec['secrets']>[number]>(() => ({ name: TEXT, from: FROM })),
+      1_000,
+    ),
   ),
-});
+}));
 
-const ARTIFACT = variants<Artifact>({
+const ARTIFACT = variants<Artifact>(() => ({
   tarball: {
     digest: textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits'),
     sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
@@ -87,13 +90,13 @@ const ARTIFACT = variants<Artifact>({
   },
   image: { uri: TEXT },
   git: { ref: TEXT },
-});
+}));
 
-const CHECK = object<Check>({
+const CHECK = object<Check>(() => ({
   name: TEXT,
   assistant: TEXT,
   input: record,
-  expect: object<Expectation>({
+  expect: object<Expectation>(() => ({
     status: optional(
       choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
     ),
@@ -102,37 +105,37 @@ const CHECK = object<Check>({
     path: optional(TEXT),
     equals: anything,
     maxLatencyMs: optional(DURATION_OR_NONE),
-  }),
+  })),
   timeoutMs: DURATION,
   feedbackKey: optional(TEXT),
-});
+}));
 
 /** What Temporal would refuse of a step's options fails a workflow task again and again. */
 const STEP = optional(
-  object<StepOverride>({
+  object<StepOverride>(() => ({
     startToCloseMs: optional(DURATION),
     scheduleToCloseMs: optional(DURATION),
     heartbeatMs: optional(DURATION),
     retry: optional(
-      object<RetryPolicy>({
+      object<RetryPolicy>(() => ({
         initialIntervalMs: optional(DURATION),
         maximumIntervalMs: optional(DURATION),
         backoffCoefficient: optional(number(1, 100)),
         maximumAttempts: optional(whole(0, 100_000)),
-      }),
+      })),
     ),
-  }),
+  })),
 );
 
 const FREEZE = both(
-  object<FreezeWindow>({
+  object<FreezeWindow>(() => ({
     name: TEXT,
     // Whether it exists depends on the machine: the activity that looks at the freezes says so.
     timeZone: TEXT,
     from: TEXT,
     until: TEXT,
     then: choice<FreezeWindow['then']>({ wait: true, refuse: true }),
-  }),
+  })),
   (value, path) => {
     const problem = freezeProblem(value as FreezeWindow);
     return problem === null ? undefined : `"${path}.${problem.field}": ${problem.message}`;
@@ -140,12 +143,12 @@ const FREEZE = both(
 );
 
 const APPROVAL = both(
-  object<ApprovalPolicy>({
+  object<ApprovalPolicy>(() => ({
     required: whole(1, 100),
     approvers: optional(list(TEXT, 100)),
     withinMs: DURATION,
     otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
-  }),
+  })),
   (value, path) => {
     const problem = tooFewApprovers(value as ApprovalPolicy);
     return problem === undefined ? undefined : `"${path}.required" ${problem}`;
@@ -162,20 +165,20 @@ const OF_GITHUB = {
   token: REFERENCE,
   repository: optional(textLike(/^[\w.-]+\/[\w.-]+$/u, 'owner/name')),
 };
-const RECEIVER = variants<ReceiverSpec>({
+const RECEIVER = variants<ReceiverSpec>(() => ({
   slack: { ...NAMED, url: REFERENCE },
   webhook: { ...NAMED, url: REFERENCE, secret: REFERENCE },
   github_deployment: { ...OF_GITHUB, environment: optional(TEXT) },
   github_status: { ...OF_GITHUB, context: optional(TEXT) },
-});
+}));
 
-const REQUEST = object<ReleaseRequest>({
+const REQUEST = object<ReleaseRequest>(() => ({
   requestKey: TEXT,
   target: TARGET,
   artifact: ARTIFACT,
   graphConfigPath: nullable(TEXT),
   checks: list(CHECK, 100),
-  steps: object<StepOverrides>(Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
+  steps: object<StepOverrides>(() => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
   soakMs: DURATION_OR_NONE,
   queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),
   commit: optional(TEXT),
@@ -183,18 +186,18 @@ const REQUEST = object<ReleaseRequest>({
   recordStore: URL_OF_STORE,
   overrideHold: optional(flag),
   onError: optional(
-    object<ErrorPolicy>({
+    object<ErrorPolicy>(() => ({
       then: choice<ErrorPolicy['then']>({ rollback: true, wait: true, stop: true }),
       waitMs: DURATION_OR_NONE,
-    }),
+    })),
   ),
   pauseMs: optional(DURATION),
   approval: optional(APPROVAL),
   freezes: optional(list(FREEZE, 100)),
   overrideFreeze: optional(flag),
   notify: optional(list(RECEIVER, RECEIVERS_MAX)),
-  requestedBy: object<Actor>({ who: TEXT, from: TEXT, reason: optional(TEXT) }),
-});
+  requestedBy: object<Actor>(() => ({ who: TEXT, from: TEXT, reason: optional(TEXT) })),
+}));
 
 type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;
 

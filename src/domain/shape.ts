@@ -7,28 +7,32 @@ export type Rule = (value: unknown, path: string) => string | undefined;
 /** A rule for each field of `T`: the compiler reports a field that has none. Fields without a rule are ignored. */
 export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
 
-/** An object with these fields, and any others. */
-export function object<T extends object>(fields: Fields<T>): Rule {
-  const rules = Object.entries<Rule>(fields);
+/**
+ * An object with these fields, and any others.
+ *
+ * @param fields - made when a value is checked: each cached workflow has its own copy of what a module makes.
+ */
+export function object<T extends object>(fields: () => Fields<T>): Rule {
   return (value, path) => {
     if (!isRecord(value)) return `"${path}" is not an object`;
-    return firstProblem(rules, ([name, rule]) => rule(value[name], path === '' ? name : `${path}.${name}`));
+    return firstProblem(Object.entries<Rule>(fields()), ([name, rule]) =>
+      rule(value[name], path === '' ? name : `${path}.${name}`),
+    );
   };
 }
 
 /** An object whose `kind` decides which fields it has. */
-export function variants<T extends { readonly kind: string }>(kinds: {
-  readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>>;
-}): Rule {
-  const rules = new Map(
-    Object.entries<Fields<object>>(kinds).map(([kind, fields]) => [kind, object(fields)]),
-  );
+export function variants<T extends { readonly kind: string }>(
+  kinds: () => {
+    readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>>;
+  },
+): Rule {
   return (value, path) => {
     if (!isRecord(value)) return `"${path}" is not an object`;
-    const rule = rules.get(value['kind'] as string);
-    return rule === undefined
-      ? `"${path}.kind" is none of ${[...rules.keys()].join(', ')}`
-      : rule(value, path);
+    const known = new Map(Object.entries<Fields<object>>(kinds()));
+    const fields = known.get(value['kind'] as string);
+    if (fields === undefined) return `"${path}.kind" is none of ${[...known.keys()].join(', ')}`;
+    return object(() => fields)(value, path);
   };
 }
 
