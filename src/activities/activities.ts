@@ -55,9 +55,15 @@ export interface Activities {
 
   readRevision(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
-  /** The newest revisions, newest first; `null` where the control plane offers no list. */
+  /**
+   * A deployment's revisions, newest first; `null` if they cannot be told: the control plane offers no list, or a longer
+   * one than is read.
+   *
+   * @param input.since - a revision of before: all that are newer are listed, or all there are if it is gone or `null`.
+   *   Default: the newest page.
+   */
   listRevisions(
-    input: DeploymentInput,
+    input: DeploymentInput & { readonly since?: string | null },
   ): Promise<Attempted<{ revisions: readonly RevisionSnapshot[] | null }>>;
 
   /**

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/retention.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { storeUrlProblem } from '../domain/storeUrl.ts';
+import { TARGET_NAME } from '../domain/targetSpec.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
@@ -213,7 +214,7 @@ export const Config = z
       .describe('Files that say what this one does not, relative to it; of several, the last one is right'),
     targets: z
       .record(
-        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
+        z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes'),
         Target.describe('A deployment that releases go to, by a name of your own'),
         typeProblem(TARGETS_EXPECTED),
       )

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 import { NOTICE_EVENTS } from '../domain/notify/notice.ts';
-import { RECEIVER_KINDS } from '../domain/notify/receiver.ts';
-import { RECEIVERS_MAX } from '../domain/notify/receiverProblem.ts';
+import { RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/receiver.ts';
 import { nearestWord } from './nearestWord.ts';
 import { SecretReference, ServiceUrl } from './referenceFields.ts';
 import { Text } from './scalarFields.ts';

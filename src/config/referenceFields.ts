@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { SECRET_REFERENCE } from '../domain/secretReference.ts';
+import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/targetSpec.ts';
 
 /** Fields of `slipway.yaml` that say where something is: a secret, a service. */
 
@@ -22,21 +23,17 @@ export const SecretReference = z.strictObject(
 /** The base URL of a service. */
 export const ServiceUrl = z
   .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-  .refine((url) => !hasCredentials(url), { message: 'must not carry credentials; use apiKey' });
+  .superRefine((url, context) => {
+    const message = serviceUrlProblem(url);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
 
 /** The origin of a service, or every host below a domain. */
 export const Origin = z
   .string()
-  .regex(
-    /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/,
-    'expected an origin such as https://agents.example.com or https://*.example.com',
-  );
+  .regex(AGENT_ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
 
 /** What is said of a value of another type; what is wrong within it is said field by field. */
 export function typeProblem(problem: string) {
   return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };
-}
-
-function hasCredentials(url: string): boolean {
-  return URL.canParse(url) && new URL(url).username !== '';
 }

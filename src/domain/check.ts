@@ -74,6 +74,20 @@ export function judge(expect: Expectation, run: ObservedRun): Judgement {
   return { passed: reasons.length === 0, reasons, answer: shorten(text) };
 }
 
+/** How long the regular expression of an expectation may be. */
+export const PATTERN_MAX_CHARACTERS = 500;
+
+/** What is wrong with the regular expression of an expectation; `undefined` if nothing is. */
+export function patternProblem(pattern: string): string | undefined {
+  if (pattern.length > PATTERN_MAX_CHARACTERS) return `longer than ${PATTERN_MAX_CHARACTERS} characters`;
+  try {
+    new RegExp(pattern, 'u');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 function mismatch(pattern: string, text: string, where: string): readonly string[] {
   let expression: RegExp;
   try {

@@ -94,6 +94,19 @@ export interface ApprovalPolicy {
   readonly otherwise?: 'reject' | 'approve';
 }
 
+/** Why fewer people may approve than must; `undefined` if there are enough. */
+export function tooFewApprovers({
+  required,
+  approvers,
+}: {
+  readonly required: number;
+  readonly approvers?: readonly string[] | undefined;
+}): string | undefined {
+  const people = new Set(approvers).size;
+  if (approvers === undefined || people >= required) return undefined;
+  return `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;
+}
+
 /** Where a release, or a promotion, stands, as far as that decides what may be said to it. */
 export interface Standing {
   /** What it is called. Absent: a release. */

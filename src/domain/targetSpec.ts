@@ -75,11 +75,25 @@ export function tenantHeaders({ tenantId }: Pick<TargetSpec, 'tenantId'>): Recor
   return tenantId === undefined ? {} : { 'x-tenant-id': tenantId };
 }
 
+/** What a target may be called: its name is also the name of files, and of a folder of records. */
+export const TARGET_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** What is wrong with the base URL of a service; `undefined` if nothing is. */
+export function serviceUrlProblem(url: string): string | undefined {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) return 'expected an http or https URL';
+  if (parsed.username !== '' || parsed.password !== '') return 'must not carry credentials; use apiKey';
+  return undefined;
+}
+
 /** A service's base URL in one spelling: lower-case scheme and host, no default port, no trailing slash. */
 export function normalizeServiceUrl(url: string): string {
   const parsed = new URL(url);
   return `${parsed.protocol}//${parsed.host}${parsed.pathname.replace(/\/+$/, '')}`;
 }
+
+/** An origin, or every host below a domain: `https://agents.example.com`, `https://*.example.com`. */
+export const AGENT_ORIGIN = /^https?:\/\/(?:\*\.)?[\w.-]+(?::\d{1,5})?$/;
 
 /**
  * Whether an agent at an address may be sent the control plane's key: where the control plane itself is, at the address

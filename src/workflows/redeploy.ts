@@ -48,8 +48,7 @@ export async function redeploy(
         const moved = before.activeRevisionId !== revisionId && deployment.activeRevisionId === revisionId;
         return moved ? revisionId : undefined;
       },
-      // Redeploying the same revision twice leaves the deployment where once does.
-      absenceIsTelling: true,
+      // "Not carried out" is enough here: redeploying the same revision twice leaves the deployment where once does.
       policy,
       abandoned: () => false,
     });

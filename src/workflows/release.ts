@@ -216,7 +216,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   const sentBefore = run.mayHaveChanged;
   run.mayHaveChanged = true;
   try {
-    const { revisionId, ambiguous } = await patch(run.shipment, deployment, run.objectPath, sentBefore);
+    const before = { deployment, known: run.input.known };
+    const { revisionId, ambiguous } = await patch(run.shipment, before, run.objectPath, sentBefore);
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;
     return revisionId;

@@ -100,7 +100,9 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
 export async function lookForExtras({ shipment, ...run }: Run): Promise<readonly string[]> {
   if (!run.mayHaveChanged || run.objectPath === null || run.deploymentId === null) return [];
   try {
-    return (await findExtraRevisions(shipment, run.deploymentId, run.objectPath, run.revisionId)) ?? [];
+    const { deploymentId, objectPath, revisionId, baseline } = run;
+    const since = baseline?.revisionId ?? null;
+    return (await findExtraRevisions(shipment, deploymentId, objectPath, revisionId, since)) ?? [];
   } catch (error) {
     shipment.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
     return [];

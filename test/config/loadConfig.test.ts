@@ -181,6 +181,19 @@ describe('a wrong slipway.yaml', () => {
     expect(problemsOf(text).join('\n')).toMatch(expected);
   });
 
+  it.each([
+    ['a check without any time', '    timeout: 0s', '"checks.0.timeoutMs" is not between 1 and 2592000000'],
+    [
+      'a name longer than a target carries',
+      `    feedbackKey: ${'x'.repeat(1_001)}`,
+      '"checks.0.feedbackKey" is longer',
+    ],
+  ])('is told of what its target would refuse: %s', (_, line, problem) => {
+    const problems = problemsOf(`${RIGHT}${line}\n`);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`targets.staging: the target would refuse each release: ${problem}`);
+  });
+
   it('never repeats the value that may be a secret', () => {
     expect(problemsOf(RIGHT.replace('env:SLIPWAY_API_KEY', 'sk-very-secret')).join('\n')).not.toContain(
       'sk-very-secret',

@@ -95,6 +95,7 @@ function lived(): TargetState {
   }
   const largest = request('largest', {
     target: { ...request('').target, sourceConfig: { LONG: LONG.repeat(60) } },
+    artifact: { kind: 'image', uri: LONG },
     requestedBy: LOUD,
   });
   expect(releaseRequestProblem(largest)).toBeUndefined();

@@ -23,7 +23,7 @@ import {
 } from '../../src/workflows/messages.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
-import type { World } from './world.ts';
+import type { ActivityName, World } from './world.ts';
 
 /** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
 export const IDENTITY = 'slipway-test';
@@ -269,6 +269,31 @@ export class TargetUnderTest {
     const workflowId = releaseId === undefined ? this.workflowId : `${this.workflowId}/${releaseId}`;
     const execution = { workflowId };
     await this.#client.workflowService.resetStickyTaskQueue({ namespace: 'default', execution });
+  }
+
+  /** Has an activity of a release that is under way fail, as `temporal activity fail` does: without any details. */
+  async failActivity(releaseId: string, name: ActivityName): Promise<void> {
+    const activityId = await this.#pendingActivity(releaseId, name);
+    const { workflowId } = this.child(releaseId);
+    await this.#client.activity.fail({ workflowId, activityId }, new Error('failed by hand'));
+  }
+
+  /** Resets an activity of a release that is under way, as `temporal activity reset` does. */
+  async resetActivity(releaseId: string, name: ActivityName): Promise<void> {
+    const id = await this.#pendingActivity(releaseId, name);
+    const { workflowId } = this.child(releaseId);
+    await this.#client.workflowService.resetActivity({
+      namespace: 'default',
+      execution: { workflowId },
+      id,
+      identity: IDENTITY,
+    });
+  }
+
+  async #pendingActivity(releaseId: string, name: ActivityName): Promise<string> {
+    const { raw } = await this.child(releaseId).describe();
+    const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === name);
+    return pending?.activityId ?? '';
   }
 
   /** Ends the target for good, where it still runs. */

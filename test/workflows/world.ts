@@ -64,6 +64,8 @@ interface Deployment {
   revisions: Revision[];
 }
 
+/** Revisions on the newest page of the list. */
+const PAGE = 50;
 const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
@@ -206,6 +208,10 @@ export class World {
     }));
   }
 
+  get latest(): string | null {
+    return this.deployment?.revisions.at(-1)?.revisionId ?? null;
+  }
+
   get active(): string | null {
     return this.deployment?.activeRevisionId ?? null;
   }
@@ -227,10 +233,13 @@ export class World {
     readRevision: async ({ revisionId }: Input<'readRevision'>) =>
       Promise.resolve({ revision: revisionSnapshot(this.#revision(revisionId)) }),
 
-    listRevisions: async () =>
-      Promise.resolve({
-        revisions: this.offersList ? this.#existing().revisions.toReversed().map(revisionSnapshot) : null,
-      }),
+    listRevisions: async ({ since }: Input<'listRevisions'>) => {
+      if (!this.offersList) return Promise.resolve({ revisions: null });
+      const { revisions } = this.#existing();
+      const known = revisions.findIndex(({ revisionId }) => revisionId === since);
+      const listed = since === undefined ? revisions.slice(-PAGE) : revisions.slice(known + 1);
+      return Promise.resolve({ revisions: listed.toReversed().map(revisionSnapshot) });
+    },
 
     uploadArtifact: async () => {
       this.#numbers.upload++;

@@ -61,6 +61,36 @@ describe('an audit', () => {
     expect(broken(target([...works]))).toContain(rule);
   });
 
+  it('finds a revision from before that a release took for its own, because its PATCH’s answer named it', () => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const steps = [looked, { ...patch(3), result: deployed('old') }, awaited('old', 5)];
+    const serving = activity('confirmServing', { revisionId: 'old' }, 6);
+    const took = work({}, { revisionId: 'old' }, [...steps, serving]);
+    expect(broken(target([{ ...took, known: [] }]))).toContain(3);
+    const running = { ...took, known: [], ended: 'running', endedAt: null, result: null } as const;
+    expect(broken(target([running]))).toContain(3);
+  });
+
+  it.each<[string, ActivityFact]>([
+    ['that finds somebody else’s alone', activity('readDeployment', {}, 2.5, deployed('theirs'))],
+    ['at a list that there is not', activity('listRevisions', {}, 2.5, { revisions: null })],
+    ['at a page that does not reach back', activity('listRevisions', {}, 2.5, { revisions: theirs(50) })],
+  ])('finds a PATCH that was sent again after a look %s', (_, look) => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
+    expect(broken(target([again]))).toContain(2);
+  });
+
+  it.each<[string, ActivityFact]>([
+    ['that finds nothing new', activity('readDeployment', {}, 2.5, deployed('old'))],
+    ['at a short list', activity('listRevisions', {}, 2.5, { revisions: theirs(10) })],
+    ['at all that came since', activity('listRevisions', { since: 'old' }, 2.5, { revisions: theirs(130) })],
+  ])('allows a PATCH to be sent again after a look %s', (_, look) => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
+    expect(broken(target([again]))).toEqual([]);
+  });
+
   it('allows a PATCH to be sent again where reading in between did not find what it made', () => {
     const look = activity('readDeployment', {}, 2.5, { deployment: { latestRevisionId: 'before' } });
     expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
@@ -163,6 +193,19 @@ describe('an audit', () => {
     expect(broken({ ...target([]), taskFailures })).toEqual([9]);
   });
 });
+
+/** A look at the deployment, by its latest revision. */
+function deployed(latestRevisionId: string): Record<string, unknown> {
+  return { deployment: { latestRevisionId, activeRevisionId: latestRevisionId, latestTarballPath: PATH } };
+}
+
+/** Other people's revisions, as a list has them. */
+function theirs(count: number): readonly object[] {
+  return Array.from({ length: count }, (_, index) => ({
+    revisionId: `theirs-${index}`,
+    tarballPath: `uploads/theirs-${index}`,
+  }));
+}
 
 function broken(facts: TargetFacts): number[] {
   return audit({ target: facts, observed: null, secrets: [] }).map(({ rule }) => rule);

@@ -1,13 +1,22 @@
 import { Context } from '@temporalio/activity';
 
-import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import {
+  answeredWithOldLatest,
+  notTaken,
+  refused,
+  takenAndRefused,
+  unansweredAndLost,
+  unansweredButTaken,
+} from '../faults.ts';
 import { identity } from '../requests.ts';
 import { type ActivityName, type Fault, Gate, World } from '../world.ts';
 import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
 
 const FAULTS = {
   answered: [],
+  'old latest': [answeredWithOldLatest],
   taken: [unansweredButTaken],
+  conflict: [takenAndRefused],
   lost: [unansweredAndLost],
   refused: [refused()],
   // As often as the tests' steps are tried by themselves.
