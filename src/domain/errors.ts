@@ -39,6 +39,7 @@ export const ERROR_CATALOGUE = {
     title: 'Temporal’s test server could not be found, installed or started',
   },
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
+  SLIPWAY_WORKFLOW_STUCK: { exitCode: 3, title: 'Workers cannot continue a workflow' },
   SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target could not be asked' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them

@@ -7,7 +7,8 @@ import { ApplicationFailure } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { temporalError } from './temporalError.ts';
+import { refuseStuck } from './stuckTask.ts';
+import { isWorkerSilent, temporalError } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
 export const ASK_TIMEOUT_MS = 5_000;
@@ -31,10 +32,11 @@ export async function ask<T>(
     return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.update());
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
-    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)) {
+    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
       throw refusal(error) ?? temporalError(error, settings);
     }
   }
+  await refuseStuck(temporal, workflowId);
   try {
     await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () => how.signal());
     return undefined;

@@ -30,6 +30,7 @@ import {
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
+import { refuseStuck } from './stuckTask.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
@@ -85,12 +86,14 @@ export async function submitRelease(
       return update.result();
     });
   } catch (error) {
-    const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+    const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
     const failed = silent
       ? noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error)
       : (refusal(error) ?? temporalError(error, settings));
     if (!silent && !isTemporalSilent(error)) throw failed;
-    throw withdrawn(failed, await withdrawSubmission(temporal, request, submission));
+    const delivered = await withdrawSubmission(temporal, request, submission);
+    if (silent) await refuseStuck(temporal, targetWorkflowId(request.target));
+    throw withdrawn(failed, delivered);
   }
 }
 
@@ -211,6 +214,7 @@ export async function viewTarget(
     );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    await refuseStuck(temporal, workflowId);
     // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
     if (isWorkerSilent(error) || isOutOfTime(error)) {
       const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;

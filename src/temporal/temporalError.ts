@@ -38,7 +38,7 @@ export function isOutOfTime(error: unknown): boolean {
   return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
 }
 
-/** Whether Temporal answered that no worker could be asked. */
+/** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow's task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
 }

@@ -20,9 +20,7 @@ const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
 
 /**
  * What a release under way does about what people say: stands between the parts of the way forward, which begin only
- * when nobody has said otherwise, and waits for people.
- *
- * Every wait has an end, and so a timer: what a workflow with updates waits for must end in a command (`target.ts`).
+ * when nobody has said otherwise, and waits for people. Every wait has an end.
  */
 export class Interventions {
   readonly #journal: Journal;

@@ -95,12 +95,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
     updateTaken: () => runLength.updateTaken(),
   };
 
-  /**
-   * Notes what runs and what serves in the memo, which Temporal's lists show. It is also what keeps the history
-   * replayable: a workflow task that resolves something and commands nothing may be run together with the update after
-   * it when the workflow is rebuilt from its history, and then the update comes first (temporalio/sdk-rust#1146). So
-   * everything that this workflow waits for ends in a command.
-   */
+  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
   const mark = (): void =>
     upsertMemo({ running: running?.releaseId ?? null, serves: state.activeRevisionId });
 

@@ -147,7 +147,8 @@ function installRuntime(): void {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
 }
 
-const ACTIVITIES: readonly ActivityName[] = [
+/** The activities that worlds carry out. */
+export const ACTIVITIES: readonly ActivityName[] = [
   'findDeployment',
   'createDeployment',
   'readDeployment',

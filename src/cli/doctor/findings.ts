@@ -9,6 +9,7 @@ import type { TargetSpec } from '../../domain/targetSpec.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/connection.ts';
 import { findTemporal } from '../../temporal/installation.ts';
 import { missingSearchAttributes, registerSearchAttributes } from '../../temporal/searchAttributes.ts';
+import { findStuckTasks, terminateStuck } from '../../temporal/stuckTask.ts';
 import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { pollingWorkers } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
@@ -30,7 +31,7 @@ export interface Finding {
 
 /** How findings are looked for. */
 export interface DoctorOptions {
-  /** Register what is missing in Temporal. */
+  /** Register what is missing in Temporal, and terminate workflows that no worker can continue. */
   readonly fix: boolean;
   readonly config: string | undefined;
 }
@@ -94,6 +95,7 @@ async function* temporalFindings(
     yield ok('Temporal', `${address}, namespace "${namespace}"`);
     yield await searchAttributesFinding(temporal, fix);
     yield await workerFinding(temporal, taskQueue);
+    yield* stuckFindings(temporal, fix);
   } finally {
     await temporal.close();
   }
@@ -114,6 +116,24 @@ async function searchAttributesFinding(
   if (missing.length > 0)
     return lacking(name, `not registered: ${missing.join(', ')}`, 'slipway doctor --fix', 6);
   return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
+}
+
+/** Workflows that no worker can continue; `fix` terminates them, so that targets can start again. */
+async function* stuckFindings(temporal: TemporalConnection, fix: boolean): AsyncGenerator<Finding, void> {
+  const name = 'workflows';
+  const found = await attempt(name, () => findStuckTasks(temporal));
+  if ('finding' in found) {
+    yield found.finding;
+    return;
+  }
+  for (const stuck of found.value) {
+    const detail = `${stuck.workflowId}: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`;
+    if (fix) await terminateStuck(temporal, stuck);
+    yield fix
+      ? ok(name, `${stuck.workflowId}: terminated`)
+      : lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
+  }
+  if (found.value.length === 0) yield ok(name, 'workers can continue each of them');
 }
 
 async function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
