@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { ControlPlaneClient } from '../clients/controlPlane.ts';
 import type { Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
-import { resolveSecret } from '../config/secretReference.ts';
+import { knownSecrets, resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type SecretReference, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 import { type DevState, readDevState } from '../temporal/devState.ts';
@@ -43,7 +43,7 @@ export async function chooseTargetSpec(
  */
 export async function withControlPlane<T>(
   context: CommandContext,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
   const apiKey = await keyOf(context, target.controlPlane, target.apiKey);
@@ -55,6 +55,7 @@ export async function withControlPlane<T>(
     apiKey,
     headers: tenantHeaders(target),
     vocabulary,
+    secrets: knownSecrets(target, context.environment),
     timeoutMs: 15_000,
   });
   try {
