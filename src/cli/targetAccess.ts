@@ -4,7 +4,7 @@ import type { ControlPlaneClient } from '../clients/controlPlane.ts';
 import type { CallOptions } from '../clients/service.ts';
 import type { Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
-import { resolveSecret } from '../config/secretReference.ts';
+import { knownSecrets, resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type SecretReference, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 import { type DevState, readDevState } from '../temporal/devState.ts';
@@ -44,7 +44,7 @@ export async function chooseTargetSpec(
  */
 export async function withControlPlane<T>(
   context: CommandContext,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
   const apiKey = await keyOf(context, target.controlPlane, target.apiKey);
@@ -56,6 +56,7 @@ export async function withControlPlane<T>(
     apiKey,
     headers: tenantHeaders(target),
     vocabulary,
+    secrets: knownSecrets(target, context.environment),
     timeoutMs: 15_000,
   });
   try {
