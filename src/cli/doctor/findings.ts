@@ -14,6 +14,7 @@ import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { pollingWorkers } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../counted.ts';
+import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 import { withControlPlane } from '../targetAccess.ts';
 
 /** One thing that was looked at. */
@@ -167,6 +168,8 @@ async function* configFindings(
         'slipway.yaml',
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
+  for (const { message } of await pythonAgentProblems(loaded.value))
+    yield { name: 'agent', state: 'warning', detail: message, mend: null, exitCode: 0 };
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }
 

@@ -4,6 +4,7 @@ import { VOCABULARY } from '../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../contract/graphConfig.ts';
 import { type ValidationIssue, toValidationIssues } from '../../contract/httpErrors.ts';
 import { doesForNodeVersion } from '../../domain/nodeVersion.ts';
+import { pythonGraphOf, pythonGraphText } from '../../domain/pythonAgent.ts';
 import { BuildFailure, shown } from './buildFailure.ts';
 
 /** How many of a file's mistakes a reason names. */
@@ -46,6 +47,8 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   } catch (error) {
     throw new BuildFailure(`${name} is not valid JSON: ${withPlace(error as SyntaxError, text)}.`);
   }
+  const python = pythonGraphOf(json);
+  if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
   const parsed = GraphConfig.safeParse(json);
   if (!parsed.success)
     throw new BuildFailure(`${name} is not right: ${told(toValidationIssues(parsed.error, 'body'))}.`);

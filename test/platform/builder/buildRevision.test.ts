@@ -201,7 +201,7 @@ describe('a source that does not build', () => {
     const reason = await reasonFor({ ...source, 'package-lock.json': JSON.stringify(lock) });
     expect(reason).toContain('`npm ci` can only install packages when');
     expect(reason).toContain('Missing: dep@1.0.0 from lock file');
-    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help|^npm error$/m);
+    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help ci|^npm error$/m);
   });
 
   it('gets the last lines of a build command that fails', async () => {
@@ -311,6 +311,12 @@ describe('a source that does not build', () => {
       { 'graph.json': '{"graphs":{"a":"./src/nothing.js:graph"}}' },
       'graph.json',
       'graph.json names "./src/nothing.js:graph" for graph "a", and there is no file "src/nothing.js"',
+    ],
+    [
+      'names a Python graph',
+      { 'graph.json': '{"graphs":{"a":"./agent.py:graph"}}', 'agent.py': '' },
+      'graph.json',
+      'graph.json: the graph "a" (./agent.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents',
     ],
     [
       'asks for a newer Node',
