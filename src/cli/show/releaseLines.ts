@@ -95,7 +95,8 @@ function fact(label: string, value: string): string {
 function beforeText(baseline: Baseline | null): string | null {
   if (baseline === null) return null;
   if (baseline.revisionId === null) return 'nothing';
-  return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}`;
+  const silent = baseline.silent === undefined ? '' : `; ${baseline.silent}`;
+  return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}${silent}`;
 }
 
 /** What was put back: the revisions that were redeployed, in their order. */

@@ -64,6 +64,12 @@ describe('a release that is shown', () => {
     expect(text).toContain('http://temporal/w');
   });
 
+  it('tells that what served before did not answer under its settings', () => {
+    const baseline = { revisionId: 'revision-1', verified: true, silent: 'the agent does not answer' };
+    const text = shown({ result: { ...result, baseline } }).join('\n');
+    expect(text).toMatch(/before +revision revision-1, verified; the agent does not answer/);
+  });
+
   it('tells the calls of one that runs while no worker answers', () => {
     const call = {
       name: 'patchDeployment',
