@@ -51,11 +51,12 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     });
   }
   const known = [...run.input.known, ...run.knownRevisions];
+  const { deploymentId } = run;
   const own = run.revisionId === null ? [] : [run.revisionId];
   const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
   const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
     target: request.target,
-    deploymentId: run.deploymentId ?? '',
+    deploymentId,
     checks: request.checks,
     to: preemptedBy?.to,
     baseline: run.baseline,
