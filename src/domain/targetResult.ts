@@ -114,10 +114,14 @@ function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly
   const serves = (revisionId: string): boolean =>
     serving !== null && isSameRevision(known, serving, revisionId);
   const tried = steps.some(({ restoring, step }) => restoring && step === 'redeploy');
+  const served = steps.some(
+    ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
+  );
   return state.rollbacks.filter(({ requestId, to, from }) => {
-    const nothingEarlier = from !== undefined && to === undefined;
-    if (tried && requestId === preemptedBy?.requestId && !nothingEarlier) return true;
-    if (from === undefined && to === undefined) return tried;
+    const isItsStop = requestId === preemptedBy?.requestId;
+    if (tried && isItsStop && to !== undefined) return true;
+    // Nobody could read what to leave: it was the release's own revision, if that served, else what it restored.
+    if (from === undefined && to === undefined) return tried && (served || !isItsStop);
     if (from !== undefined) return serving !== null && !serves(from);
     return to !== undefined && serves(to);
   });

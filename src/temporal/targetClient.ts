@@ -10,6 +10,7 @@ import {
 import { SlipwayError } from '../domain/errors.ts';
 import type { HoldMessage, RollbackMessage, WithdrawMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { targetStart } from '../domain/targetStart.ts';
 import {

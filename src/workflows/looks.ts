@@ -4,10 +4,14 @@ import { explain } from './failure.ts';
 import { activitiesOf } from './steps.ts';
 
 /** The active revision as the control plane says; `null` where there is none, `undefined` where it cannot be read. */
-export async function readWhatServes(request: ReleaseRequest): Promise<string | null | undefined> {
+export async function readWhatServes(
+  request: ReleaseRequest,
+  withinMs: number = LOOK_MS,
+): Promise<string | null | undefined> {
   const { target: spec } = request;
+  const activities = looks(request, 'look at what serves', withinMs);
   try {
-    const { deployment } = await looks(request, 'look at what serves').findDeployment({ target: spec });
+    const { deployment } = await activities.findDeployment({ target: spec });
     return deployment?.activeRevisionId ?? null;
   } catch (error) {
     if (explain(error).canceled) throw error;
@@ -21,7 +25,7 @@ export async function whyNoRevision(
   revisionId: string,
 ): Promise<string | undefined> {
   const { target: spec } = request;
-  const activities = looks(request, `look for revision ${revisionId}`);
+  const activities = looks(request, `look for revision ${revisionId}`, LOOK_MS);
   try {
     const { deployment } = await activities.findDeployment({ target: spec });
     if (deployment === null) return `there is no deployment "${spec.deployment}" with a revision`;
@@ -36,10 +40,10 @@ export async function whyNoRevision(
   }
 }
 
+/** How long a rollback waits to learn what serves, in milliseconds: the command waits 5 s for the answer. */
+export const ROLLBACK_LOOK_MS = 3_000;
 const LOOK_MS = 10_000;
 
-/** A look takes no longer than a person waits. */
-function looks(request: ReleaseRequest, what: string): Activities {
-  const { steps } = request;
-  return activitiesOf('find', { ...steps, find: { ...steps.find, scheduleToCloseMs: LOOK_MS } }, what);
+function looks({ steps }: ReleaseRequest, what: string, scheduleToCloseMs: number): Activities {
+  return activitiesOf('find', { ...steps, find: { ...steps.find, scheduleToCloseMs } }, what);
 }

@@ -35,7 +35,7 @@ import {
 } from '../domain/targetState.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
-import { readWhatServes, whyNoRevision } from './looks.ts';
+import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from './looks.ts';
 import {
   INTERVENTION_SIGNALS,
   lookupQuery,
@@ -123,7 +123,7 @@ export async function target(input: TargetInput = {}): Promise<void> {
 
   /** What serves, as the control plane says. Rollbacks that arrive together share one look. */
   const lookAtWhatServes = (lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> => {
-    looking ??= readWhatServes(lastRequest).finally(() => {
+    looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
       looking = undefined;
     });
     return looking;

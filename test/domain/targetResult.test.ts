@@ -151,6 +151,7 @@ describe('the rollbacks that a result settles', () => {
     startedAt: '',
     status: 'failed',
   } as const;
+  const served = { step: 'serving', restoring: false, startedAt: '', status: 'done' } as const;
   const stoppedFor = (requestId: string) =>
     ({ outcome: 'rolled_back', preemptedBy: rollback(requestId) }) as const;
 
@@ -162,10 +163,22 @@ describe('the rollbacks that a result settles', () => {
       ['second:x'],
     ],
     [
-      'a release that was stopped settles one without a name',
+      'a release that restored something settles one without a name',
       ['release-1', { outcome: 'rolled_back', servingRevisionId: 'old', steps: [tried] }],
       ['any'],
       [],
+    ],
+    [
+      'and the one that stopped it, once its own revision served',
+      ['release-1', { ...stoppedFor('any'), servingRevisionId: 'old', steps: [served, tried] }],
+      ['any'],
+      [],
+    ],
+    [
+      'but not the one that stopped it while another revision served',
+      ['release-1', { ...stoppedFor('any'), servingRevisionId: 'old', steps: [tried] }],
+      ['any'],
+      ['any'],
     ],
     [
       'and one to what it put back',

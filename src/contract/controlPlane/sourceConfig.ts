@@ -5,12 +5,16 @@ import { ListenerConfig } from './listener.ts';
 import { ResourceSpec } from './resourceSpec.ts';
 
 /** Contract 000, "SourceConfig": `deployment_type`. */
-export const DeploymentType = oneOf(['dev_free', 'dev', 'prod']);
-export type DeploymentType = z.infer<typeof DeploymentType>;
+export const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
 
 /** What clients of the public relative send: its document names those of the contract, its newest clients two more. */
 export const PUBLIC_DEPLOYMENT_TYPES = ['serverless', 'dedicated'] as const;
-export const PublicDeploymentType = oneOf([...DeploymentType.options, ...PUBLIC_DEPLOYMENT_TYPES]);
+export const PublicDeploymentType: z.ZodType<string, string> = oneOf([
+  'dev_free',
+  'dev',
+  'prod',
+  ...PUBLIC_DEPLOYMENT_TYPES,
+]);
 
 /**
  * What a request says about the source without (but for `resource_spec`) making a revision (contract 000,

@@ -1,4 +1,11 @@
-import type { Check, Known, Rollback, TargetModel } from './targetModel.ts';
+import {
+  type Check,
+  isSame,
+  type Known,
+  originalOf,
+  type Rollback,
+  type TargetModel,
+} from './targetModel.ts';
 
 /** What came of putting a revision back. */
 export interface PutBack {
@@ -28,81 +35,105 @@ export function putBack(
     /** A person asked for it. */
     readonly manual: boolean;
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
-    readonly failed: number | null;
+    /** What is put back only by name: what failed, and what a person has left. */
+    readonly avoid: readonly number[];
     /** What was found before anything is put back. */
     readonly found: readonly Found[];
   },
 ): PutBack {
-  const { to, manual, baseline, failed, found } = wish;
+  const { to, manual, baseline, avoid, found } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
   const baselineFirst = baseline.verified && before?.shunned !== true ? [baseline.revision] : [];
   const order = [to ?? null, ...baselineFirst, ...good.toReversed(), baseline.revision];
   const candidates = [...new Set(order)].filter(
-    (revision): revision is number => revision !== null && (revision === to || revision !== failed),
+    (revision): revision is number => revision !== null && (revision === to || !avoid.includes(revision)),
   );
   const tried: number[] = [];
   const unverified: Known[] = [];
+  /** Copies that were made in vain. */
+  const copies: Known[] = [];
   for (const candidate of candidates.flatMap((revision) => [revision, revision])) {
     // Its second turn comes only after the first went wrong.
     const isLast = tried.includes(candidate);
     tried.push(candidate);
     const what = model.revisions.get(candidate) ?? 'other';
     const revision = model.beginning.redeployMakesRevision ? model.make(what) : candidate;
+    const { shunned: _, ...words }: Known & { readonly shunned: boolean } = {
+      ...(known.findLast((one) => one.revision === candidate) ?? {
+        revision: candidate,
+        verified: false,
+        shunned: false,
+      }),
+      left: false,
+    };
+    const copied = revision === candidate ? words : { ...words, copyOf: originalOf(known, candidate) };
+    const failedCopy = (): void => {
+      if (revision !== candidate) copies.push({ ...copied, revision, verified: false });
+    };
     const fails = model.ruined.has(candidate) || what === 'breaks';
     if (fails) model.failed.add(revision);
-    if (fails || what === 'hangs') continue;
+    if (fails || what === 'hangs') {
+      failedCopy();
+      continue;
+    }
     model.active = revision;
-    const { shunned: _, ...word } = known.findLast((one) => one.revision === candidate) ?? {
-      ...{ revision, verified: false, left: false, shunned: false },
-    };
-    const isJudged = word.verified || candidate === to;
-    const check = isJudged ? (word.passed ?? null) : null;
+    const isJudged = words.verified || candidate === to;
+    const check = isJudged ? (words.passed ?? null) : null;
     if (check === null || model.passes(revision, check)) {
-      const verified = isJudged && (word.verified || check !== null);
-      return {
-        ...{ revision, stays: false, tried },
-        news: [...unverified, { ...word, revision, verified, left: false }],
-      };
+      const verified = isJudged && (words.verified || check !== null);
+      const news = [...copies, ...unverified, { ...copied, revision, verified }];
+      return { revision, stays: false, tried, news };
     }
+    failedCopy();
     if (manual || unverified.length > 0 || found.some((one) => one.check === check)) {
-      return { revision, stays: true, tried, news: [{ ...word, revision, left: false }] };
+      return { revision, stays: true, tried, news: [...copies, { ...copied, revision }] };
     }
-    if (isLast) unverified.push({ ...word, revision: candidate, verified: false });
+    if (isLast) unverified.push({ ...words, revision: candidate, verified: false });
   }
-  return { revision: null, stays: false, tried, news: unverified };
+  return { revision: null, stays: false, tried, news: [...copies, ...unverified] };
 }
 
 /** One rollback on an idle target. */
-export function rollBack(model: TargetModel, { to: wanted }: Rollback): void {
+export function rollBack(model: TargetModel, rollback: Rollback): void {
   const id = model.number('rollback');
   const { active } = model;
+  const common = { id, kind: 'rollback' as const, rollback };
+  const nothing = { ...common, serving: active, news: [], tried: [] };
+  if (rollback.from !== undefined && active !== null && !isSame(model.known, active, rollback.from)) {
+    model.end({ ...nothing, outcome: 'rolled_back' });
+    return;
+  }
+  const to = rollback.to ?? model.before(active);
+  if (to === undefined) {
+    model.end({ ...nothing, outcome: 'failed' });
+    return;
+  }
   const known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
-  const position = known.findIndex(({ revision }) => revision === active);
-  const earlier = position === -1 ? known : known.slice(0, position);
-  const to = wanted ?? earlier.findLast(({ verified, shunned }) => verified && !shunned)?.revision;
-  if (to === undefined || to === 'slip') {
-    model.end({ id, kind: 'rollback', outcome: 'failed', serving: active, news: [], tried: [] });
-    return;
-  }
-  const back = putBack(model, known, {
-    ...{ to, manual: true, found: [] },
-    ...{ baseline: { revision: null, verified: false }, failed: active },
-  });
+  const baseline = { revision: null, verified: false };
+  const avoid = copiesOf(known, active);
+  const back = putBack(model, known, { to, manual: true, found: [], baseline, avoid });
+  const { news, tried } = back;
   if (back.revision === null) {
-    const { news, tried } = back;
-    model.end({ id, kind: 'rollback', outcome: 'rollback_failed', serving: model.active, news, tried });
+    model.end({ ...common, outcome: 'rollback_failed', serving: model.active, news, tried });
     return;
   }
-  const left = model.known
-    .filter(({ revision }) => revision === active && active !== back.revision)
-    .map((one) => ({ ...one, left: true }));
-  model.end({
-    id,
-    kind: 'rollback',
-    outcome: back.stays ? 'errored' : 'rolled_back',
-    serving: back.revision,
-    news: [...left, ...back.news],
-    tried: back.tried,
-  });
+  const all = [...known, ...news];
+  const left =
+    active === null || isSame(all, active, back.revision)
+      ? []
+      : [
+          {
+            ...(all.find(({ revision }) => revision === active) ?? { revision: active, verified: false }),
+            left: true,
+          },
+        ];
+  const outcome = back.stays ? 'errored' : 'rolled_back';
+  model.end({ ...common, outcome, serving: back.revision, news: [...left, ...news], tried });
+}
+
+/** A revision with its copies and its original. */
+export function copiesOf(known: readonly Known[], revision: number | null): readonly number[] {
+  if (revision === null) return [];
+  return [revision, ...known.map((one) => one.revision).filter((one) => isSame(known, one, revision))];
 }

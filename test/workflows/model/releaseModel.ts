@@ -1,5 +1,5 @@
 import type { Plan, Stop } from './plan.ts';
-import { type Found, putBack, rollBack } from './putBack.ts';
+import { copiesOf, type Found, putBack, rollBack } from './putBack.ts';
 import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
 
 type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
@@ -17,6 +17,8 @@ export class ReleaseModel {
   skipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
+  /** What people have asked to leave meanwhile. */
+  readonly left: number[] = [];
   readonly #model: TargetModel;
   readonly #known: readonly (Known & { readonly shunned: boolean })[];
   readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
@@ -197,35 +199,41 @@ export class ReleaseModel {
       baseline: baseline.revision,
       failedCheck: why === 'check failed' && !this.stopped,
       tried: [],
+      rollback: this.preemptedBy,
     };
     const news = this.#news;
     const untouched = this.stopped ? 'aborted' : 'failed';
     if (why === 'released') {
       const revision = this.#revision ?? 0;
+      const { id: release, plan } = this;
       const passed = this.skipped ? null : this.#question;
-      const own = { revision, verified: !this.skipped, artifact: this.plan.artifact, left: false, passed };
+      const own = {
+        ...{ revision, verified: !this.skipped, artifact: plan.artifact, release, left: false },
+        passed,
+      };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
-    } else if (!this.#mayHaveChanged && to === undefined) {
+    } else if (!this.#mayHaveChanged) {
       model.end({ ...common, outcome: untouched, serving: baseline.revision, news });
     } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
       model.end({ ...common, outcome: 'errored', serving: model.active, news });
     } else {
       const known = [...this.#known, ...news.map((one) => ({ ...one, shunned: false }))];
-      // A slip of the pen cannot be redeployed: the next best is put back.
-      const back = putBack(model, known, {
-        to: to === 'slip' ? undefined : to,
-        manual: this.preemptedBy !== null,
-        baseline,
-        failed: this.#revision,
+      const own = this.#revision === null ? [] : [this.#revision];
+      const left = this.left.flatMap((one) => copiesOf(known, one));
+      const wish = {
+        ...{ to, manual: this.preemptedBy !== null, baseline },
         found: [...this.#foundBefore, ...this.#found],
-      });
+      };
+      const decided = putBack(model, known, { ...wish, avoid: [...own, ...left] });
+      // What a person has left stays where there is nothing else.
+      const back = decided.tried.length > 0 ? decided : putBack(model, known, { ...wish, avoid: own });
       const givenUp =
         this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
-      const tried = to === 'slip' ? [to, ...back.tried] : back.tried;
+      const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =
         this.#revision === null ? model.active !== baseline.revision : model.active === this.#revision;
-      const isUntouched = back.revision === null && back.tried.length === 0 && to !== 'slip' && !ours;
+      const isUntouched = back.revision === null && tried.length === 0 && !ours;
       const restored = this.preemptedBy === null && this.aborted ? 'aborted' : 'rolled_back';
       const failed = isUntouched ? untouched : 'rollback_failed';
       const reached = back.stays ? 'errored' : restored;

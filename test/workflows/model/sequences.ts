@@ -53,6 +53,12 @@ const where = fc.oneof(
   { weight: 3, arbitrary: fc.nat(9) },
   { weight: 1, arbitrary: fc.constant('a slip of the pen' as const) },
 );
+const by = fc.constantFrom('its id' as const, 'the beginning of its id' as const, 'its release' as const);
+const leaving = fc.oneof(
+  { weight: 3, arbitrary: fc.constant('what serves' as const) },
+  { weight: 2, arbitrary: fc.constant('nothing' as const) },
+  { weight: 1, arbitrary: fc.nat(9) },
+);
 const malformed = fc.constantFrom<unknown>(
   7,
   'rollback!',
@@ -79,7 +85,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   ...several(5, fc.constant(0).map(goOn)),
   ...several(
     3,
-    fc.tuple(where, way, usually(false, true)).map((said) => rollBackTo(...said)),
+    fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
   ),
   ...several(
     2,
