@@ -11,6 +11,7 @@ describeWorkflows('a submission', (harness) => {
     const { target } = harness.newServingTarget();
     await target.startOnly();
     await target.signal('withdraw', { submission: 'one', ...BO });
+    await target.viewOnce(({ state }) => state.submissions.length === 1);
     const answer = await target.submit('b', {}, 'one');
     expect(answer).toMatchObject({ disposition: 'rejected' });
     expect(answer.reason).toContain('withdrawn before it arrived, by bo: a reason');

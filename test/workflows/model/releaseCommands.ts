@@ -19,7 +19,10 @@ export function release(plan: Plan, isLate: boolean): Command {
     subject.world.follow(planId, plan);
     if (isLate && !model.started) await subject.target.startOnly();
     model.started = true;
-    if (isLate) await subject.target.signal('withdraw', { submission: planId });
+    if (isLate) {
+      await subject.target.signal('withdraw', { submission: planId });
+      await subject.target.viewOnce(({ state }) => state.submissions.some(({ id }) => id === planId));
+    }
     const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan, planId);
     const { releaseId, disposition } = predicted;
     model.submissions.push({ id: planId, plan, releaseId, disposition, withdrawn: isLate });
