@@ -112,7 +112,7 @@ function config(): object {
         ...promotion,
         schedule: { every: `${EVERY_MS / 1_000}s`, jitter: '0s', overlap: 'skip', catchUp: '10s' },
       },
-      triggered: { ...promotion, approval: { within: '2m' }, schedule: { every: '1000d', jitter: '0s' } },
+      triggered: { ...promotion, approval: { within: '2m' }, schedule: { every: '30d', jitter: '0s' } },
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { identity } from './requests.ts';
 
@@ -10,11 +11,17 @@ describeWorkflows('a submission', (harness) => {
     const { target } = harness.newServingTarget();
     await target.startOnly();
     await target.signal('withdraw', { submission: 'one', ...BO });
+    await target.viewOnce(({ state }) => state.submissions.length === 1);
     const answer = await target.submit('b', {}, 'one');
     expect(answer).toMatchObject({ disposition: 'rejected' });
     expect(answer.reason).toContain('withdrawn before it arrived, by bo: a reason');
     expect(await target.ended(answer.releaseId)).toMatchObject({ outcome: 'aborted' });
     expect((await target.release('b')).outcome).toBe('released');
+    const { submissions } = readTargetFacts(target.workflowId, await target.histories());
+    expect(submissions).toMatchObject([
+      { id: 'one', answer, withdrawnAt: expect.any(Number) as number },
+      { answer: { disposition: 'queued' }, withdrawnAt: null },
+    ]);
   });
 
   it('that is withdrawn while its release waits ends it, and no other', async () => {

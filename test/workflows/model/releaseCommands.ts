@@ -18,7 +18,10 @@ export function release(plan: Plan, isLate: boolean): Command {
     const id = `submission-${submissions}`;
     if (isLate && !model.started) await subject.target.startOnly();
     model.started = true;
-    if (isLate) await subject.target.signal('withdraw', { submission: id });
+    if (isLate) {
+      await subject.target.signal('withdraw', { submission: id });
+      await subject.target.viewOnce(({ state }) => state.submissions.some((other) => other.id === id));
+    }
     const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
     const { releaseId, disposition } = predicted;
     if (disposition === 'queued') subject.world.follow(releaseId, plan);
