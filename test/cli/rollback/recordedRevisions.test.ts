@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
-  return store.putRecord(name, sampleResult(result));
+  return store.putRecord(name, sampleResult({ baseline: null, ...result }));
 }
 
 it('knows nothing without records', async () => {
