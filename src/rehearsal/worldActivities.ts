@@ -3,7 +3,7 @@ import { Context } from '@temporalio/activity';
 import type { Activities } from '../activities/activities.ts';
 import { freezeActivities } from '../activities/freezeActivities.ts';
 import { lineActivities } from '../activities/lineActivities.ts';
-import { placesOf } from '../activities/places.ts';
+import { EVERYBODY_AT_ONCE } from '../activities/places.ts';
 import { track, type Untracked } from '../activities/track.ts';
 import { watchActivities } from '../activities/watchActivities.ts';
 import { SlipwayError } from '../domain/errors.ts';
@@ -149,7 +149,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
     ...lineActivities(
       async (target) => (await findDeployment({ target })).deployment,
       pollUntil,
-      placesOf({ atOnce: 0, apartMs: 0 }),
+      EVERYBODY_AT_ONCE,
     ),
     ...freezeActivities(),
     sendNotice: () => Promise.resolve({ detail: 'nobody is told of a rehearsal' }),

@@ -136,7 +136,7 @@ export class Journal {
       this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
     try {
       const overrides = this.restoring ? patiently(this.#overrides) : this.#overrides;
-      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title));
+      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title, this.restoring));
       settle({
         status: 'done',
         ...(detail === undefined ? {} : { detail }),

@@ -1,20 +1,44 @@
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
+import { pollQueue } from '../domain/taskQueues.ts';
 
 export { patiently, stepPolicy } from '../domain/stepTable.ts';
 
+/** Activities that wait for something, or for a model's run: for minutes or hours. */
+export const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
+  'awaitDeployed',
+  'confirmServing',
+  'runCheck',
+  'judgeCandidate',
+  'awaitLateSuccess',
+  'awaitLateUpload',
+  'watchRevision',
+  'awaitRelease',
+]);
+
 /**
- * The activities under a step's options.
+ * The activities under a step's options. Those that wait have task queues of their own.
  *
  * @param summary - one line that Temporal's own UI shows beside the activity.
+ * @param restoring - whether the step belongs to putting a revision back.
  */
-export function activitiesOf(step: StepName, overrides: StepOverrides, summary: string): Activities {
+export function activitiesOf(
+  step: StepName,
+  overrides: StepOverrides,
+  summary: string,
+  restoring = false,
+): Activities {
   const { cancellation, retriedBy } = STEPS[step];
   const policy = stepPolicy(step, overrides);
-  return proxyActivities<Activities>({
+  const options: ActivityOptions = {
     summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
     scheduleToCloseTimeout: policy.scheduleToCloseMs,
@@ -26,6 +50,12 @@ export function activitiesOf(step: StepName, overrides: StepOverrides, summary: 
       maximumInterval: policy.retry.maximumIntervalMs,
       ...retryAttempts(retriedBy, policy.retry.maximumAttempts),
     },
+  };
+  const calls = proxyActivities<Activities>(options);
+  const taskQueue = pollQueue(workflowInfo().taskQueue, restoring);
+  const waits = proxyActivities<Activities>({ ...options, taskQueue });
+  return new Proxy(calls, {
+    get: (_, name) => Reflect.get(WAITING_ACTIVITIES.has(String(name)) ? waits : calls, name) as unknown,
   });
 }
 

@@ -100,7 +100,7 @@ export function activitiesUnderTest(
   );
   const heartbeats: unknown[] = [];
   environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
-  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 });
+  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 }, 'slipway');
   onTestFinished(() => connections.close());
   const attempts = Object.entries(activities).map(([name, activity]) => [
     name,
