@@ -4,6 +4,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { ServiceError } from '../clients/serviceError.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { FailureDetail } from '../domain/failure.ts';
+import { grantedPauseMs } from '../domain/step.ts';
 
 /** Failures that another attempt may mend; everything else is final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -58,6 +59,12 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
   });
 }
 
+/** How long a service that asked for a pause is left alone: the step still gets one look before its deadline. */
+function retryDelayMs(askedMs: number): number {
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = Context.current().info;
+  return grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs);
+}
+
 /** What happened, and what to do about it. */
 function told({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
@@ -69,6 +76,6 @@ function failure(message: string, detail: FailureDetail): ApplicationFailure {
     type: detail.code,
     nonRetryable: !RETRYABLE.has(detail.code),
     details: [detail],
-    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: detail.retryAfterMs }),
+    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: retryDelayMs(detail.retryAfterMs) }),
   });
 }

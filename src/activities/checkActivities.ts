@@ -5,34 +5,31 @@ import { judge } from '../domain/check.ts';
 import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import type { Connections } from './connections.ts';
-import { withHeartbeat } from './heartbeat.ts';
+import { reportProgress } from './heartbeat.ts';
 import { requireActive } from './requireActive.ts';
 import type { Untracked } from './track.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: ({ agentUrl, check, ...revision }) =>
-      withHeartbeat(
-        () => check.name,
-        async () => {
-          await requireActive(connections, revision);
-          const agent = connections.agent(revision.target, agentUrl);
-          const { cancellationSignal } = Context.current();
-          const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
-          await requireActive(connections, revision);
-          const judgement = judge(check.expect, run);
-          const feedbackRecorded =
-            check.feedbackKey === undefined
-              ? null
-              : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
-          const { revisionId } = revision;
-          const { latencyMs } = run;
-          return {
-            verdict: { check: check.name, revisionId, ...judgement, runId, latencyMs, feedbackRecorded },
-          };
-        },
-      ),
+    runCheck: async ({ agentUrl, check, ...revision }) => {
+      reportProgress(check.name);
+      await requireActive(connections, revision);
+      const agent = connections.agent(revision.target, agentUrl);
+      const { cancellationSignal } = Context.current();
+      const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
+      await requireActive(connections, revision);
+      const judgement = judge(check.expect, run);
+      const feedbackRecorded =
+        check.feedbackKey === undefined
+          ? null
+          : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
+      const { revisionId } = revision;
+      const { latencyMs } = run;
+      return {
+        verdict: { check: check.name, revisionId, ...judgement, runId, latencyMs, feedbackRecorded },
+      };
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
+import { beating } from './heartbeat.ts';
 
 /** Activities before {@link track}: plain functions that throw what the clients throw. */
 export type Untracked<T extends Partial<Activities>> = {
@@ -10,13 +11,16 @@ export type Untracked<T extends Partial<Activities>> = {
     : never;
 };
 
-/** Makes activities of plain functions: each result carries its attempt, each error becomes a typed failure. */
+/**
+ * Makes activities of plain functions: each attempt runs under its heartbeat, each result carries its attempt, each
+ * error becomes a typed failure.
+ */
 export function track(untracked: Untracked<Activities>): Activities {
   const tracked = Object.entries(untracked).map(([name, work]) => [
     name,
     async (input: never) => {
       try {
-        return { ...(await work(input)), attempt: Context.current().info.attempt };
+        return { ...(await beating(() => work(input))), attempt: Context.current().info.attempt };
       } catch (error) {
         throw toActivityFailure(error);
       }

@@ -1,8 +1,9 @@
+import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
 import { revisionPhase } from '../domain/revision.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import { pipelineFailure } from './failure.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, StepDone } from './journal.ts';
 
 /** A revision of a deployment, and how it is judged. */
 export interface Subject {
@@ -55,7 +56,7 @@ export async function runChecks(
   subject: Subject,
   agentUrl: string,
   checks: readonly Check[],
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
   for (const check of checks) await runCheck(journal, subject, agentUrl, check, step);
 }
@@ -70,14 +71,15 @@ export async function runCheck(
   subject: Subject,
   agentUrl: string,
   check: Check,
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
-  await journal.step(step, check.name, async (activities) => {
+  const run = async (activities: Activities): Promise<StepDone<undefined>> => {
     const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
     journal.verdict(verdict);
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
     return { result: undefined, attempts: attempt, detail: verdict.answer };
-  });
+  };
+  await journal.step(step, check.name, run, [check]);
 }

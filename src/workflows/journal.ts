@@ -1,6 +1,7 @@
 import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import type { Check } from '../domain/check.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention.ts';
 import type {
   Baseline,
@@ -15,7 +16,7 @@ import type { StepName, StepOverrides } from '../domain/step.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { explain } from './failure.ts';
 import { progressQuery } from './messages.ts';
-import { activitiesOf, patiently } from './steps.ts';
+import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 
 /** What a step hands back: its result, and what to say of it. */
@@ -61,8 +62,9 @@ export class Journal {
     return this.#progress;
   }
 
+  /** The steps' overrides: more patient ones while a revision is being put back. */
   get overrides(): StepOverrides {
-    return this.#overrides;
+    return this.restoring ? patiently(this.#overrides) : this.#overrides;
   }
 
   /** Notes a fact about the release. */
@@ -114,12 +116,14 @@ export class Journal {
    * Runs one step under its own row of the table in `domain/stepTable.ts`.
    *
    * @param subject - what the step is about, for people.
+   * @param checks - what one attempt of it checks: its deadlines follow from them.
    * @throws what the step threw, after noting it.
    */
   async step<T>(
     step: StepName,
     subject: string | undefined,
     work: (activities: Activities) => Promise<StepDone<T>>,
+    checks: readonly Check[] = [],
   ): Promise<T> {
     const record: StepRecord = {
       step,
@@ -135,7 +139,8 @@ export class Journal {
     const settle = (settled: Partial<StepRecord>): void =>
       this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
     try {
-      const overrides = this.restoring ? patiently(this.#overrides) : this.#overrides;
+      const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
+      const overrides = this.restoring ? patiently(covered) : covered;
       const { result, detail, attempts } = await work(activitiesOf(step, overrides, title, this.restoring));
       settle({
         status: 'done',

@@ -1,6 +1,7 @@
-import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
 import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
+import type { Check } from '../domain/check.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
 import { waitingNotice } from '../domain/notify/waitingNotice.ts';
@@ -17,6 +18,7 @@ import { Notices } from './notices.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 import { takeBack } from './takeBack.ts';
+import { type Watch, watchServing } from './watchServing.ts';
 
 /**
  * One release: puts one artifact on one target, and takes it back when anything fails.
@@ -102,7 +104,7 @@ async function goForward(run: Run): Promise<void> {
   const left = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
     await interventions.goOrSkip(SOAK, () =>
-      soak(request.soakMs, () => runChecks(journal, subject, agentUrl, left, 'soak')),
+      watchServing(journal, subject, soakOf(request.soakMs, agentUrl, left), 'soak'),
     );
   }
 
@@ -183,13 +185,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   }
 }
 
-/** Lets the soak time pass, with the checks repeated during it. */
-async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
-  const pauseMs = soakPauseMs(soakMs);
-  for (let left = soakMs; left > 0; left -= pauseMs) {
-    await sleep(Math.min(pauseMs, left));
-    await check();
-  }
+function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Watch {
+  return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
 /** What else is told of a release, its target tells. */

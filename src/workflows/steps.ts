@@ -6,11 +6,12 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import type { Check } from '../domain/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
+import { coverChecks, stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';
 
-export { patiently, stepPolicy } from '../domain/stepTable.ts';
+export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
 
 /** Activities that wait for something, or for a model's run: for minutes or hours. */
 export const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
@@ -59,12 +60,24 @@ export function activitiesOf(
   });
 }
 
+/** The overrides under which a revision is watched for a while: the last round begins at its end. */
+export function watchOverrides(
+  step: 'soak' | 'bake',
+  overrides: StepOverrides,
+  checks: readonly Check[],
+  watchMs: number,
+): StepOverrides {
+  const covered = coverChecks(step, overrides, checks);
+  const { scheduleToCloseMs } = stepPolicy(step, covered);
+  return { ...covered, [step]: { ...covered[step], scheduleToCloseMs: watchMs + scheduleToCloseMs } };
+}
+
 function retryAttempts(
   retriedBy: StepRow['retriedBy'],
   maximumAttempts: number,
 ): { maximumAttempts?: number } {
   if (retriedBy === 'once') return { maximumAttempts: 1 };
-  return maximumAttempts === 0 ? {} : { maximumAttempts };
+  return retriedBy === 'poll' || maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
 /** Temporal allows a summary 400 bytes (not every server holds to it); a character takes at most three. */

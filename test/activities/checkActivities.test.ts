@@ -213,7 +213,7 @@ describe('a check under way', () => {
     });
     const activities = activitiesUnderTest();
     const canceled = expect(activities.runCheck(inputOn(stack))).rejects.toBeInstanceOf(CancelledFailure);
-    await until(() => activities.heartbeats.length > 0);
+    await until(() => runsOf(stack).length > 0);
     expect(activities.heartbeats[0]).toBe('greets');
     activities.environment.cancel();
     await canceled;
