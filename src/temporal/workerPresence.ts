@@ -26,13 +26,13 @@ export async function pollingWorkers(temporal: TemporalConnection): Promise<read
 }
 
 /** Temporal's `TaskQueueType`, which no package that we depend on exports. */
-const WORKFLOWS = { taskQueueType: 1 };
-const ACTIVITIES = { taskQueueType: 2 };
+const WORKFLOWS: object = { taskQueueType: 1 };
+const ACTIVITIES: object = { taskQueueType: 2 };
 
 async function pollers(
   { connection, settings }: TemporalConnection,
   name: string,
-  type: typeof ACTIVITIES,
+  type: object,
 ): Promise<readonly string[]> {
   try {
     const { pollers: seen } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>

@@ -74,7 +74,12 @@ export async function runCheck(
   step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
   const run = async (activities: Activities): Promise<StepDone<undefined>> => {
-    const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
+    const { verdict, attempt } = await activities.runCheck({
+      ...subject,
+      agentUrl,
+      store: journal.store,
+      check,
+    });
     journal.verdict(verdict);
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);

@@ -2,6 +2,7 @@ import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
+import { cutText } from '../domain/bounds.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention.ts';
 import type {
   Baseline,
@@ -13,11 +14,16 @@ import type {
   Waiting,
 } from '../domain/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
+import { boundedSteps, boundedVerdicts } from '../domain/progressBounds.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { explain } from './failure.ts';
 import { progressQuery } from './messages.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
+
+/** Of a step's texts, as JSON. */
+const SUBJECT_MAX_BYTES = 400;
+const DETAIL_MAX_BYTES = 2_000;
 
 /** What a step hands back: its result, and what to say of it. */
 export interface StepDone<T> {
@@ -33,10 +39,14 @@ export interface StepDone<T> {
 export class Journal {
   /** Set while a revision is being put back. */
   restoring = false;
+  /** The artifact store that records are kept in. */
+  readonly store: string;
   readonly #overrides: StepOverrides;
+  readonly #steps: StepRecord[] = [];
   #progress: Progress;
 
-  constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides) {
+  constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides, store: string) {
+    this.store = store;
     this.#overrides = overrides;
     this.#progress = {
       releaseId,
@@ -80,7 +90,7 @@ export class Journal {
 
   /** Notes a check's verdict. */
   verdict(verdict: CheckVerdict): void {
-    this.#update({ verdicts: [...this.#progress.verdicts, verdict] });
+    this.#update({ verdicts: boundedVerdicts([...this.#progress.verdicts, verdict]) });
   }
 
   /** Notes what it waits for a person to say, or that it waits no longer. */
@@ -104,7 +114,8 @@ export class Journal {
       endedAt: at,
       status: 'skipped',
     };
-    this.#update({ steps: [...this.#progress.steps, record] });
+    this.#steps.push(record);
+    this.#update({ steps: boundedSteps(this.#steps) });
   }
 
   /** Notes how it ended, and what a person must do about it. */
@@ -127,17 +138,20 @@ export class Journal {
   ): Promise<T> {
     const record: StepRecord = {
       step,
-      ...(subject === undefined ? {} : { subject }),
+      ...(subject === undefined ? {} : { subject: cutText(subject, SUBJECT_MAX_BYTES) }),
       restoring: this.restoring,
       startedAt: now(),
       status: 'running',
     };
     this.tellUnknownSignals();
-    const index = this.#progress.steps.length;
+    const index = this.#steps.push(record) - 1;
     const title = stepTitle(record);
-    this.#update({ phase: title, steps: [...this.#progress.steps, record] });
-    const settle = (settled: Partial<StepRecord>): void =>
-      this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
+    this.#update({ phase: title, steps: boundedSteps(this.#steps) });
+    const settle = ({ detail, ...settled }: Partial<StepRecord>): void => {
+      const told = detail === undefined ? {} : { detail: cutText(detail, DETAIL_MAX_BYTES) };
+      this.#steps[index] = { ...record, endedAt: now(), ...settled, ...told };
+      this.#update({ steps: boundedSteps(this.#steps) });
+    };
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
       const overrides = this.restoring ? patiently(covered) : covered;

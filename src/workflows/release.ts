@@ -27,7 +27,7 @@ import { type Watch, watchServing } from './watchServing.ts';
  * decided before the step that it undoes and runs to its end whatever happens.
  */
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
-  const journal = new Journal(input.releaseId, 'release', input.request.steps);
+  const journal = new Journal(input.releaseId, 'release', input.request.steps, input.request.recordStore);
   const forward = new CancellationScope();
   const interventions = new Interventions(journal, input.request, forward, (waiting) =>
     tellWaiting(input, waiting),

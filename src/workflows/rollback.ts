@@ -22,7 +22,7 @@ export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
 async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const { releaseId, request, lastRequest, known } = input;
   const { target, checks, recordStore } = lastRequest;
-  const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
+  const journal = new Journal(releaseId, 'rollback', lastRequest.steps, lastRequest.recordStore);
   refuseInterventions(journal);
   const finish = (
     ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,

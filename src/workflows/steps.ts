@@ -6,6 +6,7 @@ import {
 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { coverChecks, stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
@@ -80,10 +81,10 @@ function retryAttempts(
   return retriedBy === 'poll' || maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
-/** Temporal allows a summary 400 bytes (not every server holds to it); a character takes at most three. */
-const SUMMARY_MAX_CHARACTERS = 120;
+/** Temporal allows a summary 400 bytes (not every server holds to it). */
+const SUMMARY_MAX_BYTES = 380;
 
 /** A summary that the server takes, whatever a check or a deployment is called. */
 export function shortSummary(text: string): string {
-  return text.slice(0, SUMMARY_MAX_CHARACTERS);
+  return cutText(text, SUMMARY_MAX_BYTES);
 }

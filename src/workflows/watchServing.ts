@@ -32,7 +32,11 @@ export async function watchServing(
   const overrides = watchOverrides(step, journal.overrides, watch.checks, left);
   await journal.step(step, subject, async () => {
     const activities = activitiesOf(step, overrides, `${step} ${subject}`);
-    const { failed, attempt } = await activities.watchRevision({ ...revision, ...watch });
+    const { failed, attempt } = await activities.watchRevision({
+      ...revision,
+      ...watch,
+      store: journal.store,
+    });
     if (failed === null) return { result: undefined, attempts: attempt };
     journal.verdict(failed);
     throw pipelineFailure(

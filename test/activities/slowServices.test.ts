@@ -16,7 +16,14 @@ const SLOW_RECEIVER_MS = 9_900;
 const PAGES = 8;
 const TICK_MS = 500;
 
-const services = vi.hoisted(() => ({ revisionStatus: 'DEPLOYED', active: '', temporal: null as unknown }));
+/** What the services answer. */
+interface Outside {
+  revisionStatus: string;
+  active: string;
+  temporal: unknown;
+}
+
+const services = vi.hoisted((): Outside => ({ revisionStatus: 'DEPLOYED', active: '', temporal: null }));
 
 /** A service whose every method answers after a while, or fails where its caller does not wait so long. */
 function slowService(answers: Readonly<Record<string, unknown>>, ms = SLOW_MS): unknown {
@@ -32,7 +39,7 @@ function slowService(answers: Readonly<Record<string, unknown>>, ms = SLOW_MS): 
 
 async function after<T>(ms: number, value: T): Promise<T> {
   await new Promise((resolve) => setTimeout(resolve, ms));
-  return typeof value === 'function' ? ((value as () => T)() as T) : value;
+  return typeof value === 'function' ? (value as () => T)() : value;
 }
 
 vi.mock('../../src/activities/connections.ts', () => ({
@@ -62,7 +69,7 @@ vi.mock('../../src/activities/connections.ts', () => ({
       async function* events() {
         const link = { smoke: 'http://127.0.0.1:1/api/v1/feedback/tokens/1' };
         yield await Promise.resolve({ event: 'feedback', data: link });
-        yield { event: 'values', data: { greeting: 'Hello' } };
+        yield { event: 'values', data: { greeting: 'Hello'.repeat(100) } };
       }
       return slowService({ ok: undefined, streamStatelessRun: events });
     }
@@ -117,8 +124,8 @@ const CHECKS: readonly Check[] = ['one', 'two', 'three'].map((name) => ({
 }));
 const REVISION = revisionOn('http://127.0.0.1:1');
 const { target, deploymentId } = REVISION;
-const RUN = { ...REVISION, agentUrl: 'http://127.0.0.1:1' };
 const STORE = 'a store';
+const RUN = { ...REVISION, agentUrl: 'http://127.0.0.1:1', store: STORE };
 const TARBALL = { kind: 'tarball', digest: 'sha256:1', sizeBytes: 1, store: STORE } as const;
 const BY_NAME = { ...target, deploymentId: undefined };
 
@@ -127,7 +134,7 @@ interface Row {
   readonly steps: readonly (readonly [StepName, readonly Check[]])[];
   readonly input: unknown;
   /** What the services answer, where it is not the best. */
-  readonly outside?: Partial<typeof services>;
+  readonly outside?: Partial<Outside>;
 }
 
 /** Every activity there is, at its longest: each call that one attempt can make. */
@@ -261,7 +268,7 @@ it.each(CASES)(
     );
     let ended: unknown;
     const attempt = environment
-      .run(activities[name] as (input: unknown) => Promise<unknown>, input)
+      .run(() => activities[name](input as never))
       .then((result) => (ended = result ?? {}))
       .catch((error: unknown) => (ended = error));
     while (ended === undefined && Date.now() - began <= startToCloseMs) {
