@@ -28,6 +28,13 @@ export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
 }
 
+/** Where a revision is checked. */
+export interface CheckedAt {
+  readonly agentUrl: string;
+  /** The artifact store that keeps answers which are too long for a verdict. */
+  readonly store: string;
+}
+
 /** A judgement: what is compared, by which inputs, and where what is seen is kept. */
 export interface JudgementInput {
   /** Names the judgement in the store: an attempt under the same id goes on with the runs of the one before. */
@@ -106,7 +113,7 @@ export interface Activities {
 
   /** Runs one check; a verdict counts only if the revision was active before and after. */
   runCheck(
-    input: RevisionInput & { readonly agentUrl: string; readonly check: Check },
+    input: RevisionInput & CheckedAt & { readonly check: Check },
   ): Promise<Attempted<{ verdict: CheckVerdict }>>;
 
   /** The freeze that is in force at an instant, in milliseconds since 1970; `null` where none is. */
@@ -141,12 +148,12 @@ export interface Activities {
    * verdict that fails; `null` where none has.
    */
   watchRevision(
-    input: RevisionInput & {
-      readonly agentUrl: string;
-      readonly checks: readonly Check[];
-      readonly until: number;
-      readonly everyMs: number;
-    },
+    input: RevisionInput &
+      CheckedAt & {
+        readonly checks: readonly Check[];
+        readonly until: number;
+        readonly everyMs: number;
+      },
   ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
 
   /** Looks at the targets of a promotion: what their workflows say, and what the control planes of the two do. */

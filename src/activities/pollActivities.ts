@@ -6,7 +6,6 @@ import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import type { Connections } from './connections.ts';
 import type { PollUntil } from './polling.ts';
-import { scrubText } from './scrub.ts';
 import { revisionSnapshot } from './snapshots.ts';
 import type { Untracked } from './track.ts';
 
@@ -91,7 +90,7 @@ async function whySilent(
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    return isSilence(error) ? scrubText(`the agent does not answer: ${error.message}`) : undefined;
+    return isSilence(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
 }
 

@@ -9,6 +9,7 @@ import { releaseDifference } from './show/difference.ts';
 import { differenceLines } from './show/differenceLines.ts';
 import { findRelease, type FoundRelease, LATEST } from './show/findRelease.ts';
 import { releaseLines } from './show/releaseLines.ts';
+import { wholeAnswers } from './show/wholeAnswers.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
@@ -44,7 +45,8 @@ export async function runShowCommand(
     if (other === undefined) {
       output.event(releaseEvent(one));
       if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
-      for (const line of releaseLines(one, Date.now(), output.style)) output.say(line);
+      const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
+      for (const line of releaseLines(one, Date.now(), output.style, answers)) output.say(line);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);

@@ -11,6 +11,7 @@ import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
 import { Origin, Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
 import { Duration, durationField, Text } from './scalarFields.ts';
+import { stepProblems } from './stepProblems.ts';
 
 /**
  * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
@@ -180,13 +181,17 @@ const Check = z.strictObject({
   assistant: Text.describe('The graph’s name in the graph configuration'),
   input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
   expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
-  timeout: Duration.default(60_000).describe('How long the run may take. Default: 60s'),
+  timeout: Duration.default(60_000).describe(
+    'How long the run may take; the deadlines of its steps follow. Default: 60s',
+  ),
   feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
 });
 
 const Step = z.strictObject({
-  startToClose: Duration.optional().describe('One attempt’s deadline'),
-  scheduleToClose: Duration.optional().describe('All attempts’ deadline'),
+  startToClose: Duration.optional().describe(
+    'One attempt’s deadline. Default: what its calls and checks may take',
+  ),
+  scheduleToClose: Duration.optional().describe('All attempts’ deadline; twice as long on the way back'),
   heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
   retry: z
     .strictObject({
@@ -197,7 +202,11 @@ const Step = z.strictObject({
         .optional()
         .describe('By how much each interval is longer than the one before'),
       maximumInterval: Duration.optional().describe('The longest interval'),
-      maximumAttempts: z.int().min(0).optional().describe('0: as often as the deadline allows'),
+      maximumAttempts: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('0: as often as the deadline allows. Steps that poll are bounded by it alone'),
     })
     .optional()
     .describe('How a failed attempt is repeated'),
@@ -242,11 +251,12 @@ export const Config = z
     ),
     notify: Notify.default([]).describe('Who is told of what happens on the targets'),
   })
-  .superRefine(({ promotions, notify, targets }: LooseConfig, context) => {
+  .superRefine(({ promotions, notify, targets, checks, steps }: LooseConfig, context) => {
     const names = Object.keys(targets ?? {});
     for (const { path, message } of [
       ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
+      ...stepProblems(checks, steps),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
@@ -258,6 +268,8 @@ interface LooseConfig {
   readonly promotions?: LoosePromotions | null;
   readonly notify?: unknown;
   readonly targets?: object | null;
+  readonly checks?: unknown;
+  readonly steps?: unknown;
 }
 
 /** One target of the file. */

@@ -126,7 +126,10 @@ export interface CheckVerdict {
   readonly revisionId: string;
   readonly passed: boolean;
   readonly reasons: readonly string[];
+  /** The answer, cut to a few hundred bytes. */
   readonly answer: string;
+  /** The name of the record in the artifact store that holds the whole answer. Absent: `answer` is all of it, or the store was away. */
+  readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;
   /** Whether the verdict was recorded through the run's feedback link; `null` when none was asked for. */

@@ -4,7 +4,7 @@ import type { Activities } from '../activities/activities.ts';
 import { freezeActivities } from '../activities/freezeActivities.ts';
 import { checksDigest } from '../activities/keptChecks.ts';
 import { lineActivities } from '../activities/lineActivities.ts';
-import { placesOf } from '../activities/places.ts';
+import { EVERYBODY_AT_ONCE } from '../activities/places.ts';
 import { track, type Untracked } from '../activities/track.ts';
 import { watchActivities } from '../activities/watchActivities.ts';
 import type { Check } from '../domain/check.ts';
@@ -152,7 +152,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
     ...lineActivities(
       async (target) => (await findDeployment({ target })).deployment,
       pollUntil,
-      placesOf({ atOnce: 0, apartMs: 0 }),
+      EVERYBODY_AT_ONCE,
     ),
     ...freezeActivities(),
     sendNotice: () => Promise.resolve({ detail: 'nobody is told of a rehearsal' }),

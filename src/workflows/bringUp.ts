@@ -1,10 +1,11 @@
+import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
 import type { ErrorCode } from '../domain/errors.ts';
 import { checkIdentity, type Finding } from '../domain/restoreDecision.ts';
 import { revisionPhase } from '../domain/revision.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import { explain, pipelineFailure } from './failure.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, StepDone } from './journal.ts';
 
 /** A revision of a deployment, and how it is judged. */
 export interface Subject {
@@ -91,7 +92,7 @@ export async function runChecks(
   journal: Journal,
   asked: Asked,
   checks: readonly Check[],
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
   for (const check of checks) await runCheck(journal, asked, check, step);
 }
@@ -105,20 +106,26 @@ export async function runCheck(
   journal: Journal,
   asked: Asked,
   check: Check,
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
   const { subject, agentUrl } = asked;
+  const run = async (activities: Activities): Promise<StepDone<undefined>> => {
+    const { verdict, attempt } = await activities.runCheck({
+      ...subject,
+      agentUrl,
+      store: journal.store,
+      check,
+    });
+    asked.answers();
+    journal.verdict(verdict);
+    if (!verdict.passed) {
+      throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+    }
+    return { result: undefined, attempts: attempt, detail: verdict.answer };
+  };
   asked.begins();
   try {
-    await journal.step(step, check.name, async (activities) => {
-      const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
-      asked.answers();
-      journal.verdict(verdict);
-      if (!verdict.passed) {
-        throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
-      }
-      return { result: undefined, attempts: attempt, detail: verdict.answer };
-    });
+    await journal.step(step, check.name, run, [check]);
   } catch (error) {
     asked.fails(check, error);
     throw error;

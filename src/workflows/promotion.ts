@@ -25,7 +25,7 @@ import { watch } from './watchPromoted.ts';
  * asks the targets for everything; it touches no deployment itself, so that each keeps its one owner.
  */
 export async function promotion({ request }: PromotionInput): Promise<PromotionResult> {
-  const journal = new Journal(request.name, 'promotion', request.release.steps);
+  const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
   const forward = new CancellationScope();
   const { release, soakMs, approval, freezes, requestedBy } = request;
   const judged = request.judge !== undefined;

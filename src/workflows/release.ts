@@ -1,6 +1,7 @@
-import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
 import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
+import type { Check } from '../domain/check.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
 import { waitingNotice } from '../domain/notify/waitingNotice.ts';
@@ -19,6 +20,7 @@ import { finish, lookForExtras, type Run } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, type Shipment, upload } from './ship.ts';
 import { activitiesOf } from './steps.ts';
 import { takeBack } from './takeBack.ts';
+import { type Watch, watchServing } from './watchServing.ts';
 
 /**
  * One release: puts one artifact on one target, and takes it back when anything fails.
@@ -27,7 +29,7 @@ import { takeBack } from './takeBack.ts';
  * decided before the step that it undoes and runs to its end whatever happens.
  */
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
-  const journal = new Journal(input.releaseId, 'release', input.request.steps);
+  const journal = new Journal(input.releaseId, 'release', input.request.steps, input.request.recordStore);
   const forward = new CancellationScope();
   const interventions = new Interventions(journal, input.request, forward, (waiting) =>
     tellWaiting(input, waiting),
@@ -114,7 +116,7 @@ async function goForward(run: Run): Promise<void> {
   const left = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
     await interventions.goOrSkip(SOAK, () =>
-      soak(request.soakMs, () => runChecks(journal, asked, left, 'soak')),
+      watchServing(journal, subject, soakOf(request.soakMs, agentUrl, left), 'soak', asked),
     );
   }
 
@@ -227,13 +229,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   }
 }
 
-/** Lets the soak time pass, with the checks repeated during it. */
-async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
-  const pauseMs = soakPauseMs(soakMs);
-  for (let left = soakMs; left > 0; left -= pauseMs) {
-    await sleep(Math.min(pauseMs, left));
-    await check();
-  }
+function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Watch {
+  return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
 /** What else is told of a release, its target tells. */

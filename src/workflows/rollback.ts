@@ -27,7 +27,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const { releaseId, request, lastRequest, known } = input;
   const { recordStore } = lastRequest;
   const settings = new Settings(input.lastGood, lastRequest.target);
-  const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
+  const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
   refuseInterventions(journal);
   const finish = (
     ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,

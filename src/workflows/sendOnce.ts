@@ -1,7 +1,7 @@
 import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
 import type { ErrorCode } from '../domain/errors.ts';
-import type { StepPolicy } from '../domain/step.ts';
+import { grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
 /** Answers that say the request can never succeed as it is. */
@@ -66,7 +66,11 @@ export async function sendOnce<T>(call: {
       failure = explain(error);
     }
     if (failure.mayHaveBeenTaken) unknownAnswers++;
-    const delayMs = failure.retryAfterMs ?? backoff(retry, attempts);
+    const { retryAfterMs } = failure;
+    const delayMs =
+      retryAfterMs === undefined
+        ? backoff(retry, attempts)
+        : grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
     const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code);
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;

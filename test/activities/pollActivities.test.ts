@@ -1,7 +1,10 @@
+import { getEventListeners } from 'node:events';
+
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
+import { pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { closedPort, type FaultyService, json, until } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
@@ -236,4 +239,29 @@ describe('awaitLateSuccess', () => {
     expect((await activities.awaitLateSuccess(revisionOn(plane.url))).cameUp).toBe(false);
     expect(activities.heartbeats).toEqual([`revision ${REVISION} is DEPLOYED and not active`]);
   });
+});
+
+describe('polls that wait at the same time', () => {
+  it('share one listener of the worker’s shutdown, and all of them hand back when it comes', async () => {
+    const POLLS = 20;
+    const plane = await planeWithStatuses('BUILDING');
+    const shutdown = new AbortController();
+    const activities = Array.from({ length: POLLS }, () => activitiesUnderTest({}, shutdown.signal));
+    const pollUntil = pollsUntilShutdown(shutdown.signal);
+    const before = getEventListeners(shutdown.signal, 'abort').length;
+    const handedBack = activities.map(({ environment }) =>
+      failureOf(environment.run(() => pollUntil('SLIPWAY_STEP_TIMED_OUT', () => look(plane)))),
+    );
+    await until(() => plane.requests.length >= 2 * POLLS);
+    expect(getEventListeners(shutdown.signal, 'abort')).toHaveLength(before);
+    shutdown.abort();
+    for (const failure of await Promise.all(handedBack)) {
+      expect(failure.category).toBe(ApplicationFailureCategory.BENIGN);
+    }
+  });
+
+  async function look({ url }: FaultyService): Promise<{ readonly insteadOf: string }> {
+    await fetch(`${url}${DEPLOYMENT_PATH}`);
+    return { insteadOf: 'nothing yet' };
+  }
 });

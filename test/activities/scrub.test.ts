@@ -72,6 +72,7 @@ describe('a secret of the target is removed from what others say', () => {
     const { verdict } = await activitiesUnderTest().runCheck({
       ...revisionOn(plane.url, fields),
       agentUrl: agent.url,
+      store: 'file:///nowhere',
       check: { name: 'greets', assistant: 'a', input: {}, expect: { contains: 'Hello' }, timeoutMs: 5_000 },
     });
     expect(verdict.answer).toBe('I run with [removed]');
@@ -134,6 +135,7 @@ describe("the control plane's key goes to the origins that it was given for", ()
     const checking = activitiesUnderTest().runCheck({
       ...revisionOn(plane.url),
       agentUrl: agent.url,
+      store: 'file:///nowhere',
       check: { name: 'greets', assistant: 'a', input: {}, expect: {}, timeoutMs: 5_000 },
     });
     const { message } = await failureOf(checking);

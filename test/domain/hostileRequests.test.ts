@@ -15,7 +15,6 @@ import { waitingNotice } from '../../src/domain/notify/waitingNotice.ts';
 import type { ReleaseRequest } from '../../src/domain/release.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
 import { readSecretReference } from '../../src/domain/secretReference.ts';
-import { soakRounds } from '../../src/domain/soak.ts';
 import { STEP_NAMES } from '../../src/domain/step.ts';
 import { patiently, stepPolicy } from '../../src/domain/stepTable.ts';
 import { storeUrlProblem } from '../../src/domain/storeUrl.ts';
@@ -132,7 +131,6 @@ function useAll(request: ReleaseRequest): void {
     formatDuration(waitMs);
     expect(waitMs).toBeLessThanOrEqual(LONGEST_WAIT_MS);
   }
-  soakRounds(soakMs);
   const waiting = { for: 'approval', since: NOW, until: NOW, note: 'a note' } as const;
   const artifactName = describeArtifact(artifact);
   waitingNotice(

@@ -4,7 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lineActivities } from '../../src/activities/lineActivities.ts';
-import { placesOf } from '../../src/activities/places.ts';
+import { type Place, placesOf } from '../../src/activities/places.ts';
 import { pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { track } from '../../src/activities/track.ts';
 import { watchActivities } from '../../src/activities/watchActivities.ts';
@@ -13,6 +13,7 @@ import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { createClient } from '../../src/temporal/connection.ts';
 import type { TargetInput } from '../../src/workflows/messages.ts';
+import { createWorkers } from '../../src/temporal/createWorkers.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { GREETS } from './requests.ts';
 import { ScriptedJudge } from './scriptedJudge.ts';
@@ -54,6 +55,8 @@ export async function openHarness(
     readonly nameWorld: (number: number) => string;
     /** How many promotions work at once. Default: all. */
     readonly places?: PlaceRules;
+    /** How many activities each task queue runs at once. Default: the SDK's. */
+    readonly slots?: number;
   },
 ): Promise<Harness> {
   const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
@@ -66,22 +69,23 @@ export async function openHarness(
   const connections = await Promise.all(
     Array.from({ length: workers }, () => NativeConnection.connect({ address })),
   );
-  const create = (connection: NativeConnection): Promise<Worker> =>
-    Worker.create({
+  const create = (connection: NativeConnection): Promise<readonly Worker[]> =>
+    createWorkers({
       connection,
       taskQueue,
       identity: IDENTITY,
       workflowBundle: {
         codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
       },
-      activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }),
+      activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
+      ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
       // What waits for its turn waits with the server, where another worker may take it.
       ...(maxCachedWorkflows === 0
         ? { maxConcurrentWorkflowTaskExecutions: 1, maxConcurrentWorkflowTaskPolls: 1 }
         : {}),
     });
-  const all = await Promise.all(connections.map(create));
+  const all = (await Promise.all(connections.map(create))).flat();
   const running = all.map((worker) => worker.run());
   const add = (world: World, input: TargetInput): TargetUnderTest => {
     const target = new TargetUnderTest(client, taskQueue, world, input);
@@ -173,7 +177,12 @@ export const ACTIVITIES: readonly ActivityName[] = [
  * Activities that find the world that a call is meant for: by its control plane's, or its record store's, address, else
  * by the address in the id of the workflow that calls.
  */
-function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, places: PlaceRules): Activities {
+function dispatch(
+  targets: readonly TargetUnderTest[],
+  judge: ScriptedJudge,
+  places: PlaceRules,
+  taskQueue: string,
+): Activities {
   const worldAt = (place: string): World => {
     const host = new URL(place);
     const id = host.hostname.replace(/\.test$/, '') || host.pathname.slice(1);
@@ -186,7 +195,7 @@ function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, pla
     return worldAt(place ?? callingTarget()).call(activity, input);
   };
   const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
-  return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, places) };
+  return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, placesOf(places, taskQueue)) };
 }
 
 /** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
@@ -194,12 +203,12 @@ function betweenWorlds(
   inWorlds: Activities,
   worldAt: (place: string) => World,
   judge: ScriptedJudge,
-  places: PlaceRules,
+  place: Place,
 ) {
   const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const neverShutDown = pollsUntilShutdown(new AbortController().signal);
   const { watchRevision } = watchActivities(inWorlds);
-  const line = lineActivities(find, neverShutDown, placesOf(places));
+  const line = lineActivities(find, neverShutDown, place);
   return track({
     ...line,
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>

@@ -5,7 +5,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 import type { Activities } from '../../src/activities/activities.ts';
 import { checksDigest } from '../../src/activities/keptChecks.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
-import type { Check } from '../../src/domain/check.ts';
+import { type Check, judge } from '../../src/domain/check.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
@@ -95,6 +95,8 @@ export class World {
   readonly refusedKeys = new Set<string>();
   /** The checks that the store keeps, by their digest. */
   readonly keptChecks = new Map<string, readonly Check[]>();
+  /** What the agent answers, where it is not a greeting. */
+  answer = 'hello';
   /** What goes on in a redeploy: the same revision again, or a new one made of it. */
   redeployMakesRevision = false;
   /** Whether the control plane offers a list of revisions. */
@@ -290,7 +292,8 @@ export class World {
           revisionId,
           passed: !failed,
           reasons: failed ? ['the answer does not contain "hello": "goodbye"'] : [],
-          answer: failed ? 'goodbye' : 'hello',
+          answer: judge({}, { status: 'success', values: failed ? 'goodbye' : this.answer, latencyMs: 12 })
+            .answer,
           runId: 'run',
           latencyMs: 12,
           feedbackRecorded: null,

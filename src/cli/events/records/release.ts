@@ -50,6 +50,7 @@ export const CheckVerdict = mirrorOf<domain.CheckVerdict>()(
     passed: z.boolean(),
     reasons: z.array(z.string()).describe('Why not: one sentence for each expectation that did not hold'),
     answer: z.string().describe('The answer of the agent, shortened'),
+    answerRecord: maybe(z.string()).describe('The record in the artifact store that holds the whole answer'),
     runId: z.string().nullable(),
     latencyMs: z.number(),
     feedbackRecorded: z
