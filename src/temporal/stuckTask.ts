@@ -13,7 +13,7 @@ export interface StuckTask {
   readonly cause: string;
 }
 
-/** A task may fail once because its worker ends, and once more because its successor does. */
+/** A worker reports only the first failure in a row; attempts after it time out, after 3 s each. */
 const STUCK_FROM_ATTEMPT = 3;
 /** The newest events, among which a failure of the newest task is. */
 const NEWEST_EVENTS = 20;
