@@ -12,7 +12,7 @@ const alone = ['test/activities/**/*.test.ts', 'test/platform/access/access.test
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'test/platform/store/database.test.ts',
-  'test/platform/controlPlane/{deletion,idempotency,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
+  'test/platform/controlPlane/{deletion,idempotency,instance,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
   'test/platform/controlPlane/routes/*.test.ts',
   'test/platform/tracing/*.test.ts',
   'test/platform/controlPlane/fuzz/*.test.ts',

@@ -10,6 +10,7 @@ const BENCHMARKS = [
   'start-up',
   'target-history',
   'rollback-latency',
+  'rollback-beside-polls',
   'recovery',
   'runs',
   'deployments',

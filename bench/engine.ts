@@ -16,7 +16,7 @@ import {
 import { connectTemporal, type TemporalConnection } from '../src/temporal/connection.ts';
 import { startDevServer } from '../src/temporal/devServer.ts';
 import { installTemporal } from '../src/temporal/installation.ts';
-import { runWorker } from '../src/worker.ts';
+import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
 
 /** A real Temporal, started as `slipway dev` starts it. */
 export interface Engine {
@@ -60,8 +60,12 @@ export async function startTemporal(say: (line: string) => void): Promise<Engine
  * Starts Temporal, bundles the workflows as they are now, and runs a worker in this process.
  *
  * @param say - told what it is doing.
+ * @param worker - how the worker differs from the one that `slipway worker` runs.
  */
-export async function startEngine(say: (line: string) => void): Promise<Engine> {
+export async function startEngine(
+  say: (line: string) => void,
+  worker: Pick<RunWorkerOptions, 'slots'> = {},
+): Promise<Engine> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     // Targets that were measured are terminated, which the worker would warn of.
@@ -79,7 +83,14 @@ export async function startEngine(say: (line: string) => void): Promise<Engine> 
     const stop = new AbortController();
     let running: Promise<void> | undefined;
     await new Promise<void>((resolve, reject) => {
-      const options = { connection, namespace, taskQueue: TASK_QUEUE, identity: 'bench', bundlePath };
+      const options = {
+        connection,
+        namespace,
+        taskQueue: TASK_QUEUE,
+        identity: 'bench',
+        bundlePath,
+        ...worker,
+      };
       running = runWorker({ ...options, signal: stop.signal, onReady: resolve });
       running.catch(reject);
     });
@@ -113,6 +124,7 @@ async function bundle(folder: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
     payloadConverterPath: workflows('payloadConverter.ts'),
+    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
     logger: new DefaultLogger('ERROR'),
   });
   const path = join(folder, 'workflow-bundle.js');

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type Behavior = 'answers rightly' | 'answers wrongly' | 'never ready' | 'never answers';
 
 /** What a deployment can be waited for. */
-export type Moment = 'held' | 'polled' | 'run began' | 'wrong answer' | 'redeploy';
+export type Moment = 'held' | 'patched' | 'polled' | 'run began' | 'wrong answer' | 'redeploy';
 
 /** What the agent says while a good revision serves. */
 export const RIGHT_ANSWER = 'hello';
@@ -209,7 +209,10 @@ function controlPlane(
   }
   if (revisionId !== undefined) deployment.redeploy(revisionId);
   if (method === 'POST') deployment.exists = true;
-  if (method === 'PATCH') deployment.ship(tarballPathOf(body));
+  if (method === 'PATCH') {
+    deployment.ship(tarballPathOf(body));
+    deployment.happens('patched');
+  }
   return deployment.view(url);
 }
 

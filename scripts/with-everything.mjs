@@ -30,6 +30,23 @@ const WORKS = {
     await ensureTemporal();
     return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/chaos/run.ts'), ...args]);
   },
+  'test:stress': async (args) => {
+    prepare();
+    await ensureTemporal();
+    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/stress/run.ts'), ...args]);
+  },
+  'test:full': () => {
+    const parts = ['test', 'test:crash', 'test:chaos', 'test:model', 'test:promotions', 'test:stress'];
+    const told = parts.map((part) => {
+      say(part);
+      const startedAt = Date.now();
+      const code = npm(['run', '--silent', part]);
+      const minutes = Math.round((Date.now() - startedAt) / 60_000);
+      return { code, line: `${part} ${code === 0 ? 'passed' : `failed (${code})`} in ${minutes} min` };
+    });
+    say(told.map(({ line }) => line).join(', '));
+    return told.every(({ code }) => code === 0) ? 0 : 1;
+  },
   verify: async (args) => {
     install();
     for (const script of ['format:check', 'lint', 'types', 'docs:build']) {

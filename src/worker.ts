@@ -1,9 +1,11 @@
 import { fileURLToPath } from 'node:url';
 
-import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
+import { createWorkers } from './temporal/createWorkers.ts';
+import { queryAgain } from './temporal/queryAgain.ts';
 
 /** How a worker is run. */
 export interface RunWorkerOptions {
@@ -24,6 +26,8 @@ export interface RunWorkerOptions {
    * @param shuttingDown - aborted when the worker is asked to end.
    */
   readonly outside?: (shuttingDown: AbortSignal) => OpenActivities;
+  /** How many activities each task queue runs at once, for tests and benchmarks. Default: 500. */
+  readonly slots?: number;
   /** Where the prebuilt workflow bundle is. Default: beside the built code. */
   readonly bundlePath?: string;
 }
@@ -44,7 +48,7 @@ const SHUTDOWN_GRACE = '25 seconds';
 const SETTINGS = {
   shutdownGraceTime: SHUTDOWN_GRACE,
   shutdownForceTime: '40 seconds',
-  // A poll holds a slot for up to a minute, and costs next to nothing while it waits.
+  // Of each task queue. A poll holds a slot for up to a minute, and costs next to nothing while it waits.
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 100,
   maxConcurrentLocalActivityExecutions: 1,
@@ -67,30 +71,35 @@ const SETTINGS = {
 export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const { connection, namespace, taskQueue, identity, signal, onReady } = options;
   const shuttingDown = new AbortController();
-  const open =
-    options.outside ?? ((ending: AbortSignal) => createActivities(ending, options.places ?? PLACE_RULES));
+  const rules = options.places ?? PLACE_RULES;
+  const open = options.outside ?? ((ending: AbortSignal) => createActivities(ending, rules, taskQueue));
   const outside = open(shuttingDown.signal);
-  const worker = await Worker.create({
+  const workers = await createWorkers({
     ...SETTINGS,
+    ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
     connection,
     namespace,
     taskQueue,
     identity,
     workflowBundle: { codePath: options.bundlePath ?? BUNDLE_PATH },
     activities: outside.activities,
+    interceptors: { client: { workflow: [queryAgain(connection.workflowService, namespace)] } },
   });
   const shutDown = (): void => {
     shuttingDown.abort();
-    if (worker.getState() === 'RUNNING') worker.shutdown();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
-  const running = worker.run();
+  const running = workers.map((worker) => worker.run());
   if (signal?.aborted === true) shutDown();
   signal?.addEventListener('abort', shutDown, { once: true });
   onReady?.();
   try {
-    await running;
+    await Promise.all(running);
   } finally {
     signal?.removeEventListener('abort', shutDown);
+    // One that breaks ends the others.
+    shutDown();
+    await Promise.allSettled(running);
     await outside.close();
   }
 }

@@ -28,6 +28,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
     items: [
       { text: 'Commands', link: '/commands' },
       { text: 'slipway.yaml', link: '/slipway-yaml' },
+      { text: 'Environment variables', link: '/environment' },
       { text: 'Exit codes', link: '/exit-codes' },
       { text: 'Errors', link: '/errors' },
       { text: '--json', link: '/json' },

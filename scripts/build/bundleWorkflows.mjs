@@ -26,8 +26,10 @@ export async function bundleWorkflows() {
   }
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows/index.js'),
-    workflowInterceptorModules: [join(DIST, 'workflows/doorway.js')],
     payloadConverterPath: join(DIST, 'workflows/payloadConverter.js'),
+    workflowInterceptorModules: ['taskBoundaries.js', 'doorway.js'].map((file) =>
+      join(DIST, 'workflows', file),
+    ),
     logger: quietLogger(),
   });
   // A worker that starts meanwhile sees the old bundle or the new one, never half of one.

@@ -8,6 +8,7 @@ import type { RollbackMessage } from '../domain/message.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
+import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
@@ -32,6 +33,13 @@ export interface DeploymentInput {
 /** A revision of a target's deployment. */
 export interface RevisionInput extends DeploymentInput {
   readonly revisionId: string;
+}
+
+/** Where a revision is checked. */
+export interface CheckedAt {
+  readonly agentUrl: string;
+  /** The artifact store that keeps answers which are too long for a verdict. */
+  readonly store: string;
 }
 
 /** A judgement: what is compared, by which inputs, and where what is seen is kept. */
@@ -61,9 +69,15 @@ export interface Activities {
 
   readRevision(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
 
-  /** The newest revisions, newest first; `null` where the control plane offers no list. */
+  /**
+   * A deployment's revisions, newest first; `null` if they cannot be told: the control plane offers no list, or a longer
+   * one than is read.
+   *
+   * @param input.since - a revision of before: all that are newer are listed, or all there are if it is gone or `null`.
+   *   Default: the newest page.
+   */
   listRevisions(
-    input: DeploymentInput,
+    input: DeploymentInput & { readonly since?: string | null },
   ): Promise<Attempted<{ revisions: readonly RevisionSnapshot[] | null }>>;
 
   /**
@@ -98,9 +112,15 @@ export interface Activities {
     input: RevisionInput & { readonly overtakers?: readonly string[] },
   ): Promise<Attempted<{ agentUrl: string }>>;
 
+  /** Asks the agent once whether it is there, and takes the key: why not, or `null` where it does. */
+  askAgent(input: {
+    readonly target: TargetSpec;
+    readonly agentUrl: string;
+  }): Promise<Attempted<{ silent: string | null }>>;
+
   /** Runs one check; a verdict counts only if the revision was active before and after. */
   runCheck(
-    input: RevisionInput & { readonly agentUrl: string; readonly check: Check },
+    input: RevisionInput & CheckedAt & { readonly check: Check },
   ): Promise<Attempted<{ verdict: CheckVerdict }>>;
 
   /** The freeze that is in force at an instant, in milliseconds since 1970; `null` where none is. */
@@ -135,12 +155,12 @@ export interface Activities {
    * verdict that fails; `null` where none has.
    */
   watchRevision(
-    input: RevisionInput & {
-      readonly agentUrl: string;
-      readonly checks: readonly Check[];
-      readonly until: number;
-      readonly everyMs: number;
-    },
+    input: RevisionInput &
+      CheckedAt & {
+        readonly checks: readonly Check[];
+        readonly until: number;
+        readonly everyMs: number;
+      },
   ): Promise<Attempted<{ failed: CheckVerdict | null }>>;
 
   /** Looks at the targets of a promotion: what their workflows say, and what the control planes of the two do. */
@@ -156,8 +176,11 @@ export interface Activities {
     readonly artifact: string;
   }): Promise<Attempted<{ sizeBytes: number }>>;
 
-  /** Asks a target for a release. */
-  submitToTarget(input: { readonly request: ReleaseRequest }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
+  /** Asks a target for a release. Asked again under the same id, it is answered again. */
+  submitToTarget(input: {
+    readonly request: ReleaseRequest;
+    readonly submission: string;
+  }): Promise<Attempted<{ answer: ReleaseAnswer }>>;
 
   /** Polls a target until a release, or the rollback that a request led to, has ended. */
   awaitRelease(input: {
@@ -165,12 +188,17 @@ export interface Activities {
     readonly id: string;
   }): Promise<Attempted<{ row: HistoryRow }>>;
 
-  /** Withdraws a release that waits, or aborts it where it runs; one that has ended is left alone. */
-  stopRelease(input: {
+  /**
+   * Withdraws a submission, whether it has arrived or not: its release is withdrawn if it waits, and stopped if it runs.
+   *
+   * @returns the release that the submission led to; `null`: none, and none will follow.
+   */
+  withdrawSubmission(input: {
     readonly target: TargetSpec;
-    readonly releaseId: string;
+    readonly recordStore: string;
+    readonly submission: string;
     readonly by: Actor;
-  }): Promise<Attempted<object>>;
+  }): Promise<Attempted<{ releaseId: string | null }>>;
 
   /** Asks a target to roll back. */
   rollBackTarget(input: {
@@ -228,9 +256,21 @@ export interface Activities {
     readonly runId: string;
   }): Promise<Attempted<{ location: string }>>;
 
-  /** Writes the release's record into the artifact store; writing it again is writing it once. */
+  /**
+   * Writes the release's record into the artifact store, and the checks that revisions passed; writing them again is
+   * writing them once.
+   *
+   * @returns the digests of the checks, in the order of `passed`. The record has them with its known revisions.
+   */
   recordRelease(input: {
     readonly store: string;
     readonly result: ReleaseResult;
-  }): Promise<Attempted<{ location: string }>>;
+    readonly passed: readonly PassedChecks[];
+  }): Promise<Attempted<{ location: string; digests: readonly string[] }>>;
+
+  /** Reads the checks that a revision passed. */
+  readChecks(input: {
+    readonly store: string;
+    readonly digest: string;
+  }): Promise<Attempted<{ checks: readonly Check[] }>>;
 }

@@ -2,8 +2,10 @@ import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activ
 import { ApplicationFailureCategory } from '@temporalio/common';
 
 import { ServiceError } from '../clients/serviceError.ts';
+import { cutText } from '../domain/bounds.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { FailureDetail } from '../domain/failure.ts';
+import { grantedPauseMs } from '../domain/step.ts';
 
 /** Failures that another attempt may mend; everything else is final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
@@ -50,7 +52,7 @@ export function toActivityFailure(error: unknown): Error {
 export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: number): ApplicationFailure {
   const detail: FailureDetail = { code, mayHaveBeenTaken: false, attempt: Context.current().info.attempt };
   return ApplicationFailure.create({
-    message,
+    message: cutText(message, MESSAGE_MAX_BYTES),
     type: code,
     nonRetryable: false,
     nextRetryDelay: nextRetryDelayMs,
@@ -59,17 +61,26 @@ export function notYet(code: ErrorCode, message: string, nextRetryDelayMs: numbe
   });
 }
 
+/** How long a service that asked for a pause is left alone: the step still gets one look before its deadline. */
+function retryDelayMs(askedMs: number): number {
+  const { scheduledTimestampMs, scheduleToCloseTimeoutMs: deadlineMs } = Context.current().info;
+  return grantedPauseMs(askedMs, scheduledTimestampMs + deadlineMs - Date.now(), deadlineMs);
+}
+
 /** What happened, and what to do about it. */
 function told({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
+/** What a failure says at most, as JSON: a service may answer with anything. */
+const MESSAGE_MAX_BYTES = 4_000;
+
 function failure(message: string, detail: FailureDetail): ApplicationFailure {
   return ApplicationFailure.create({
-    message,
+    message: cutText(message, MESSAGE_MAX_BYTES),
     type: detail.code,
     nonRetryable: !RETRYABLE.has(detail.code),
     details: [detail],
-    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: detail.retryAfterMs }),
+    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: retryDelayMs(detail.retryAfterMs) }),
   });
 }

@@ -3,11 +3,17 @@ import { type Client, WorkflowUpdateFailedError } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 
+/** A target answers at once, or its worker is away. */
+const LONGEST_ANSWER_MS = 30_000;
+
 /** Asks Temporal. A refusal is final; Temporal or a worker that does not answer is asked again. */
 export async function askTemporal<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   const { client, info } = Context.current();
   try {
-    return await client.withDeadline(Date.now() + info.startToCloseTimeoutMs, () => ask(client));
+    return await client.withDeadline(
+      Date.now() + Math.min(LONGEST_ANSWER_MS, info.startToCloseTimeoutMs),
+      () => ask(client),
+    );
   } catch (error) {
     if (error instanceof SlipwayError || error instanceof ApplicationFailure) throw error;
     const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;

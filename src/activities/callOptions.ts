@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 
-/** The longest that one call may take, in milliseconds: nothing that the two services do at once takes longer. */
-const LONGEST_CALL_MS = 15_000;
+import { LONGEST_CALL_MS } from '../domain/stepTable.ts';
+
 /** A call ends before its attempt's deadline, so that what is known of it is told rather than lost. */
 const SHARE_OF_ATTEMPT = 0.9;
 

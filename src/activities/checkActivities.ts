@@ -5,34 +5,39 @@ import { judge } from '../domain/check.ts';
 import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
 import type { Connections } from './connections.ts';
-import { withHeartbeat } from './heartbeat.ts';
+import { reportProgress } from './heartbeat.ts';
+import { keepAnswer } from './keptAnswers.ts';
 import { requireActive } from './requireActive.ts';
+import { scrubText } from './scrub.ts';
 import type { Untracked } from './track.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
   return {
-    runCheck: ({ agentUrl, check, ...revision }) =>
-      withHeartbeat(
-        () => check.name,
-        async () => {
-          await requireActive(connections, revision);
-          const agent = connections.agent(revision.target, agentUrl);
-          const { cancellationSignal } = Context.current();
-          const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
-          await requireActive(connections, revision);
-          const judgement = judge(check.expect, run);
-          const feedbackRecorded =
-            check.feedbackKey === undefined
-              ? null
-              : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
-          const { revisionId } = revision;
-          const { latencyMs } = run;
-          return {
-            verdict: { check: check.name, revisionId, ...judgement, runId, latencyMs, feedbackRecorded },
-          };
+    runCheck: async ({ agentUrl, store, check, ...revision }) => {
+      reportProgress(check.name);
+      await requireActive(connections, revision);
+      const agent = connections.agent(revision.target, agentUrl);
+      const { cancellationSignal } = Context.current();
+      const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
+      await requireActive(connections, revision);
+      const { wholeAnswer, ...judgement } = judge(check.expect, run);
+      const isWhole = wholeAnswer === judgement.answer;
+      const answerRecord = isWhole ? undefined : await keepAnswer(store, wholeAnswer);
+      const feedbackRecorded =
+        check.feedbackKey === undefined
+          ? null
+          : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
+      const { revisionId } = revision;
+      const { latencyMs } = run;
+      return {
+        verdict: {
+          ...{ check: check.name, revisionId, ...judgement },
+          ...(answerRecord === undefined ? {} : { answerRecord }),
+          ...{ runId, latencyMs, feedbackRecorded },
         },
-      ),
+      };
+    },
   };
 }
 
@@ -51,7 +56,9 @@ async function recordVerdict(
   } catch (error) {
     const context = Context.current();
     if (context.cancellationSignal.aborted) throw error;
-    context.log.warn('the verdict could not be recorded through the feedback link', { error: String(error) });
+    context.log.warn('the verdict could not be recorded through the feedback link', {
+      error: scrubText(String(error)),
+    });
     return false;
   }
 }

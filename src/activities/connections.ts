@@ -5,7 +5,7 @@ import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.t
 import { createAgent } from '../clients/service.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import { type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
+import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 
 /**
  * The clients of the worker, one per service, key and tenant, so that connections are pooled and kept alive across releases.
@@ -27,12 +27,22 @@ export class Connections {
     );
   }
 
-  /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
+  /**
+   * The agent's client. It sends the agent's own key, or the control plane's where that may go.
+   *
+   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key.
+   */
   agent(target: TargetSpec, agentUrl: string): RunApiClient {
-    const apiKey = resolveSecret(target.agentApiKey ?? target.apiKey);
+    const { agentApiKey, tenantId = '', name } = target;
+    const reference = agentApiKey ?? (mayHaveKey(target, agentUrl) ? target.apiKey : undefined);
+    const apiKey = reference === undefined ? undefined : resolveSecret(reference);
     const headers = tenantHeaders(target);
-    return remember(this.#agents, `${agentUrl} ${target.tenantId ?? ''} ${apiKey}`, () =>
-      createRunApiClient({ baseUrl: agentUrl, apiKey, headers }),
+    const unauthorizedHint =
+      apiKey === undefined
+        ? `the control plane's key is not sent to another origin: set targets.${name}.agentApiKey, or agentOrigins: ["${new URL(agentUrl).origin}"]`
+        : undefined;
+    return remember(this.#agents, `${agentUrl} ${name} ${tenantId} ${apiKey ?? ''}`, () =>
+      createRunApiClient({ baseUrl: agentUrl, apiKey, headers, unauthorizedHint }),
     );
   }
 

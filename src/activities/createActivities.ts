@@ -32,12 +32,17 @@ export interface OpenActivities {
  *
  * @param shuttingDown - aborted when the worker is asked to end: polls then hand themselves back at once.
  * @param rules - how many promotions work at once.
+ * @param taskQueue - the workflows'.
  */
-export function createActivities(shuttingDown: AbortSignal, rules: PlaceRules): OpenActivities {
+export function createActivities(
+  shuttingDown: AbortSignal,
+  rules: PlaceRules,
+  taskQueue: string,
+): OpenActivities {
   const connections = new Connections();
   const deployments = deploymentActivities(connections);
   const checks = checkActivities(connections);
-  const place = placesOf(rules);
+  const place = placesOf(rules, taskQueue);
   const pollUntil = pollsUntilShutdown(shuttingDown);
   const findDeployment = async (target: TargetSpec) =>
     (await deployments.findDeployment({ target })).deployment;

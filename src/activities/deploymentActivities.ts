@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { ServiceError } from '../clients/serviceError.ts';
+import { notOffered } from '../clients/serviceError.ts';
 import { openArtifactStore } from '../artifact/artifactStore.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import type { Artifact } from '../domain/artifact.ts';
 import { artifactFields, patchedFields } from '../domain/deploymentFields.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import type { RevisionSnapshot } from '../domain/revision.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Activities } from './activities.ts';
 import { callOptions } from './callOptions.ts';
@@ -15,8 +16,9 @@ import type { Connections } from './connections.ts';
 import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
 import type { Untracked } from './track.ts';
 
-/** The newest revisions that are looked through for one of ours. */
-const REVISIONS_LOOKED_THROUGH = 50;
+/** The newest revisions that are listed, and the most that are read on to a revision of before. */
+const NEWEST_PAGE = 50;
+const REVISIONS_MAX = 2_000;
 
 /** One call of the control plane each (contract 000, "Endpoints"). */
 export function deploymentActivities(
@@ -82,12 +84,21 @@ export function deploymentActivities(
       };
     },
 
-    async listRevisions({ target, deploymentId }) {
+    async listRevisions({ target, deploymentId, since }) {
+      const client = connections.controlPlane(target);
       try {
-        const client = connections.controlPlane(target);
-        const query = { limit: REVISIONS_LOOKED_THROUGH };
-        const { resources } = await client.listRevisions(deploymentId, query, callOptions());
-        return { revisions: resources.map(revisionSnapshot) };
+        if (since === undefined) {
+          const query = { limit: NEWEST_PAGE };
+          const { resources } = await client.listRevisions(deploymentId, query, callOptions());
+          return { revisions: resources.map(revisionSnapshot) };
+        }
+        const revisions: RevisionSnapshot[] = [];
+        for await (const revision of client.eachRevision(deploymentId, callOptions())) {
+          if (revision.id === since) break;
+          if (revisions.length === REVISIONS_MAX) return { revisions: null };
+          revisions.push(revisionSnapshot(revision));
+        }
+        return { revisions };
       } catch (error) {
         if (notOffered(error)) return { revisions: null };
         throw error;
@@ -130,13 +141,6 @@ function releaseKey(): string | undefined {
 
 function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {
   return target.secrets?.map(({ name, from }) => ({ name, value: resolveSecret({ from }) }));
-}
-
-/** Whether a control plane says that it has no such endpoint, as one that offers only the contract's own may. */
-function notOffered(error: unknown): boolean {
-  return (
-    error instanceof ServiceError && (error.status === 405 || error.status === 404 || error.status === 501)
-  );
 }
 
 function noListOfDeployments(target: TargetSpec): SlipwayError {

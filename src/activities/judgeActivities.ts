@@ -2,17 +2,18 @@ import { Context } from '@temporalio/activity';
 
 import { type ArtifactStore, openArtifactStore } from '../artifact/artifactStore.ts';
 import { type Input, inputsOfFile, recordedInputs, someInputs } from '../judge/inputs.ts';
-import { judgeCandidate, type Progress } from '../judge/judgement.ts';
+import { judgeCandidate } from '../judge/judgement.ts';
 import { randomFrom, sample } from '../judge/random.ts';
 import type { Activities, JudgementInput } from './activities.ts';
 import type { Connections } from './connections.ts';
-import { withHeartbeat } from './heartbeat.ts';
+import { reportProgress } from './heartbeat.ts';
 import { KeptTrials } from './keptTrials.ts';
 import { requireActive } from './requireActive.ts';
+import { scrubText } from './scrub.ts';
 import type { Place } from './places.ts';
 import type { Untracked } from './track.ts';
 
-/** Judges a candidate: hours of runs under one heartbeat. */
+/** Judges a candidate: hours of runs in one attempt. */
 export function judgeActivities(
   connections: Connections,
   place: Place,
@@ -29,45 +30,39 @@ export function judgeActivities(
   };
 }
 
-function judge(
+async function judge(
   connections: Connections,
   place: Place,
   input: JudgementInput,
 ): ReturnType<Untracked<Pick<Activities, 'judgeCandidate'>>['judgeCandidate']> {
-  let progress: Progress | null = null;
-  return withHeartbeat(
-    () => progress,
-    async () => {
-      const { settings, sides, judgementId } = input;
-      const store = openArtifactStore(input.store);
-      const folder = `judgements/${judgementId}`;
-      const trials = await KeptTrials.open(store, folder);
-      const report = await judgeCandidate({
-        settings,
-        inputs: {
-          from: input.inputs === 'recorded' ? 'recorded runs' : input.inputs.name,
-          chosen: await chosenInputs(connections, store, folder, input),
-        },
-        agents: {
-          baseline: agentOf(connections, sides.baseline),
-          candidate: agentOf(connections, sides.candidate),
-        },
-        feedback: connections.feedback(),
-        signal: Context.current().cancellationSignal,
-        confirm: (side) => requireActive(connections, sides[side]),
-        made: trials.kept,
-        onTrial: async (trial, now) => {
-          progress = now;
-          await place.keep();
-          await trials.keep(trial);
-        },
-      });
-      await trials.flush();
-      const location = `${folder}/report.json`;
-      await store.putRecord(location, report);
-      return { report, location };
+  const { settings, sides, judgementId } = input;
+  const store = openArtifactStore(input.store);
+  const folder = `judgements/${judgementId}`;
+  const trials = await KeptTrials.open(store, folder);
+  const report = await judgeCandidate({
+    settings,
+    inputs: {
+      from: input.inputs === 'recorded' ? 'recorded runs' : input.inputs.name,
+      chosen: await chosenInputs(connections, store, folder, input),
     },
-  );
+    agents: {
+      baseline: agentOf(connections, sides.baseline),
+      candidate: agentOf(connections, sides.candidate),
+    },
+    feedback: connections.feedback(),
+    signal: Context.current().cancellationSignal,
+    confirm: (side) => requireActive(connections, sides[side]),
+    made: trials.kept,
+    onTrial: async (trial, now) => {
+      reportProgress(now);
+      await place.keep();
+      await trials.keep({ ...trial, reason: trial.reason === null ? null : scrubText(trial.reason) });
+    },
+  });
+  await trials.flush();
+  const location = `${folder}/report.json`;
+  await store.putRecord(location, report);
+  return { report, location };
 }
 
 function agentOf(connections: Connections, { target, agentUrl }: JudgementInput['sides']['baseline']) {

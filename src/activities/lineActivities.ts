@@ -1,12 +1,11 @@
 import { Context } from '@temporalio/activity';
 import { WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
-import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../domain/promotion/targetSeen.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { targetStart } from '../domain/targetStart.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
 import type { Activities } from './activities.ts';
@@ -30,7 +29,7 @@ export function lineActivities(
 ): Untracked<
   Pick<
     Activities,
-    'lookAtLine' | 'submitToTarget' | 'awaitRelease' | 'stopRelease' | 'rollBackTarget' | 'holdTarget'
+    'lookAtLine' | 'submitToTarget' | 'awaitRelease' | 'withdrawSubmission' | 'rollBackTarget' | 'holdTarget'
   >
 > {
   const see = async (target: TargetSpec, asksControlPlane: boolean): Promise<TargetSeen> => {
@@ -46,9 +45,10 @@ export function lineActivities(
       },
     }),
 
-    submitToTarget: async ({ request }) => {
+    submitToTarget: async ({ request, submission }) => {
       await place.take();
-      return { answer: await submit(request) };
+      const answer = await updateWithStart<ReleaseAnswer>(request, 'submitRelease', request, submission);
+      return { answer };
     },
 
     awaitRelease: async ({ target, id }) => {
@@ -64,15 +64,15 @@ export function lineActivities(
       return { row };
     },
 
-    stopRelease: async ({ target, releaseId, by }) => {
-      const found = await lookUp(target, releaseId);
-      const message = {
-        ...by,
-        requestId: `stop-${releaseId}-${Context.current().info.workflowExecution?.runId ?? ''}`,
-      };
-      if (found?.state === 'queued') await update(target, 'withdraw', { ...by, release: releaseId });
-      if (found?.state === 'running') await update(target, 'abort', message, found.workflowId);
-      return {};
+    withdrawSubmission: async ({ target, recordStore, submission, by }) => {
+      const message = { ...by, submission };
+      const [releaseId] = await updateWithStart<readonly string[]>(
+        { target, recordStore },
+        'withdraw',
+        message,
+      );
+      await place.leave();
+      return { releaseId: releaseId ?? null };
     },
 
     rollBackTarget: async ({ target, message }) => ({
@@ -100,37 +100,29 @@ function lookUp(target: TargetSpec, id: string): Promise<Lookup | null> {
   return askTemporal((client) => client.workflow.getHandle(targetWorkflowId(target)).query('lookup', id));
 }
 
-function update<Answer>(
-  target: TargetSpec,
-  name: string,
-  message: object,
-  workflowId = targetWorkflowId(target),
-): Promise<Answer> {
+function update<Answer>(target: TargetSpec, name: string, message: object): Promise<Answer> {
   return askTemporal((client) =>
-    client.workflow.getHandle(workflowId).executeUpdate<Answer, [object]>(name, { args: [message] }),
+    client.workflow
+      .getHandle(targetWorkflowId(target))
+      .executeUpdate<Answer, [object]>(name, { args: [message] }),
   );
 }
 
 /** Update-with-Start, as the command does it: a promotion may be a target's first release. */
-function submit(request: ReleaseRequest): Promise<ReleaseAnswer> {
-  const { target } = request;
+function updateWithStart<Answer>(
+  { target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>,
+  name: string,
+  message: object,
+  updateId?: string,
+): Promise<Answer> {
   return askTemporal((client) =>
-    client.workflow.executeUpdateWithStart<
-      (input: { recordStore: string }) => Promise<void>,
-      ReleaseAnswer,
-      [ReleaseRequest]
-    >('submitRelease', {
-      args: [request],
-      startWorkflowOperation: new WithStartWorkflowOperation('target', {
-        workflowId: targetWorkflowId(target),
-        taskQueue: Context.current().info.taskQueue,
-        args: [{ recordStore: request.recordStore }],
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        typedSearchAttributes: new TypedSearchAttributes([
-          { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: target.name },
-        ]),
-        staticSummary: `target ${target.name}: ${target.deployment}`,
-      }),
+    client.workflow.executeUpdateWithStart<(input: object) => Promise<void>, Answer, [object]>(name, {
+      args: [message],
+      ...(updateId === undefined ? {} : { updateId }),
+      startWorkflowOperation: new WithStartWorkflowOperation(
+        'target',
+        targetStart(target, recordStore, Context.current().info.taskQueue),
+      ),
     }),
   );
 }

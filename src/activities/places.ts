@@ -25,16 +25,17 @@ const ASK_AGAIN_MOST_MS = 30_000;
 /** Not all at the same moment. */
 const ASK_AGAIN_SPREAD_MS = 1_000;
 
-/** Places under some rules, given by the workflow `promotionPlaces` of the task queue. */
-export function placesOf(rules: PlaceRules): Place {
+/** Places under some rules, given by the workflow `promotionPlaces` of the workflows' task queue. */
+export function placesOf(rules: PlaceRules, taskQueue: string): Place {
   if (rules.atOnce === 0 && rules.apartMs === 0) return EVERYBODY_AT_ONCE;
+  const placesId = `promotion-places:${taskQueue}`;
   const keptAt = new Map<string, number>();
   const enter = async (): Promise<void> => {
-    const { client, info } = Context.current();
+    const { client } = Context.current();
     keptAt.set(holder(), Date.now());
     await client.workflow.signalWithStart('promotionPlaces', {
-      workflowId: placesId(),
-      taskQueue: info.taskQueue,
+      workflowId: placesId,
+      taskQueue,
       args: [],
       signal: 'enterPlace',
       signalArgs: [holder(), rules],
@@ -48,7 +49,7 @@ export function placesOf(rules: PlaceRules): Place {
         await enter();
         const { client } = Context.current();
         const found = await client.workflow
-          .getHandle(placesId())
+          .getHandle(placesId)
           .query<PlaceStanding, [string]>('place', holder());
         if (found.state === 'has') return;
         const ahead = found.state === 'waits' ? found.ahead : 0;
@@ -64,7 +65,7 @@ export function placesOf(rules: PlaceRules): Place {
       askTemporal(async () => {
         keptAt.delete(holder());
         try {
-          await Context.current().client.workflow.getHandle(placesId()).signal('leavePlace', holder());
+          await Context.current().client.workflow.getHandle(placesId).signal('leavePlace', holder());
         } catch (error) {
           // Nobody is there any more, and so neither is this place.
           if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -74,16 +75,11 @@ export function placesOf(rules: PlaceRules): Place {
 }
 
 /** Where nothing is limited there is nothing to ask for. */
-const EVERYBODY_AT_ONCE: Place = {
+export const EVERYBODY_AT_ONCE: Place = {
   take: () => Promise.resolve(),
   keep: () => Promise.resolve(),
   leave: () => Promise.resolve(),
 };
-
-/** One for all promotions of a task queue. */
-function placesId(): string {
-  return `promotion-places:${Context.current().info.taskQueue}`;
-}
 
 function holder(): string {
   const { workflowExecution } = Context.current().info;

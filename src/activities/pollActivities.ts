@@ -13,7 +13,7 @@ import type { Untracked } from './track.ts';
 export function pollActivities(
   connections: Connections,
   pollUntil: PollUntil,
-): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'awaitLateSuccess'>> {
+): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'askAgent' | 'awaitLateSuccess'>> {
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
@@ -48,6 +48,19 @@ export function pollActivities(
       return { agentUrl };
     },
 
+    askAgent: async ({ target, agentUrl }) => {
+      try {
+        await connections.agent(target, agentUrl).ok(callOptions());
+      } catch (error) {
+        if (!(error instanceof SlipwayError)) throw error;
+        if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
+        const { code, message } = error;
+        const noKey = code === 'SLIPWAY_UNAUTHORIZED' || code === 'SLIPWAY_SECRET_MISSING';
+        if (noKey) return { silent: `the agent takes no key of these settings: ${message}` };
+      }
+      return { silent: null };
+    },
+
     awaitLateSuccess: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
       const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
@@ -77,9 +90,14 @@ async function whySilent(
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const nobody = error.status === undefined || [502, 503, 504].includes(error.status);
-    return nobody ? `the agent does not answer: ${error.message}` : undefined;
+    return isSilence(error) ? `the agent does not answer: ${error.message}` : undefined;
   }
+}
+
+/** Whether nothing answered, or only a gateway that has no agent behind it. */
+function isSilence(error: SlipwayError): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  return error.status === undefined || [502, 503, 504].includes(error.status);
 }
 
 function noAgentUrl(target: TargetSpec): SlipwayError {

@@ -1,15 +1,24 @@
 import { openArtifactStore } from '../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../domain/release.ts';
+import { withDigests } from '../domain/passedChecks.ts';
 import type { Activities } from './activities.ts';
+import { keepChecks, readKeptChecks } from './keptChecks.ts';
 import type { Untracked } from './track.ts';
 
-/** Writes records, which outlive Temporal's retention. */
-export function recordActivities(): Untracked<Pick<Activities, 'recordRelease'>> {
+/** Writes records, which outlive Temporal's retention, and reads what a later restore needs of them. */
+export function recordActivities(): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
   return {
-    async recordRelease({ store, result }) {
+    async recordRelease({ store: url, result, passed }) {
       const location = recordName(result);
-      await openArtifactStore(store).putRecord(location, result);
-      return { location };
+      const store = openArtifactStore(url);
+      const digests = await Promise.all(passed.map(({ checks }) => keepChecks(store, checks)));
+      const knownRevisions = withDigests(result.knownRevisions, passed, digests);
+      await store.putRecord(location, { ...result, knownRevisions });
+      return { location, digests };
+    },
+
+    async readChecks({ store, digest }) {
+      return { checks: await readKeptChecks(openArtifactStore(store), digest) };
     },
   };
 }

@@ -1,5 +1,9 @@
 import type { ControlPlaneClient } from '../clients/controlPlane.ts';
+import { cutText } from '../domain/bounds.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
+
+/** Of a control plane's own words, as JSON: some tell the whole log of a build. */
+const REASON_MAX_BYTES = 4_000;
 
 type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
 type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
@@ -25,6 +29,6 @@ export function revisionSnapshot(revision: Revision): RevisionSnapshot {
     revisionId: revision.id,
     status: revision.status,
     tarballPath: revision.source_revision_config?.source_tarball_path ?? null,
-    reason: revision.status_message ?? null,
+    reason: revision.status_message == null ? null : cutText(revision.status_message, REASON_MAX_BYTES),
   };
 }

@@ -2,6 +2,8 @@ import { Context } from '@temporalio/activity';
 
 import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
+import { beating } from './heartbeat.ts';
+import { scrubbed } from './scrub.ts';
 
 /** Activities before {@link track}: plain functions that throw what the clients throw. */
 export type Untracked<T extends Partial<Activities>> = {
@@ -10,17 +12,21 @@ export type Untracked<T extends Partial<Activities>> = {
     : never;
 };
 
-/** Makes activities of plain functions: each result carries its attempt, each error becomes a typed failure. */
+/**
+ * Makes activities of plain functions: each attempt runs under its heartbeat, each result carries its attempt, each
+ * error becomes a typed failure, and neither repeats a secret of the target.
+ */
 export function track(untracked: Untracked<Activities>): Activities {
-  const tracked = Object.entries(untracked).map(([name, work]) => [
+  const tracked = Object.entries<(input: never) => Promise<object>>(untracked).map(([name, work]) => [
     name,
-    async (input: never) => {
-      try {
-        return { ...(await work(input)), attempt: Context.current().info.attempt };
-      } catch (error) {
-        throw toActivityFailure(error);
-      }
-    },
+    (input: never) =>
+      scrubbed(input, async () => {
+        try {
+          return { ...(await beating(() => work(input))), attempt: Context.current().info.attempt };
+        } catch (error) {
+          throw toActivityFailure(error);
+        }
+      }),
   ]);
   return Object.fromEntries(tracked) as Activities;
 }

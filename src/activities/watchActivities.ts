@@ -41,7 +41,7 @@ export function watchActivities({
      * One attempt looks once and runs the checks once; then it ends "not yet", and Temporal tries again when it is time
      * for the next round: no slot is held in between, and a retry adds no event to the history.
      */
-    async watchRevision({ checks, until, everyMs, agentUrl, ...revision }) {
+    async watchRevision({ checks, until, everyMs, agentUrl, store, ...revision }) {
       const roundBegan = await now();
       const { target, deploymentId, revisionId } = revision;
       const { deployment } = await readDeployment({ target, deploymentId });
@@ -53,7 +53,7 @@ export function watchActivities({
         );
       }
       for (const check of checks) {
-        const { verdict } = await runCheck({ ...revision, agentUrl, check });
+        const { verdict } = await runCheck({ ...revision, agentUrl, store, check });
         if (!verdict.passed) return { failed: verdict };
       }
       const left = until - roundBegan;

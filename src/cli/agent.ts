@@ -11,6 +11,7 @@ import { type AgentServer, startAgentServer } from '../platform/agentServer/agen
 import { keepProcessExit, watchEventLoop } from '../platform/agentServer/processGuard.ts';
 import { createLogger } from '../platform/http/logger.ts';
 import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
+import { choosePort } from './dev/ports.ts';
 import { jsonLine } from './output.ts';
 
 /** The options of `slipway agent DIR`. */
@@ -54,6 +55,8 @@ export async function runAgentCommand(options: AgentCommandOptions): Promise<voi
   try {
     environment = readAgentEnvironment(dir);
     enter(dir);
+    // Loading an agent takes seconds: a port that is taken is found before.
+    if (options.port !== 0) await choosePort({ option: '--port', asked: options.port, preferred: 0 });
     server = await startAgentServer({
       ...environment.serverOptions,
       agentDir: dir,
@@ -142,7 +145,7 @@ function endOfParent(): AbortSignal {
 function tell(error: unknown): string {
   if (!(error instanceof SlipwayError))
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return error.hint === undefined
-    ? `${error.code}: ${error.message}`
-    : `${error.code}: ${error.message} ${error.hint}`;
+  const { code, message, hint } = error;
+  if (hint === undefined) return `${code}: ${message}`;
+  return `${code}: ${message}${/[.!?]$/.test(message) ? '' : ':'} ${hint}`;
 }

@@ -6,12 +6,11 @@ import { audit } from '../domain/audit/audit.ts';
 import type { ObservedRevision } from '../domain/audit/facts.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
-import { fetchHistories } from '../temporal/audit/fetchHistories.ts';
+import { fetchAudited } from '../temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../temporal/audit/readFacts.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './counted.ts';
+import { openTemporal } from './openTemporal.ts';
 import { MARKS } from './style.ts';
 import { chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
 
@@ -37,14 +36,14 @@ export async function runAuditCommand(
   const { output } = context;
   const { config } = await loadConfig(options.config);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   let broken = 0;
   try {
     const looked = [];
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);
       const workflowId = targetWorkflowId(spec);
-      const target = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+      const target = readTargetFacts(workflowId, await fetchAudited(temporal, workflowId));
       looked.push({ name, spec, target });
     }
     for (const { name, spec, target } of looked) {

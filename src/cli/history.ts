@@ -1,10 +1,9 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { pastReleases } from '../temporal/pastReleases.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { historyLines } from './history/historyLines.ts';
+import { openTemporal } from './openTemporal.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway history [TARGET]`. */
@@ -29,7 +28,7 @@ export async function runHistoryCommand(
   const { output } = context;
   const { config } = await loadConfig(path);
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     for (const wantedName of names) {
       const { name, spec } = await chooseTargetSpec(context, config, wantedName);

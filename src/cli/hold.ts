@@ -2,10 +2,9 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { Actor } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { type HoldTaken, setHold } from '../temporal/targetClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { removeLocalHold } from './rollback/localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -59,7 +58,7 @@ async function tellTarget(
   { who, from, reason }: Actor,
   removedLocal: boolean,
 ): Promise<HoldTaken | undefined> {
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     return await setHold(temporal, workflowId, holding, {
       who,

@@ -1,10 +1,10 @@
 import { loadConfig } from '../config/loadConfig.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../domain/intervention.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { intervene, stopRelease } from '../temporal/interventionClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { runPromotionIntervention } from './promote/intervenePromotion.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
@@ -17,7 +17,7 @@ export interface InterventionOptions {
   readonly release?: string;
   /** A promotion that is meant instead of a release. */
   readonly promotion?: string;
-  /** What a `skip` leaves out. Default: what it waits with, or the only thing that lies ahead. */
+  /** What a `skip` leaves out: one of these four. */
   readonly check?: string;
   readonly soak?: boolean;
   readonly judge?: boolean;
@@ -38,6 +38,11 @@ export async function runInterventionCommand(
   options: InterventionOptions,
 ): Promise<number> {
   const { promotion, ...rest } = options;
+  if (kind === 'skip' && skipped(options).what === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', '"skip" does not say what is left out', {
+      hint: 'name it: --check NAME, --soak, --judge, or --freeze',
+    });
+  }
   if (promotion !== undefined) {
     return runPromotionIntervention(context, kind, promotion, { ...rest, said: skipped(options) });
   }
@@ -47,7 +52,7 @@ export async function runInterventionCommand(
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
   const message = { who, from, ...(reason === undefined ? {} : { reason }) };
   const workflowId = targetWorkflowId(spec);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const { release } = options;
     const taken =

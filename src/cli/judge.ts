@@ -61,7 +61,7 @@ const DEFAULT_KEY = 'SLIPWAY_API_KEY';
 
 /**
  * `slipway judge`: gives two agents the same inputs and says whether the candidate is worse. Needs neither Temporal nor a
- * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), under `judgements/`.
+ * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), as `judgements/…/report.json`.
  *
  * @returns the exit code: 0 passed, 2 failed, 3 errored, 4 inconclusive.
  */
@@ -168,7 +168,7 @@ async function choose(
 
 async function keep(context: CommandContext, report: JudgeReport): Promise<void> {
   await makeHome(context.home);
-  const name = `judgements/${report.startedAt.replaceAll(/[:.]/g, '-')}-${report.seed}.json`;
+  const name = `judgements/${report.startedAt.replaceAll(/[:.]/g, '-')}-${report.seed}/report.json`;
   await ownArtifactStore(context).putRecord(name, report);
 }
 

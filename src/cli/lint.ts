@@ -1,8 +1,11 @@
+import { dirname } from 'node:path';
+
 import { ConfigError } from '../config/configError.ts';
 import { lintConfig } from '../config/loadConfig.ts';
 import { ciLog } from './ci/ciLog.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './counted.ts';
+import { pythonAgentProblems } from './lint/pythonAgent.ts';
 import { nearName } from './lint/problemLines.ts';
 import { tellProblems } from './lint/tellProblems.ts';
 import { MARKS } from './style.ts';
@@ -25,8 +28,13 @@ export async function runLintCommand(
   { strict = false }: LintOptions,
 ): Promise<number> {
   const { output } = context;
-  const { file, problems } = await lintConfig(path);
-  const told = strict ? problems.map((problem) => ({ ...problem, severity: 'error' as const })) : problems;
+  const { file, config, problems } = await lintConfig(path);
+  const strictly = strict
+    ? problems.map((problem) => ({ ...problem, severity: 'error' as const }))
+    : problems;
+  const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
+  // What an agent is written in stays a warning: its control plane may be one that builds it.
+  const told = [...strictly, ...ofAgent];
   tellProblems(output, told, 'say');
   ciLog(context).annotateError(new ConfigError(file, told));
   const errors = told.filter(({ severity }) => severity === 'error').length;

@@ -5,14 +5,22 @@ import type { CommandContext } from './context.ts';
 import { onInterruption } from './interruption.ts';
 import { followLog } from './logs/followLog.ts';
 import { logEnd, type LogStage } from './logs/revisionLog.ts';
-import { sayLine } from './logs/sayLine.ts';
-import { type ChosenTarget, chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
+import { logPrinter } from './logs/logPrinter.ts';
+import {
+  type ChosenTarget,
+  chooseTargetSpec,
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from './targetAccess.ts';
 
 /** The options of `slipway logs [TARGET]`. */
 export interface LogsOptions {
   readonly config?: string;
   /** The revision. Default: the newest. */
   readonly revision?: string;
+  /** The revision that serves, instead of the newest. */
+  readonly serving?: true;
   /** Default: both. */
   readonly stage?: LogStage;
   /** How many of the last lines are shown. */
@@ -46,23 +54,30 @@ export async function runLogsCommand(
 }
 
 async function tellLog(
-  { output }: CommandContext,
+  context: CommandContext,
   client: ControlPlaneClient,
-  { name: target, spec }: ChosenTarget,
-  { revision, stage, tail, follow = false }: LogsOptions,
+  chosen: ChosenTarget,
+  { revision, serving, stage, tail, follow = false }: LogsOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const { output } = context;
+  const { name: target, spec } = chosen;
   const deployment = await findDeployment(client, spec);
-  const revisionId = revision ?? deployment.latest_revision_id;
+  const { active_revision_id: active, latest_revision_id: newest } = deployment;
+  const revisionId = revision ?? (serving ? active : newest);
   if (revisionId === null) {
-    throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has no revision`, {
+    const lacks = serving ? 'no revision that serves' : 'no revision';
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {
       place: deployment.id,
     });
   }
+  output.progress(
+    `Log of revision ${revisionId} on "${target}": ${standing(target, revisionId, deployment)}`,
+  );
   const of = { deploymentId: deployment.id, revisionId };
-  const about = { target, revisionId };
+  const print = logPrinter(context, chosen, revisionId);
   const { lines, after } = await logEnd(client, of, stage, tail);
-  for (const line of lines) sayLine(output, about, line);
+  lines.forEach(print);
   if (!follow) {
     if (lines.length === 0) output.note(`revision ${revisionId} has written nothing`);
     return;
@@ -72,5 +87,14 @@ async function tellLog(
       place: '--follow',
     });
   }
-  for await (const line of followLog(client, of, stage, after.offset, signal)) sayLine(output, about, line);
+  for await (const line of followLog(client, of, stage, after.offset, signal)) print(line);
+}
+
+/** Whether a revision is the newest and whether it serves; if another one serves, how to read its log. */
+function standing(target: string, revisionId: string, deployment: Deployment): string {
+  const { active_revision_id: active, latest_revision_id: newest } = deployment;
+  const age = revisionId === newest ? 'the newest' : 'not the newest';
+  if (revisionId === active) return `${age}; it serves`;
+  if (active === null) return `${age}; none serves`;
+  return `${age}; revision ${active} serves (slipway logs ${target} --serving)`;
 }

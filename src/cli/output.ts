@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 import type { JsonEvent } from './events/index.ts';
 import { SCHEMA_VERSION } from './events/schemaVersion.ts';
 import { type Style, styleOf } from './style.ts';
@@ -49,7 +51,8 @@ export function createOutput({ json, verbose, quiet, environment, stdout, stderr
     if (!json) stdout.write(`${line}\n`);
   };
   const note = (line: string): void => {
-    if (!json) stderr.write(`${line}\n`);
+    // Styles follow stdout; stderr may go to a file all the same.
+    if (!json) stderr.write(`${stderr.isTTY ? line : stripVTControlCharacters(line)}\n`);
   };
   return {
     json,

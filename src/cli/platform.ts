@@ -1,5 +1,7 @@
 import type { SpokenVocabulary } from '../platform/controlPlane/routes/vocabularyEdge.ts';
 import { startPlatform } from '../platform/platform.ts';
+import type { CommandContext } from './context.ts';
+import { printError } from './errorReport.ts';
 import { jsonLine } from './output.ts';
 import { platformOptionsOf } from './platform/platformOptions.ts';
 
@@ -26,15 +28,20 @@ export interface PlatformCommandOptions {
   maxUpload?: number;
   /** How long the record of changes is kept, in days. Default: 365. */
   keepAudit?: number;
+  /** Start although home and database do not belong together. */
+  adoptDatabase?: boolean;
 }
 
 /**
  * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
  * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
- * second one ends it at once. What it reads from the environment: `platformOptionsOf`.
+ * second one ends it at once. It ends with the error's exit code when another platform takes its database. What it reads from the environment: `platformOptionsOf`.
  * @throws SlipwayError as `startPlatform` and `platformOptionsOf` do.
  */
-export async function runPlatformCommand(options: PlatformCommandOptions): Promise<void> {
+export async function runPlatformCommand(
+  options: PlatformCommandOptions,
+  { output }: CommandContext,
+): Promise<void> {
   const platform = await startPlatform(platformOptionsOf(options, process.env));
   const signaled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -49,6 +56,8 @@ export async function runPlatformCommand(options: PlatformCommandOptions): Promi
       ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
       : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless it was given.\n`,
   );
+  // Not closed in good order: all that this process would still write belongs to the other platform.
+  void platform.lost.then((error) => process.exit(printError(output, error)));
   await signaled;
   await platform.close();
   process.exitCode = 0;

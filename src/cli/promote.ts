@@ -1,13 +1,12 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { choosePromotion } from '../config/promotionSettings.ts';
 import { makeHome } from '../config/home.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { intervenePromotion, startPromotion } from '../temporal/promotionClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import { followPromotionInCi } from './ci/followPromotionInCi.ts';
 import type { CommandContext } from './context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from './follow/abortOnInterrupt.ts';
 import { onInterruption } from './interruption.ts';
+import { openTemporal } from './openTemporal.ts';
 import { promotionRequest } from './promote/promotionRequest.ts';
 import { tellFreezes } from './release/freezes.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -43,7 +42,7 @@ export async function runPromoteCommand(
   tellFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
   const interruption = onInterruption();
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     await store();
     const asked = overrideFreeze ? { ...request, overrideFreeze } : request;

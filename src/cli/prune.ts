@@ -2,9 +2,8 @@ import type { ArtifactStore } from '../artifact/artifactStore.ts';
 import { loadConfig } from '../config/loadConfig.ts';
 import { decideRetention, type Retention, unaskedUses } from '../domain/retention.ts';
 import { artifactUses } from '../temporal/artifactUses.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { type Pruned, prunedLines, sumLine, sumOf } from './prune/prunedLines.ts';
 import { recordedReleases } from './prune/recordedReleases.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
@@ -52,12 +51,12 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
 }
 
 async function retentions(
-  { home, environment }: CommandContext,
+  context: CommandContext,
   store: ArtifactStore,
   declared: { readonly keep: number; readonly olderThan: number },
   { keep = declared.keep, olderThan = declared.olderThan, forget = [] }: PruneOptions,
 ): Promise<readonly Retention[]> {
-  const temporal = await connectTemporal(await temporalSettings(home, environment));
+  const temporal = await openTemporal(context);
   try {
     const { uses, targets } = await artifactUses(temporal);
     const recorded = await recordedReleases(store);

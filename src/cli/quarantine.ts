@@ -1,9 +1,8 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { KEPT, setQuarantine } from '../temporal/interventionClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
@@ -31,7 +30,7 @@ export async function runQuarantineCommand(
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const message = { artifact, who, from, ...(reason === undefined ? {} : { reason }) };
     const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);

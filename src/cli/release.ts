@@ -1,10 +1,9 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { onInterruption } from './interruption.ts';
 import { tellProblems } from './lint/tellProblems.ts';
+import { openTemporal } from './openTemporal.ts';
 import { releaseTarget } from './release/releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */
@@ -37,9 +36,8 @@ export async function runReleaseCommand(
 ): Promise<number> {
   const config = await loadConfig(options.config);
   tellProblems(context.output, config.warnings, 'note');
-  const settings = await temporalSettings(context.home, context.environment);
   const interruption = onInterruption();
-  const temporal = await connectTemporal(settings);
+  const temporal = await openTemporal(context);
   try {
     const { exitCode } = await releaseTarget(
       context,

@@ -1,23 +1,24 @@
 import { loadConfig } from '../config/loadConfig.ts';
-import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { rollBack } from '../temporal/targetClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
+import type { Outcome } from '../domain/release.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import type { TemporalConnection } from '../temporal/connection.ts';
+import { rollBack, type RollbackTaken } from '../temporal/targetClient.ts';
 import type { CommandContext } from './context.ts';
 import { followInCi } from './ci/followInCi.ts';
 import { onInterruption } from './interruption.ts';
+import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { breakGlass } from './rollback/breakGlass.ts';
 import { recordedRevisions } from './rollback/recordedRevisions.ts';
-import { chooseTargetSpec } from './targetAccess.ts';
+import { chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
 export interface RollbackOptions {
   readonly config?: string;
   readonly reason?: string;
-  /** The revision. Default: the newest verified one from before the active one. */
+  /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */
   readonly to?: string;
   /** Without Temporal. */
   readonly breakGlass?: boolean;
@@ -26,8 +27,13 @@ export interface RollbackOptions {
   readonly timeout: number;
 }
 
-/** Nothing was done: exit code of a rollback that the target had no use for. */
-const NOT_DONE = 4;
+/** How a rollback ends that the target has nothing to do for. */
+const ENDED_AT_ONCE: Partial<
+  Record<RollbackTaken['disposition'], { readonly outcome: Outcome; readonly exitCode: number }>
+> = {
+  done: { outcome: 'rolled_back', exitCode: 0 },
+  ignored: { outcome: 'rejected', exitCode: 4 },
+};
 
 /**
  * `slipway rollback [TARGET]`: puts an earlier verified revision back, before everything that runs or waits on the
@@ -51,7 +57,8 @@ export async function runRollbackCommand(
       const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
       return await breakGlass(context, order, interruption.signal);
     }
-    const temporal = await connectOrSayHow(context, name);
+    const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
+    const [temporal, serving] = await Promise.all([connectOrSayHow(context, name), reading]);
     try {
       const { who, from, reason } = requestedBy;
       const taken = await rollBack(temporal, targetWorkflowId(spec), {
@@ -59,12 +66,14 @@ export async function runRollbackCommand(
         from,
         ...(reason === undefined ? {} : { reason }),
         ...(options.to === undefined ? {} : { to: options.to }),
+        ...(serving === undefined ? {} : { serving }),
       });
       const { output } = context;
-      const { requestId, disposition, via } = taken;
-      output.event({ event: 'submitted', requestId, disposition, reason: taken.reason, via, target: name });
+      const { requestId, disposition, via, onHold } = taken;
+      output.event({ event: 'submitted', ...taken, target: name });
+      const ended = ENDED_AT_ONCE[disposition];
       const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
-      if (options.wait && disposition !== 'ignored') output.tell(answered);
+      if (options.wait && ended === undefined) output.tell(answered);
       else output.say(answered);
       if (via === 'signal') {
         output.note(
@@ -73,21 +82,15 @@ export async function runRollbackCommand(
           ),
         );
       }
-      if (disposition === 'ignored') {
-        output.event({
-          event: 'ended',
-          releaseId: null,
-          outcome: 'rejected',
-          reason: taken.reason,
-          exitCode: NOT_DONE,
-          workflowUrl: null,
-          result: null,
-          row: null,
-        });
-        return NOT_DONE;
+      if (ended !== undefined) {
+        const { reason } = taken;
+        const nothing = { releaseId: null, workflowUrl: null, result: null, row: null };
+        output.event({ event: 'ended', ...ended, reason, ...nothing });
+        tellHold(context, name, onHold === true);
+        return ended.exitCode;
       }
       if (!options.wait) return 0;
-      const { exitCode } = await followInCi(
+      const { exitCode, ending } = await followInCi(
         context,
         temporal,
         {
@@ -99,7 +102,9 @@ export async function runRollbackCommand(
         },
         interruption.signal,
       );
-      output.say(`"${name}" is on hold: it takes no release until "slipway unhold ${name}"`);
+      const outcome = ending?.from === 'result' ? ending.result.outcome : ending?.row.outcome;
+      // A rollback that found nothing to restore ends its own hold.
+      if (outcome !== 'failed') tellHold(context, name, onHold !== false);
       return exitCode;
     } finally {
       await temporal.close();
@@ -109,13 +114,40 @@ export async function runRollbackCommand(
   }
 }
 
+function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
+  output.say(
+    onHold
+      ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
+      : `"${name}" is not on hold; to take no release: slipway hold ${name} --reason "…"`,
+  );
+}
+
+/** A person does not wait longer for it: the worker reads it otherwise. */
+const READ_MS = 2_000;
+
+/**
+ * The active revision, so that the target knows what the person wants to leave; `undefined` where there is none, no key
+ * to read it with, or no answer in time.
+ */
+async function readWhatServes(context: CommandContext, target: TargetSpec): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(READ_MS);
+  try {
+    return await withControlPlane(context, target, async (client) => {
+      const { active_revision_id: active } = await findDeployment(client, target, { signal });
+      return active ?? undefined;
+    });
+  } catch (error) {
+    if (error instanceof SlipwayError) return undefined;
+    throw error;
+  }
+}
+
 /** Connects; where Temporal is away, the way without it is named. */
 async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
-  const settings = await temporalSettings(context.home, context.environment);
   try {
-    return await connectTemporal(settings);
+    return await openTemporal(context);
   } catch (error) {
-    if (!(error instanceof SlipwayError)) throw error;
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
     throw new SlipwayError(error.code, error.message, {
       ...(error.place === undefined ? {} : { place: error.place }),
       hint: `without Temporal: slipway rollback ${target} --break-glass --reason "…"`,

@@ -2,7 +2,8 @@ import { loadConfig, type LoadedConfig } from '../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../config/promotionSettings.ts';
 import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import { type DeclaredSchedule, scheduleChanges, tellTimes } from '../domain/promotion/schedule.ts';
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
+import type { TemporalConnection } from '../temporal/connection.ts';
 import {
   applySchedules,
   type ExistingSchedule,
@@ -11,8 +12,8 @@ import {
   readSchedule,
   triggerSchedule,
 } from '../temporal/schedules.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
+import { openTemporal } from './openTemporal.ts';
 import { declaredSchedule } from './promote/declaredSchedule.ts';
 import { type PreparedPromotion, promotionRequest } from './promote/promotionRequest.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
@@ -83,7 +84,7 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: its time comes round now. */
+/** `slipway schedule trigger PROMOTION`: its time comes round now. The person who triggers it does not approve it. */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,
@@ -91,9 +92,11 @@ export async function runScheduleTrigger(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
+  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
   return withTemporal(context, async (temporal) => {
-    const { request } = await readSchedule(temporal, scheduleId);
-    await triggerSchedule(temporal, scheduleId);
+    const schedule = await readSchedule(temporal, scheduleId);
+    const { request } = schedule;
+    await triggerSchedule(temporal, schedule, by);
     context.output.event({ event: 'triggered', name: request.name, scheduleId });
     context.output.say(`${request.name}: its time comes round now`);
     return 0;
@@ -162,7 +165,7 @@ async function existingSchedules(
     ),
   );
   return (await listSchedules(temporal)).filter(({ request: { to } }) =>
-    targets.some((spec) => spec.controlPlane === to.controlPlane && spec.deployment === to.deployment),
+    targets.some((spec) => targetWorkflowId(spec) === targetWorkflowId(to)),
   );
 }
 
@@ -180,7 +183,7 @@ async function withTemporal<T>(
   context: CommandContext,
   work: (temporal: TemporalConnection) => Promise<T>,
 ): Promise<T> {
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     return await work(temporal);
   } finally {

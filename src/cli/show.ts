@@ -1,15 +1,15 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import type { EventOf } from './events/index.ts';
 import { tellFailedRevision } from './logs/tellFailedRevision.ts';
+import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { releaseDifference } from './show/difference.ts';
 import { differenceLines } from './show/differenceLines.ts';
 import { findRelease, type FoundRelease, LATEST } from './show/findRelease.ts';
 import { releaseLines } from './show/releaseLines.ts';
+import { wholeAnswers } from './show/wholeAnswers.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
@@ -36,7 +36,7 @@ export async function runShowCommand(
   const { config, folder } = await loadConfig(options.config);
   const chosen = await chooseTargetSpec(context, config, target);
   const store = artifactStoreOf({ config, folder }, context);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const found: FoundRelease[] = [];
     for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));
@@ -45,7 +45,8 @@ export async function runShowCommand(
     if (other === undefined) {
       output.event(releaseEvent(one));
       if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
-      for (const line of releaseLines(one, Date.now(), output.style)) output.say(line);
+      const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
+      for (const line of releaseLines(one, Date.now(), output.style, answers)) output.say(line);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);

@@ -2,10 +2,9 @@ import { loadConfig } from '../config/loadConfig.ts';
 import type { ActivityFact } from '../domain/audit/facts.ts';
 import type { SlipwayError } from '../domain/errors.ts';
 import { pastOfWork } from '../domain/pastRelease.ts';
-import { connectTemporal } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import type { EventOf } from './events/index.ts';
+import { openTemporal } from './openTemporal.ts';
 import { promotionLines } from './status/promotionLines.ts';
 import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
 import { statusLines } from './status/statusLines.ts';
@@ -38,7 +37,7 @@ export async function runStatusCommand(
   const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
   const targets = [];
   for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     let silence: SlipwayError | undefined;
     for (const target of targets) {

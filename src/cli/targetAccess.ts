@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 
 import type { ControlPlaneClient } from '../clients/controlPlane.ts';
+import type { CallOptions } from '../clients/service.ts';
 import type { Config } from '../config/configSchema.ts';
 import { chooseTarget, type ReleaseSettings, releaseSettings } from '../config/releaseSettings.ts';
-import { resolveSecret } from '../config/secretReference.ts';
+import { knownSecrets, resolveSecret } from '../config/secretReference.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type SecretReference, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
 import { type DevState, readDevState } from '../temporal/devState.ts';
@@ -43,7 +44,7 @@ export async function chooseTargetSpec(
  */
 export async function withControlPlane<T>(
   context: CommandContext,
-  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary'>,
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId' | 'vocabulary' | 'secrets'>,
   work: (client: ControlPlaneClient) => Promise<T>,
 ): Promise<T> {
   const apiKey = await keyOf(context, target.controlPlane, target.apiKey);
@@ -55,6 +56,7 @@ export async function withControlPlane<T>(
     apiKey,
     headers: tenantHeaders(target),
     vocabulary,
+    secrets: knownSecrets(target, context.environment),
     timeoutMs: 15_000,
   });
   try {
@@ -69,9 +71,13 @@ export async function withControlPlane<T>(
  *
  * @throws SlipwayError SLIPWAY_NOT_FOUND, and the control plane's own.
  */
-export async function findDeployment(client: ControlPlaneClient, target: TargetSpec): Promise<Deployment> {
-  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId);
-  for await (const candidate of client.eachDeployment({ name_contains: target.deployment })) {
+export async function findDeployment(
+  client: ControlPlaneClient,
+  target: TargetSpec,
+  call: CallOptions = {},
+): Promise<Deployment> {
+  if (target.deploymentId !== undefined) return client.getDeployment(target.deploymentId, call);
+  for await (const candidate of client.eachDeployment({ name_contains: target.deployment }, call)) {
     if (candidate.name === target.deployment) return candidate;
   }
   throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {

@@ -3,12 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import { loadConfig } from '../config/loadConfig.ts';
 import type { Outcome } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { connectTemporal } from '../temporal/connection.ts';
 import { viewTarget } from '../temporal/targetClient.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 import { followToEnd, GAVE_UP } from './follow/followToEnd.ts';
 import { onInterruption } from './interruption.ts';
+import { openTemporal } from './openTemporal.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway watch [TARGET]`. */
@@ -38,7 +37,7 @@ export async function runWatchCommand(
   const deadline = Date.now() + options.timeout;
   const interruption = onInterruption();
   const { signal } = interruption;
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const before = await viewTarget(temporal, workflowId);
     const ended = new Set(before?.state.history.map(({ releaseId }) => releaseId));

@@ -1,8 +1,8 @@
 import type { ValidationIssue } from '../contract/httpErrors.ts';
+import { removeSecrets } from './removeSecrets.ts';
 
 const DETAIL_MAX_CHARACTERS = 1000;
 const ISSUES_MAX = 50;
-const REMOVED = '[removed]';
 
 /**
  * The service's own words from the body of an error: `detail` as the contracts have it, or the `message` or `error` of
@@ -78,34 +78,6 @@ function toIssue(issue: unknown, secrets: readonly string[]): ValidationIssue[] 
 }
 
 function clean(text: string, secrets: readonly string[]): string {
-  const scrubbed = secrets.reduce(removeSecret, text).replace(/\s+/gu, ' ').trim();
+  const scrubbed = removeSecrets(text, secrets).replace(/\s+/gu, ' ').trim();
   return scrubbed.length <= DETAIL_MAX_CHARACTERS ? scrubbed : `${scrubbed.slice(0, DETAIL_MAX_CHARACTERS)}…`;
-}
-
-/** Very short texts are removed only where they stand alone: "1" is no reason to blot out every digit. */
-const SHORT = 4;
-
-function removeSecret(text: string, secret: string): string {
-  return spellings(secret).reduce((rest, spelling) => {
-    if (spelling.length >= SHORT) return rest.replaceAll(spelling, REMOVED);
-    const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escaped(spelling)}(?![\\p{L}\\p{N}])`, 'gu');
-    return rest.replace(alone, REMOVED);
-  }, text);
-}
-
-function escaped(text: string): string {
-  return Array.from(text, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`).join('');
-}
-
-/** A secret as it may come back: itself, within JSON, within a URL, in base64, and each long line of it. */
-function spellings(secret: string): string[] {
-  const lines = secret.split(/\r?\n/u).filter((each) => each.length >= 2 * SHORT);
-  const forms = [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret.replace(/\p{Surrogate}/gu, '\uFFFD')),
-    ...lines,
-  ];
-  if (secret.length >= SHORT) forms.push(Buffer.from(secret).toString('base64'));
-  return [...new Set(forms)].filter((form) => form.trim() !== '').sort((a, b) => b.length - a.length);
 }

@@ -17,6 +17,8 @@ export interface ExchangeRequest {
   readonly body?: string | AsyncIterable<Uint8Array>;
   /** Texts of the request that no error may repeat. */
   readonly secrets: readonly string[];
+  /** The hint of SLIPWAY_UNAUTHORIZED. Default: one that fits every service. */
+  readonly unauthorizedHint?: string | undefined;
 }
 
 /** The bounds of one call, in milliseconds; 0 or absent: none. */
@@ -214,7 +216,10 @@ export class Exchange {
   async #refusal(answer: Answer): Promise<ServiceError> {
     const { statusCode: status, headers } = answer;
     const detail = errorDetail(await this.#errorBody(), this.#request.secrets);
-    const { code, mayHaveBeenTaken, hint } = meaningOfStatus(status);
+    const meaning = meaningOfStatus(status);
+    const { code, mayHaveBeenTaken } = meaning;
+    const hint =
+      (code === 'SLIPWAY_UNAUTHORIZED' ? this.#request.unauthorizedHint : undefined) ?? meaning.hint;
     const words = describeDetail(detail);
     const what = `${this.#request.method} ${this.#path}`;
     return this.#error(code, `${what} was answered with ${status}${words === '' ? '' : `: ${words}`}`, {

@@ -36,6 +36,10 @@ export interface ServiceOptions {
   readonly apiKey?: string | undefined;
   /** Further headers of every call, for services that want other credentials. Their values count as secrets. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further texts that no error may repeat, such as secrets that the service knows from earlier requests. */
+  readonly secrets?: readonly string[];
+  /** What to do if the service refuses the credentials. Default: a hint that fits every service. */
+  readonly unauthorizedHint?: string | undefined;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
   /** The longest time to connect, in milliseconds. Default: 5,000. */
@@ -96,6 +100,7 @@ export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);
   const agent = createAgent(options);
+  const { secrets = [], unauthorizedHint } = options;
   const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
 
   const prepare = (endpoint: Endpoint, parts: CallParts, accept: string): ExchangeRequest => {
@@ -111,7 +116,8 @@ export function createService(options: ServiceOptions): Service {
         ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
-      secrets: [...Object.values(credentials), ...secretsOf(parts.body)],
+      secrets: [...Object.values(credentials), ...secrets, ...secretsOf(parts.body)],
+      unauthorizedHint,
     };
   };
 

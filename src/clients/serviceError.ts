@@ -58,3 +58,10 @@ export class ServiceError extends SlipwayError {
     this.aborted = options.aborted ?? false;
   }
 }
+
+/** Whether a service says that it has no such endpoint: a control plane may offer only the contract's own. */
+export function notOffered(error: unknown): boolean {
+  return (
+    error instanceof ServiceError && (error.status === 405 || error.status === 404 || error.status === 501)
+  );
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { tooFewApprovers } from '../domain/intervention.ts';
 import { Duration, Text } from './scalarFields.ts';
 
 const DAY_MS = 86_400_000;
@@ -17,13 +18,11 @@ export function approvalFields(byDefault: string) {
   };
 }
 
-/** What approval is waited for must be possible: as many people as are required may give it. */
+/** Reports an approval that can never be given, because too few people may give it. */
 export function enoughApprovers(
-  { required, approvers }: { readonly required: number; readonly approvers?: readonly string[] | undefined },
+  approval: Parameters<typeof tooFewApprovers>[0],
   context: z.core.$RefinementCtx,
 ): void {
-  const people = new Set(approvers).size;
-  if (approvers === undefined || people >= required) return;
-  const message = `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;
-  context.addIssue({ code: 'custom', path: ['required'], message });
+  const message = tooFewApprovers(approval);
+  if (message !== undefined) context.addIssue({ code: 'custom', path: ['required'], message });
 }

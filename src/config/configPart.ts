@@ -40,8 +40,15 @@ function problemsOfYaml(
   found: Document['errors'] | Document['warnings'],
 ): ConfigProblem[] {
   const lines = readableLines(source, []);
-  return found.map(({ pos: [start, end], message }) => {
+  return found.map(({ code, pos: [start, end], message: ofYaml }) => {
     const place = placeOfRange(source, start, end);
+    const message = code === 'DUPLICATE_KEY' ? definedTwice(source.text.slice(start)) : ofYaml;
     return { file: source.file, severity, ...place, path: '', message, excerpt: lines[place.line - 1] ?? '' };
   });
+}
+
+/** @param text - what begins with the key. */
+function definedTwice(text: string): string {
+  const [, key = ''] = /^["']?([^"':\n]*)/.exec(text) ?? [];
+  return `"${key}" is defined twice here: rename or remove one`;
 }

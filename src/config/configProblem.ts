@@ -96,8 +96,12 @@ function describe(issue: z.core.$ZodIssue, raw: unknown): string {
   }
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
   if (issue.code === 'invalid_type') {
-    const wanted = IN_YAML[issue.expected] ?? issue.expected;
-    return issue.message.endsWith('received undefined') ? `is missing: ${wanted}` : `expected ${wanted}`;
+    const wanted = issue.message.startsWith('Invalid input: ')
+      ? `expected ${IN_YAML[issue.expected] ?? issue.expected}`
+      : issue.message;
+    const written = valueAt(raw, issue.path);
+    if (written === undefined) return `is missing: ${wanted}`;
+    return written === null ? `is empty: ${wanted}` : wanted;
   }
   return issue.message.replace(/^Invalid input: /, '');
 }
@@ -120,7 +124,7 @@ const IN_YAML: Readonly<Partial<Record<string, string>>> = {
   boolean: 'true or false',
   number: 'a number',
   int: 'a whole number',
-  object: 'fields below it',
-  record: 'names, with fields below each',
-  string: 'a text',
+  object: 'a mapping of fields',
+  record: 'a mapping of names',
+  string: 'text',
 };

@@ -3,13 +3,15 @@ import { z } from 'zod';
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/retention.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { storeUrlProblem } from '../domain/storeUrl.ts';
+import { TARGET_NAME } from '../domain/targetSpec.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
-import { Reference, SecretReference, ServiceUrl } from './referenceFields.ts';
+import { Origin, Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
 import { Duration, durationField, Text } from './scalarFields.ts';
+import { stepProblems } from './stepProblems.ts';
 
 /**
  * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
@@ -21,13 +23,18 @@ const EVEN_IF_WRONG = {
   when: ({ value }: { readonly value: unknown }) => typeof value === 'object' && value !== null,
 };
 
-const NamedSecretReference = z.strictObject({
-  name: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
-    .describe('The environment variable of the deployment'),
-  from: Reference,
-});
+const SECRET_EXPECTED = 'expected a list of { name: VARIABLE, from: env:NAME }';
+
+const NamedSecretReference = z.strictObject(
+  {
+    name: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'expected the name of an environment variable')
+      .describe('The environment variable of the deployment'),
+    from: Reference,
+  },
+  typeProblem(SECRET_EXPECTED),
+);
 
 const Repository = z
   .strictObject({
@@ -69,7 +76,9 @@ const Target = z
       .default('contract')
       .describe('Whose names the control plane speaks: public for the public service. Default: contract'),
     apiKey: SecretReference.describe('The control plane’s API key'),
-    agentApiKey: SecretReference.optional().describe('The agent’s API key. Default: apiKey'),
+    agentApiKey: SecretReference.optional().describe(
+      'The agent’s API key. Default: apiKey, where it may be sent (agentOrigins)',
+    ),
     tenantId: z
       .uuid()
       .toLowerCase()
@@ -78,6 +87,10 @@ const Target = z
     deployment: Text.max(128).optional().describe('The deployment’s name; this or deploymentId is needed'),
     deploymentId: z.uuid().optional().describe('The deployment’s id, where it cannot be found by name'),
     agentUrl: ServiceUrl.optional().describe('The agent’s address, where the control plane gives none'),
+    agentOrigins: z
+      .array(Origin)
+      .optional()
+      .describe('Origins beside the control plane’s own that apiKey may be sent to, to call the agent'),
     source: z
       .enum(['internal_source', 'external_image', 'internal_image', 'repo_host'])
       .default('internal_source')
@@ -89,7 +102,7 @@ const Target = z
     image: Text.optional().describe('The image URI; needed by image sources, and only by them'),
     repo: Repository.optional().describe('The repository; needed by repo_host, and only by it'),
     secrets: z
-      .array(NamedSecretReference)
+      .array(NamedSecretReference, typeProblem(SECRET_EXPECTED))
       .optional()
       .describe('The deployment’s whole list of secrets. Absent: the secrets it has are carried over'),
     resources: z
@@ -173,13 +186,17 @@ const Check = z.strictObject({
   assistant: Text.describe('The graph’s name in the graph configuration'),
   input: z.record(z.string(), z.unknown()).default({}).describe('The run’s input'),
   expect: Expectation.default({}).describe('What the run has to show. Default: that it ends in success'),
-  timeout: Duration.default(60_000).describe('How long the run may take. Default: 60s'),
+  timeout: Duration.default(60_000).describe(
+    'How long the run may take; the deadlines of its steps follow. Default: 60s',
+  ),
   feedbackKey: Text.optional().describe('The feedback key under which the verdict is recorded'),
 });
 
 const Step = z.strictObject({
-  startToClose: Duration.optional().describe('One attempt’s deadline'),
-  scheduleToClose: Duration.optional().describe('All attempts’ deadline'),
+  startToClose: Duration.optional().describe(
+    'One attempt’s deadline. Default: what its calls and checks may take',
+  ),
+  scheduleToClose: Duration.optional().describe('All attempts’ deadline; twice as long on the way back'),
   heartbeat: Duration.optional().describe('The longest silence before the step’s worker is taken for dead'),
   retry: z
     .strictObject({
@@ -190,13 +207,19 @@ const Step = z.strictObject({
         .optional()
         .describe('By how much each interval is longer than the one before'),
       maximumInterval: Duration.optional().describe('The longest interval'),
-      maximumAttempts: z.int().min(0).optional().describe('0: as often as the deadline allows'),
+      maximumAttempts: z
+        .int()
+        .min(0)
+        .optional()
+        .describe('0: as often as the deadline allows. Steps that poll are bounded by it alone'),
     })
     .optional()
     .describe('How a failed attempt is repeated'),
 });
 
 /** `slipway.yaml`. */
+const TARGETS_EXPECTED = 'define at least one target';
+
 export const Config = z
   .strictObject({
     extends: z
@@ -205,10 +228,11 @@ export const Config = z
       .describe('Files that say what this one does not, relative to it; of several, the last one is right'),
     targets: z
       .record(
-        z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected letters, digits, dots and dashes'),
+        z.string().regex(TARGET_NAME, 'expected letters, digits, dots and dashes'),
         Target.describe('A deployment that releases go to, by a name of your own'),
+        typeProblem(TARGETS_EXPECTED),
       )
-      .refine((targets) => Object.keys(targets).length > 0, { message: 'expected at least one target' })
+      .refine((targets) => Object.keys(targets).length > 0, TARGETS_EXPECTED)
       .describe('The deployments that releases go to: at least one'),
     artifact: Artifact.prefault({}).describe('What is shipped'),
     checks: z
@@ -218,7 +242,7 @@ export const Config = z
         const names = checks.map((check: { readonly name?: unknown } | null) => check?.name);
         names.forEach((name, index) => {
           if (typeof name !== 'string' || names.indexOf(name) === index) return;
-          const message = `a check "${name}" is there already`;
+          const message = `two checks are named "${name}": rename one`;
           context.addIssue({ code: 'custom', path: [index, 'name'], message });
         });
       }, EVEN_IF_WRONG)
@@ -232,11 +256,12 @@ export const Config = z
     ),
     notify: Notify.default([]).describe('Who is told of what happens on the targets'),
   })
-  .superRefine(({ promotions = {}, notify, targets = {} }: LooseConfig, context) => {
-    const names = Object.keys(targets);
+  .superRefine(({ promotions, notify, targets, checks, steps }: LooseConfig, context) => {
+    const names = Object.keys(targets ?? {});
     for (const { path, message } of [
-      ...promotionProblems(promotions, names),
+      ...promotionProblems(promotions ?? {}, names),
       ...notifyProblems(notify, names),
+      ...stepProblems(checks, steps),
     ]) {
       context.addIssue({ code: 'custom', path: [...path], message });
     }
@@ -245,9 +270,11 @@ export type Config = z.infer<typeof Config>;
 
 /** A file in which anything may be wrong. */
 interface LooseConfig {
-  readonly promotions?: LoosePromotions;
+  readonly promotions?: LoosePromotions | null;
   readonly notify?: unknown;
-  readonly targets?: object;
+  readonly targets?: object | null;
+  readonly checks?: unknown;
+  readonly steps?: unknown;
 }
 
 /** One target of the file. */

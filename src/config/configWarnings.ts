@@ -2,9 +2,14 @@ import { parseDuration } from '../domain/duration.ts';
 import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
+import { STEP_NAMES } from '../domain/step.ts';
+import { STEPS } from '../domain/stepTable.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
 import { RESOURCES, UNUSED_RESOURCES } from './resourceFields.ts';
+
+/** Steps that are bounded by their deadline alone. */
+const POLLING: readonly string[] = STEP_NAMES.filter((step) => STEPS[step].retriedBy === 'poll');
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -30,7 +35,7 @@ export function configWarnings(raw: unknown, now: number): readonly FieldProblem
     ]),
     ...artifactWarnings(fieldsOf(file['artifact']), sources),
     ...Object.entries(fieldsOf(file['steps'])).flatMap(([step, policy]) =>
-      stepWarnings(['steps', step], fieldsOf(policy)),
+      stepWarnings(step, fieldsOf(policy)),
     ),
     ...notifyWarnings(file['notify']),
     ...Object.entries(fieldsOf(file['promotions'])).flatMap(([name, promotion]) => {
@@ -88,7 +93,8 @@ function artifactWarnings(artifact: Fields, sources: readonly unknown[]): FieldP
   ];
 }
 
-function stepWarnings(path: readonly string[], step: Fields): FieldProblem[] {
+function stepWarnings(name: string, step: Fields): FieldProblem[] {
+  const path = ['steps', name];
   const [one, all, silence] = [step['startToClose'], step['scheduleToClose'], step['heartbeat']].map(timeOf);
   const found: FieldProblem[] = [];
   if (one !== undefined && all !== undefined && one > all) {
@@ -98,6 +104,11 @@ function stepWarnings(path: readonly string[], step: Fields): FieldProblem[] {
   if (one !== undefined && silence !== undefined && silence >= one) {
     const message = 'has no effect: startToClose, the deadline of the attempt, is not longer';
     found.push({ path: [...path, 'heartbeat'], message, atKey: true });
+  }
+  const { maximumAttempts = 0 } = fieldsOf(step['retry']);
+  if (POLLING.includes(name) && maximumAttempts !== 0) {
+    const message = 'has no effect: the step polls until scheduleToClose, its deadline';
+    found.push({ path: [...path, 'retry', 'maximumAttempts'], message, atKey: true });
   }
   return found;
 }

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 
-import type { Expectation as ExpectationOfRun } from '../domain/check.ts';
+import {
+  type Expectation as ExpectationOfRun,
+  PATTERN_MAX_CHARACTERS,
+  patternProblem,
+} from '../domain/check.ts';
 import { Duration, Text } from './scalarFields.ts';
-
-const PATTERN_MAX_CHARACTERS = 500;
 
 /** What a run must show, as it is written in `slipway.yaml` and in a file of inputs. */
 export const Expectation = z.strictObject({
@@ -32,13 +34,4 @@ export function toExpectation(expectation: Expectation): ExpectationOfRun {
   const { maxLatency, ...rest } = expectation;
   const fields = Object.entries({ ...rest, maxLatencyMs: maxLatency });
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
-}
-
-function patternProblem(pattern: string): string | undefined {
-  try {
-    new RegExp(pattern, 'u');
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
 }

@@ -18,6 +18,7 @@ import { fieldsAt } from './fieldsAt.ts';
 import { CONFIG_FILE, findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
 import { mergeParts } from './mergeParts.ts';
+import { releaseSettings, settingsProblem } from './releaseSettings.ts';
 import type { Environment } from './variables.ts';
 
 /** A right `slipway.yaml`. */
@@ -93,9 +94,21 @@ function lintParts(parts: readonly [ConfigPart, ...ConfigPart[]]): Pick<LintedCo
   }
   const raw = mergeParts(parts.map((part) => part.raw));
   const parsed = Config.safeParse(raw);
-  const errors = parsed.success ? [] : fieldProblems(parsed.error, raw);
+  const errors = parsed.success ? refusedSettings(parsed.data) : fieldProblems(parsed.error, raw);
   const problems = placeProblems(parts, errors, configWarnings(raw, Date.now()));
-  return { config: parsed.data, problems: [...found, ...problems].sort(inOrder(parts)) };
+  return {
+    config: errors.length === 0 ? parsed.data : undefined,
+    problems: [...found, ...problems].sort(inOrder(parts)),
+  };
+}
+
+/** Targets check requests by a definition of their own, which settings from a file must pass too. */
+function refusedSettings(config: Config): readonly FieldProblem[] {
+  return Object.keys(config.targets).flatMap((name) => {
+    const problem = settingsProblem(releaseSettings(config, name));
+    const message = `the target would refuse each release: ${problem ?? ''}`;
+    return problem === undefined ? [] : [{ path: ['targets', name], message }];
+  });
 }
 
 function fieldProblems({ issues }: z.ZodError, raw: unknown): readonly FieldProblem[] {

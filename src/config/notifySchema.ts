@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 import { NOTICE_EVENTS } from '../domain/notify/notice.ts';
-import { RECEIVER_KINDS } from '../domain/notify/receiver.ts';
-import { RECEIVERS_MAX } from '../domain/notify/receiverProblem.ts';
+import { RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/receiver.ts';
 import { nearestWord } from './nearestWord.ts';
 import { SecretReference, ServiceUrl } from './referenceFields.ts';
 import { Text } from './scalarFields.ts';
@@ -76,7 +75,7 @@ export function notifyProblems(
   const twice = names.flatMap((name, index) =>
     typeof name !== 'string' || names.indexOf(name) === index
       ? []
-      : [{ path: ['notify', index, 'name'], message: `a receiver "${name}" is there already` }],
+      : [{ path: ['notify', index, 'name'], message: `two receivers are named "${name}": rename one` }],
   );
   const unknown = receivers.flatMap((receiver, index) =>
     (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {

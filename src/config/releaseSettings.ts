@@ -2,6 +2,7 @@ import type { Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { ApprovalPolicy } from '../domain/intervention.ts';
 import type { ErrorPolicy, ReleaseRequest } from '../domain/release.ts';
+import { releaseRequestProblem } from '../domain/requestProblem.ts';
 import type { StepOverride, StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
@@ -68,6 +69,7 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
         // Said only where it says something: a target of before stays the request that it was.
         vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
         agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
+        agentOrigins: target.agentOrigins,
         secrets: target.secrets,
       }),
     },
@@ -85,6 +87,24 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     }),
   };
 }
+
+/** What a target would refuse in every request that has these settings; `undefined` if nothing. */
+export function settingsProblem(settings: ReleaseSettings): string | undefined {
+  const { deployment = 'found by its id' } = settings.target;
+  return releaseRequestProblem({
+    ...SMALLEST_REQUEST,
+    ...settings,
+    target: { ...settings.target, deployment },
+  });
+}
+
+/** What the command adds to the settings. */
+const SMALLEST_REQUEST: Omit<ReleaseRequest, keyof ReleaseSettings> = {
+  requestKey: 'key',
+  artifact: { kind: 'git', ref: 'main' },
+  recordStore: 'records',
+  requestedBy: { who: 'lint', from: 'cli' },
+};
 
 /** What the file is called where nobody says, by vocabulary (contract/controlPlane/vocabulary.ts). */
 const GRAPH_CONFIG = { contract: 'graph.json', public: 'langgraph.json' } as const;

@@ -24,7 +24,7 @@ export const Duration = durationField(
  */
 export function durationField(parse: (text: string) => number | undefined, problem: string) {
   return z
-    .string()
+    .string(problem)
     .meta({ description: 'A duration: 250ms, 30s, 5m, 1h30m', pattern: DURATION_PATTERN })
     .transform((text, context) => {
       const milliseconds = parse(text);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { readSecretReference, secretInFile } from '../domain/secretReference.ts';
+import { readSecretReference, SECRET_REFERENCE, secretInFile } from '../domain/secretReference.ts';
 import type { SecretReference } from '../domain/targetSpec.ts';
 
 /**
@@ -28,6 +28,33 @@ export function resolveSecret(
     });
   }
   return value;
+}
+
+/**
+ * The secrets that a value refers to, anywhere in it, as far as this process has them: what no text from outside may
+ * repeat.
+ */
+export function knownSecrets(
+  value: unknown,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  if ('from' in value && typeof value.from === 'string' && SECRET_REFERENCE.test(value.from)) {
+    return knownSecret({ from: value.from }, environment);
+  }
+  return [...new Set(Object.values(value).flatMap((part) => knownSecrets(part, environment)))];
+}
+
+function knownSecret(
+  reference: SecretReference,
+  environment: Readonly<Record<string, string | undefined>>,
+): readonly string[] {
+  try {
+    return [resolveSecret(reference, environment)];
+  } catch (error) {
+    if (error instanceof SlipwayError) return [];
+    throw error;
+  }
 }
 
 function readSecretFile(from: string, path: string): string {

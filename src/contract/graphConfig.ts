@@ -19,11 +19,27 @@ export const GraphEntry = z.union([
 ]);
 export type GraphEntry = z.infer<typeof GraphEntry>;
 
+/** Which pages may call the agent from a browser: the fields of the public relative's file. */
+export const CorsSettings = z.looseObject({
+  allow_origins: z.array(nonEmptyText()).optional(),
+  /** The whole origin has to match it. */
+  allow_origin_regex: nonEmptyText()
+    .refine(isPattern, { error: 'Input should be a regular expression' })
+    .optional(),
+  allow_methods: z.array(nonEmptyText()).optional(),
+  allow_headers: z.array(nonEmptyText()).optional(),
+  allow_credentials: z.boolean().optional(),
+  expose_headers: z.array(nonEmptyText()).optional(),
+  /** In seconds. */
+  max_age: z.number().optional(),
+});
+export type CorsSettings = z.infer<typeof CorsSettings>;
+
 /**
  * The graph configuration file, `graph.json` (contract 000: `graph_config_path`; the contract shows no fields, these
  * are those of the public relative's file, `langgraph.json`, which is read as well). `env` is a path to a file of
  * `NAME=value` lines, the variables themselves, or a list of names that the deployment's secrets are to bring.
- * Decision: the fields that only the public file has (`http`, `store`, `auth`, `ui`, `dockerfile_lines`,
+ * Decision: the fields that only the public file has (all of `http` but `cors`, `store`, `auth`, `ui`, `dockerfile_lines`,
  * `image_distro`, `api_version`, `python_version`, …) are kept and change nothing.
  */
 export const GraphConfig = z.looseObject({
@@ -37,5 +53,15 @@ export const GraphConfig = z.looseObject({
     .regex(/^\d{1,3}(?:\.\d{1,5}){0,2}$/u, { error: 'Input should be a version of Node, such as "20"' })
     .optional(),
   dependencies: z.array(nonEmptyText()).optional(),
+  http: z.looseObject({ cors: CorsSettings.nullish() }).nullish(),
 });
 export type GraphConfig = z.infer<typeof GraphConfig>;
+
+function isPattern(source: string): boolean {
+  try {
+    return new RegExp(`^(?:${source})$`, 'u') instanceof RegExp;
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}

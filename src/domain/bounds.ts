@@ -22,6 +22,47 @@ export function newest<T>(list: readonly T[], { items, bytes }: Bound): readonly
   return list.slice(first);
 }
 
+/**
+ * A list of immutable things, oldest first, without the oldest ones of those that can be spared until the rest fits; then
+ * without the oldest ones of all.
+ *
+ * @param bytes - as JSON, in UTF-8.
+ */
+export function fitting<T>(list: readonly T[], bytes: number, canSpare: (item: T) => boolean): readonly T[] {
+  let excess = list.reduce((sum, item) => sum + itemBytes(item) + 1, -bytes);
+  if (excess <= 0) return list;
+  const kept = list.filter((item) => {
+    if (excess <= 0 || !canSpare(item)) return true;
+    excess -= itemBytes(item) + 1;
+    return false;
+  });
+  return newest(kept, { items: kept.length, bytes });
+}
+
+/**
+ * A text that takes at most so many bytes as JSON, in UTF-8, without its quotes. It is cut between characters, never
+ * inside one, and ends with "…" where it was cut.
+ */
+export function cutText(text: string, bytes: number): string {
+  if (text.length * LONGEST_UNIT <= bytes || textBytes(text) <= bytes) return text;
+  let room = bytes - textBytes(CUT);
+  let end = 0;
+  for (const character of text) {
+    room -= textBytes(character);
+    if (room < 0) break;
+    end += character.length;
+  }
+  return `${text.slice(0, end)}${CUT}`;
+}
+
+const CUT = '…';
+/** What JSON takes at most for one UTF-16 unit: an escape such as `\u0001`. */
+const LONGEST_UNIT = 6;
+
+function textBytes(text: string): number {
+  return jsonBytes(text) - 2;
+}
+
 /** How many bytes something takes as JSON, in UTF-8. */
 export function jsonBytes(value: unknown): number {
   return UTF_8.encode(JSON.stringify(value)).length;

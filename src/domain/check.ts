@@ -1,3 +1,5 @@
+import { cutText } from './bounds.ts';
+
 /** What a check's run must show. Every field that is present must hold. */
 export interface Expectation {
   /** How the run must end. Default: `success`. */
@@ -42,11 +44,14 @@ export interface Judgement {
   readonly passed: boolean;
   /** Why not: one sentence for each part of the expectation that did not hold. Empty when passed. */
   readonly reasons: readonly string[];
-  /** The answer as the check read it, shortened. */
+  /** The answer as the check read it, cut to {@link ANSWER_MAX_BYTES}. */
   readonly answer: string;
+  /** The whole answer. */
+  readonly wholeAnswer: string;
 }
 
-const ANSWER_MAX_CHARACTERS = 400;
+/** What a verdict holds of an answer, and of each other text in it; whole answers belong in the artifact store. */
+const ANSWER_MAX_BYTES = 400;
 
 /** Judges a run by an expectation. Pure: the same run gets the same judgement. */
 export function judge(expect: Expectation, run: ObservedRun): Judgement {
@@ -60,7 +65,7 @@ export function judge(expect: Expectation, run: ObservedRun): Judgement {
   const text = asText(looked);
   const where = expect.path === undefined ? 'the answer' : `"${expect.path}"`;
   if (expect.contains !== undefined && !text.includes(expect.contains)) {
-    reasons.push(`${where} does not contain ${JSON.stringify(expect.contains)}: ${quote(text)}`);
+    reasons.push(`${where} does not contain ${quote(expect.contains)}: ${quote(text)}`);
   }
   if (expect.matches !== undefined) reasons.push(...mismatch(expect.matches, text, where));
   if (expect.equals !== undefined && !deepEqual(looked, expect.equals)) {
@@ -71,7 +76,21 @@ export function judge(expect: Expectation, run: ObservedRun): Judgement {
       `the run took ${Math.round(run.latencyMs)} ms, at most ${expect.maxLatencyMs} ms are allowed`,
     );
   }
-  return { passed: reasons.length === 0, reasons, answer: shorten(text) };
+  return { passed: reasons.length === 0, reasons, answer: shorten(text), wholeAnswer: text };
+}
+
+/** How long the regular expression of an expectation may be. */
+export const PATTERN_MAX_CHARACTERS = 500;
+
+/** What is wrong with the regular expression of an expectation; `undefined` if nothing is. */
+export function patternProblem(pattern: string): string | undefined {
+  if (pattern.length > PATTERN_MAX_CHARACTERS) return `longer than ${PATTERN_MAX_CHARACTERS} characters`;
+  try {
+    new RegExp(pattern, 'u');
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 function mismatch(pattern: string, text: string, where: string): readonly string[] {
@@ -79,9 +98,9 @@ function mismatch(pattern: string, text: string, where: string): readonly string
   try {
     expression = new RegExp(pattern, 'u');
   } catch {
-    return [`"${pattern}" is not a regular expression`];
+    return [`"${shorten(pattern)}" is not a regular expression`];
   }
-  return expression.test(text) ? [] : [`${where} does not match /${pattern}/: ${quote(text)}`];
+  return expression.test(text) ? [] : [`${where} does not match /${shorten(pattern)}/: ${quote(text)}`];
 }
 
 /**
@@ -144,5 +163,5 @@ function quote(text: string): string {
 }
 
 function shorten(text: string): string {
-  return text.length <= ANSWER_MAX_CHARACTERS ? text : `${text.slice(0, ANSWER_MAX_CHARACTERS)}…`;
+  return cutText(text, ANSWER_MAX_BYTES);
 }

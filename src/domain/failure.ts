@@ -1,4 +1,4 @@
-import type { ErrorCode } from './errors.ts';
+import { ERROR_CATALOGUE, type ErrorCode } from './errors.ts';
 
 /**
  * What an activity's `ApplicationFailure` carries as its first detail. The failure's `type` is the {@link ErrorCode};
@@ -40,9 +40,23 @@ const COULD_NOT_TELL: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_JUDGE_ERRORED',
 ]);
 
-/** Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. */
+/**
+ * Reads a {@link FailureDetail} back from a failure's details; `undefined` where there is none. Anyone may fail an
+ * activity with details of their own (`temporal activity fail`).
+ */
 export function failureDetail(details: readonly unknown[] | null | undefined): FailureDetail | undefined {
   const first = details?.[0];
-  if (typeof first !== 'object' || first === null || !('code' in first)) return undefined;
-  return first as FailureDetail;
+  return isFailureDetail(first) ? first : undefined;
+}
+
+function isFailureDetail(detail: unknown): detail is FailureDetail {
+  if (typeof detail !== 'object' || detail === null) return false;
+  const { code, mayHaveBeenTaken, attempt, retryAfterMs }: Readonly<Record<string, unknown>> = { ...detail };
+  return (
+    typeof code === 'string' &&
+    Object.hasOwn(ERROR_CATALOGUE, code) &&
+    typeof mayHaveBeenTaken === 'boolean' &&
+    typeof attempt === 'number' &&
+    (retryAfterMs === undefined || typeof retryAfterMs === 'number')
+  );
 }

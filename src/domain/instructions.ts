@@ -14,6 +14,8 @@ export interface Predicament {
   readonly code: ErrorCode | null;
   /** The revisions that could not be put back, in the order in which they were tried. */
   readonly attempted: readonly string[];
+  /** The revision that was restored, serves, and failed its checks. Absent: there is none. */
+  readonly restored?: string;
 }
 
 /**
@@ -22,7 +24,8 @@ export interface Predicament {
  * key's value.
  */
 export function restoreInstructions(predicament: Predicament): string {
-  const { target, known, attempted, baseline, reason } = predicament;
+  const { target, known, attempted, baseline, restored } = predicament;
+  if (restored !== undefined) return numbered(predicament, whenRestored(predicament, restored));
   const steps = [obstacle(predicament), lookAround(predicament)];
   const best = bestRevision(known, baseline, attempted);
   steps.push(
@@ -39,6 +42,10 @@ export function restoreInstructions(predicament: Predicament): string {
       `slipway unhold ${target.name} --reason "…"`,
     ]);
   }
+  return numbered(predicament, steps);
+}
+
+function numbered({ target, reason }: Predicament, steps: readonly Step[]): string {
   return [
     `Target "${target.name}" needs a person: ${reason}.`,
     ...steps.flatMap(([words, ...commands], index) => [
@@ -113,6 +120,26 @@ function obstacle(predicament: Predicament): Step {
     default:
       return ['Nobody knows what serves now.', asked];
   }
+}
+
+/** A revision was restored and serves, but its checks say nothing good: the cause lies outside of it. */
+function whenRestored(predicament: Predicament, revisionId: string): readonly Step[] {
+  const { name } = predicament.target;
+  return [
+    [
+      `See which checks failed, and their answers. Revision ${revisionId} serves:`,
+      `slipway show latest ${name}`,
+    ],
+    [
+      'Find the cause: the model’s provider, the agent’s address and key, the checks, or shared state that the release changed. See what serves:',
+      looking(predicament),
+    ],
+    [
+      'When the cause is gone, release again; nothing counts against the artifact. If the restored revision is at fault, roll back to an earlier one:',
+      `slipway release ${name} --reason "…"`,
+      `slipway rollback ${name} --to REVISION --reason "…"`,
+    ],
+  ];
 }
 
 function lookAround(predicament: Predicament): Step {

@@ -35,7 +35,7 @@ export interface Intervention {
   /** Says the same thing once: a repeated id is the same intervention. */
   readonly id: string;
   readonly kind: InterventionKind;
-  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. */
+  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. It must name it. */
   readonly what?: string;
   readonly by: Actor;
 }
@@ -94,6 +94,19 @@ export interface ApprovalPolicy {
   readonly otherwise?: 'reject' | 'approve';
 }
 
+/** Why fewer people may approve than must; `undefined` if there are enough. */
+export function tooFewApprovers({
+  required,
+  approvers,
+}: {
+  readonly required: number;
+  readonly approvers?: readonly string[] | undefined;
+}): string | undefined {
+  const people = new Set(approvers).size;
+  if (approvers === undefined || people >= required) return undefined;
+  return `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;
+}
+
 /** Where a release, or a promotion, stands, as far as that decides what may be said to it. */
 export interface Standing {
   /** What it is called. Absent: a release. */
@@ -102,8 +115,6 @@ export interface Standing {
   readonly paused: boolean;
   /** What it waits for a person to say. */
   readonly awaiting: 'approval' | 'decision' | null;
-  /** What a `skip` would leave out in the step that waits for a decision. */
-  readonly undecided: string | null;
   /** The checks that are still to pass, and `freeze`, `soak` and `judge` while they are still to come or passing. */
   readonly ahead: readonly string[];
   readonly requestedBy: Actor;
@@ -143,16 +154,6 @@ export function interventionProblem(standing: Standing, said: Omit<Intervention,
   }
 }
 
-/** What a `skip` leaves out: what it names, else what waits for a decision, else the only thing that lies ahead. */
-export function whatIsSkipped(
-  standing: Pick<Standing, 'undecided' | 'ahead'>,
-  named: string | undefined,
-): string | undefined {
-  if (named !== undefined) return named;
-  if (standing.undecided !== null) return standing.undecided;
-  return standing.ahead.length === 1 ? standing.ahead[0] : undefined;
-}
-
 function approvalProblem(
   { approval, requestedBy, madeBy = [], approvedBy }: Standing,
   by: Actor,
@@ -170,7 +171,8 @@ function approvalProblem(
 function skipProblem(standing: Standing, named: string | undefined): string | undefined {
   const { ahead, called = 'release' } = standing;
   if (ahead.length === 0) return `no check and no soak of the ${called} lies ahead`;
-  const what = whatIsSkipped(standing, named);
-  if (what === undefined) return `say what is skipped, one of: ${ahead.join(', ')}`;
-  return ahead.includes(what) ? undefined : `"${what}" does not lie ahead; what does: ${ahead.join(', ')}`;
+  const told = ahead.join(', ');
+  if (named === undefined)
+    return `a "skip" must name what it leaves out ("what"); ahead of the ${called}: ${told}`;
+  return ahead.includes(named) ? undefined : `"${named}" does not lie ahead; what does: ${told}`;
 }

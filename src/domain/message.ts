@@ -1,5 +1,6 @@
 import type { Intervention, InterventionKind } from './intervention.ts';
-import type { Actor, RollbackRequest } from './release.ts';
+import type { Actor, Preemption, RollbackRequest } from './release.ts';
+import { isRevisionId } from './revisionName.ts';
 
 /**
  * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every
@@ -9,7 +10,10 @@ import type { Actor, RollbackRequest } from './release.ts';
 /** What a person may send as `rollback`; every field may be missing. */
 export interface RollbackMessage {
   readonly requestId?: string;
+  /** A revision's id, the beginning of it, or a release's id. */
   readonly to?: string;
+  /** The id of the revision that served when the person asked. Without it the worker reads what serves. */
+  readonly serving?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
@@ -25,7 +29,7 @@ export interface HoldMessage {
 /** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
 export interface InterventionMessage {
   readonly requestId?: string;
-  /** What a `skip` leaves out: a check's name, or `soak`. */
+  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
   readonly who?: string;
   readonly from?: string;
@@ -34,8 +38,10 @@ export interface InterventionMessage {
 
 /** What a person may send as `withdraw`. */
 export interface WithdrawMessage {
-  /** The release that waits. Absent: every one that waits. */
+  /** The release that waits. Absent, and no submission either: every one that waits. */
   readonly release?: string;
+  /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
+  readonly submission?: string;
   readonly who?: string;
   readonly from?: string;
   readonly reason?: string;
@@ -51,7 +57,18 @@ export interface QuarantineMessage {
 }
 
 const TEXT_MAX_CHARACTERS = 1_000;
-const MESSAGE_FIELDS = ['requestId', 'to', 'what', 'release', 'artifact', 'who', 'from', 'reason'];
+const MESSAGE_FIELDS = [
+  'requestId',
+  'to',
+  'serving',
+  'what',
+  'release',
+  'submission',
+  'artifact',
+  'who',
+  'from',
+  'reason',
+];
 
 /**
  * Reads a rollback message. Nothing at all is a rollback without a name.
@@ -65,10 +82,12 @@ export function readRollbackMessage(
 ): RollbackRequest | string {
   const fields = readTextFields(raw);
   if (typeof fields === 'string') return fields;
-  const { requestId, to } = fields;
+  const { requestId, to, serving } = fields;
+  if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
     ...(to === undefined ? {} : { to }),
+    ...(to !== undefined || serving === undefined ? {} : { from: serving }),
     requestedBy: actor(fields, origin),
   };
 }
@@ -77,12 +96,29 @@ export function readRollbackMessage(
  * Reads what a target tells a running release: the rollback that it makes way for. The target sends only right ones;
  * a raw signal may send anything.
  */
-export function readPreemption(raw: unknown): RollbackRequest | string {
+export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
-  const { requestId, to, requestedBy } = raw;
+  const { requestId, to, from: leaving, goesOn, requestedBy } = raw;
   if (!isRecord(requestedBy)) return '"requestedBy" is not an object';
   const { who, from, reason } = requestedBy;
-  return readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
+  const request = readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
+  if (typeof request === 'string') return request;
+  return {
+    ...request,
+    ...(typeof leaving === 'string' && isRevisionId(leaving) ? { from: leaving } : {}),
+    ...(goesOn === true ? { goesOn } : {}),
+  };
+}
+
+/** Reads what a release tells its target: that it is restoring, and which revision first. */
+export function readRestoring(
+  raw: unknown,
+): { readonly releaseId: string; readonly revisionId: string } | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const { releaseId, revisionId } = raw;
+  if (typeof releaseId !== 'string' || typeof revisionId !== 'string')
+    return 'it names no release and revision';
+  return { releaseId, revisionId };
 }
 
 /** Reads who asked for a hold, or for its end, and why. */
@@ -113,13 +149,18 @@ export function readInterventionMessage(
   };
 }
 
-/** Reads which waiting releases are withdrawn (`undefined`: all of them), by whom and why. */
-export function readWithdrawMessage(
-  raw: unknown,
-  origin: string,
-): { readonly release: string | undefined; readonly by: Actor } | string {
+/** What is withdrawn: a submission, or releases that wait (`release: undefined`: all of them), by whom and why. */
+export interface Withdrawing {
+  readonly release: string | undefined;
+  readonly submission: string | undefined;
+  readonly by: Actor;
+}
+
+/** Reads what is withdrawn. */
+export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
   const fields = readTextFields(raw);
-  return typeof fields === 'string' ? fields : { release: fields['release'], by: actor(fields, origin) };
+  if (typeof fields === 'string') return fields;
+  return { release: fields['release'], submission: fields['submission'], by: actor(fields, origin) };
 }
 
 /** Reads which artifact is meant, by whom and why. */

@@ -1,12 +1,11 @@
 /**
- * Whether a Node of version `running` does for a graph configuration that asks for `asked` (`node_version`): `20` asks
- * for Node 20, `20.11` for Node 20 from 20.11 on. Without an ask, any does.
+ * Whether a Node of version `running` is new enough for a graph configuration's `node_version`: `20` asks for Node 20
+ * or newer, `20.11` for 20.11 or newer. A platform has one Node, so nobody can demand an exact one. Without
+ * `node_version`, any version is new enough.
  */
 export function doesForNodeVersion(asked: string | undefined, running: string): boolean {
-  if (asked === undefined) return true;
-  const [major, ...rest] = asked.split('.').map(Number);
-  const [runningMajor, ...there] = running.split('.').map(Number);
-  if (major !== runningMajor) return false;
-  const difference = [0, 1].map((i) => (there[i] ?? 0) - (rest[i] ?? 0)).find((each) => each !== 0);
+  const wanted = (asked ?? '').split('.').map(Number);
+  const there = running.split('.').map(Number);
+  const difference = wanted.map((part, i) => (there[i] ?? 0) - part).find((each) => each !== 0);
   return (difference ?? 0) >= 0;
 }

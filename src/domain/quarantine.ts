@@ -102,14 +102,18 @@ export function findArtifact(
 const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
 const DIGEST_START = /^[0-9a-f]{8,64}$/;
 
-/** Counts a release whose checks failed; an artifact that fails them twice is quarantined. */
+/**
+ * Counts a release whose checks failed; an artifact that fails them twice is quarantined. One that ended `errored` does
+ * not count: what was restored failed too, so that its checks say nothing of the artifact.
+ */
 export function countFailedChecks(
   state: TargetState,
   result: ReleaseResult,
   artifact: string,
   now: string,
 ): TargetState {
-  if (result.kind !== 'release' || result.code !== 'SLIPWAY_CHECK_FAILED') return state;
+  const failed = result.kind === 'release' && result.code === 'SLIPWAY_CHECK_FAILED';
+  if (!failed || result.outcome === 'errored') return state;
   const before = state.failedChecks.find((other) => other.artifact === artifact)?.releaseIds ?? [];
   const releaseIds = [...before, result.releaseId];
   const counted = {

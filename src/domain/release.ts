@@ -126,7 +126,10 @@ export interface CheckVerdict {
   readonly revisionId: string;
   readonly passed: boolean;
   readonly reasons: readonly string[];
+  /** The answer, cut to a few hundred bytes. */
   readonly answer: string;
+  /** The name of the record in the artifact store that holds the whole answer. Absent: `answer` is all of it, or the store was away. */
+  readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;
   /** Whether the verdict was recorded through the run's feedback link; `null` when none was asked for. */
@@ -150,6 +153,8 @@ export interface JudgementRecord {
 export interface Baseline {
   readonly revisionId: string | null;
   readonly verified: boolean;
+  /** Why no call to its agent worked under the settings of the release. Absent: one did, or none was tried. */
+  readonly silent?: string;
 }
 
 /** What a target knows of a revision that it has dealt with. */
@@ -158,6 +163,16 @@ export interface KnownRevision {
   readonly verified: boolean;
   /** The identity of its artifact, where the target shipped it. */
   readonly artifact?: string;
+  /** The digest of the checks that it passed, under which the artifact store keeps them. Absent: they were not kept. */
+  readonly checks?: string;
+  /** A person skipped checks of it: passing the others does not verify it. */
+  readonly skipped?: true;
+  /** The release that it belongs to; a copy belongs to its original's. Absent: the target did not make it. */
+  readonly release?: string;
+  /** The commit that its artifact was made from. */
+  readonly commit?: string;
+  /** The revision that a redeploy copied. A copy of a copy names the first original. */
+  readonly copyOf?: string;
   /** When it was verified, or found not to be: ISO 8601. */
   readonly at: string;
   /** A person rolled back from it: it is put back only by name. */
@@ -168,9 +183,20 @@ export interface KnownRevision {
 export interface RollbackRequest {
   /** Says the same thing once: a repeated id is the same request. */
   readonly requestId: string;
-  /** The revision to go back to. Absent: the newest verified revision before the active one. */
+  /**
+   * The revision to go back to: named by a person, or, with `from`, chosen by the target. Absent: it is chosen once
+   * the active revision can be read.
+   */
   readonly to?: string;
+  /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
+  readonly from?: string;
   readonly requestedBy: Actor;
+}
+
+/** What a target tells the release that runs about a rollback. */
+export interface Preemption extends RollbackRequest {
+  /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
+  readonly goesOn?: true;
 }
 
 /** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */
@@ -230,6 +256,8 @@ export interface ReleaseResult {
   readonly unansweredUpload?: string;
   readonly knownRevisions: readonly KnownRevision[];
   readonly agentUrl: string | null;
+  /** The settings of the newest request worked: from now on the way back is taken under them. */
+  readonly settingsWorked?: true;
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
   readonly requestedBy: Actor;

@@ -2,9 +2,8 @@ import type { Check } from './check.ts';
 import { artifactFields, IMMUTABLE, patchedFields } from './deploymentFields.ts';
 import { type FieldDifference, fieldDifferences } from './fieldDifferences.ts';
 import type { ReleaseRequest } from './release.ts';
-import { soakRounds } from './soak.ts';
 import type { StepName, StepOverrides, StepPolicy } from './step.ts';
-import { patiently, stepPolicy } from './stepTable.ts';
+import { coverChecks, patiently, stepPolicy } from './stepTable.ts';
 import type { NamedSecretReference } from './targetSpec.ts';
 
 /** One step that a release is going to take, with its policy. */
@@ -12,7 +11,7 @@ export interface PlannedStep {
   readonly step: StepName;
   /** What it is about: a check's name. */
   readonly subject: string | null;
-  /** How often it is taken: a soak repeats each check. */
+  /** How often it is taken. */
   readonly times: number;
   readonly policy: StepPolicy;
 }
@@ -32,7 +31,7 @@ export function plannedSteps(request: Planned, around: Surroundings): readonly P
   const { artifact, checks, steps, soakMs, freezes = [], approval } = request;
   const waits = freezes.length > 0 || (approval?.required ?? 0) > 0;
   const once = (step: StepName): PlannedStep => planned(step, steps);
-  const each = (step: StepName, times = 1): PlannedStep[] => perCheck(step, checks, steps, times);
+  const each = (step: StepName): PlannedStep[] => perCheck(step, checks, steps);
   return [
     // What deploys at once where it is created is looked for before it is waited, too.
     { ...once('find'), times: artifact.kind !== 'tarball' && waits ? 2 : 1 },
@@ -44,7 +43,7 @@ export function plannedSteps(request: Planned, around: Surroundings): readonly P
     once('deployed'),
     once('serving'),
     ...each('check'),
-    ...(soakMs === 0 ? [] : each('soak', soakRounds(soakMs))),
+    ...(soakMs === 0 ? [] : [planned('soak', coverChecks('soak', steps, checks))]),
     once('record'),
   ];
 }
@@ -56,7 +55,7 @@ export function restoringSteps({ checks, steps }: Pick<Planned, 'checks' | 'step
     planned('redeploy', patient),
     planned('deployed', patient),
     planned('serving', patient),
-    ...perCheck('check', checks, patient, 1),
+    ...perCheck('check', checks, steps, patiently),
   ];
 }
 
@@ -162,10 +161,13 @@ function planned(step: StepName, overrides: StepOverrides): PlannedStep {
 function perCheck(
   step: StepName,
   checks: readonly Check[],
-  overrides: StepOverrides,
-  times: number,
+  steps: StepOverrides,
+  patience = (overrides: StepOverrides): StepOverrides => overrides,
 ): PlannedStep[] {
-  return checks.map(({ name }) => ({ ...planned(step, overrides), subject: name, times }));
+  return checks.map((check) => ({
+    ...planned(step, patience(coverChecks(step, steps, [check]))),
+    subject: check.name,
+  }));
 }
 
 /** A row of the table has more than its policy. */

@@ -1,267 +1,214 @@
+import type { Artifact } from './artifact.ts';
 import { jsonBytes } from './bounds.ts';
+import { type Check, type Expectation, patternProblem } from './check.ts';
+import { DURATION_MAX_MS } from './duration.ts';
+import type { FreezeWindow } from './freeze/freeze.ts';
 import { freezeProblem } from './freeze/freezeProblem.ts';
-import { receiversProblem } from './notify/receiverProblem.ts';
-import { STEP_NAMES } from './step.ts';
+import { type ApprovalPolicy, tooFewApprovers } from './intervention.ts';
+import { NOTICE_EVENTS } from './notify/notice.ts';
+import { RECEIVERS_MAX, type ReceiverSpec } from './notify/receiver.ts';
+import type { Actor, ErrorPolicy, ReleaseRequest } from './release.ts';
+import { SECRET_REFERENCE } from './secretReference.ts';
+import {
+  anything,
+  both,
+  choice,
+  flag,
+  isDeeperThan,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  type Rule,
+  text,
+  textLike,
+  textWhere,
+  variants,
+  whole,
+} from './shape.ts';
+import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from './step.ts';
+import { storeUrlProblem } from './storeUrl.ts';
+import {
+  AGENT_ORIGIN,
+  type SecretReference,
+  serviceUrlProblem,
+  TARGET_NAME,
+  type TargetSpec,
+} from './targetSpec.ts';
 
 /**
- * Says what is wrong with a request for a release, or `undefined` when it can be taken. The command sends only right
- * ones; this guards the target against whatever else is sent to it (design, rule 9): what passes here can neither
- * fail a workflow task for ever, nor outgrow what a target carries from run to run.
+ * Says what is wrong with a request for a release; `undefined` if nothing is. The target asks it of every update, and
+ * `slipway.yaml` is asked by it too: what passes here neither fails a workflow task, nor outgrows what a target carries
+ * from run to run (design, rule 9). Fields that it does not know are ignored: the command may be newer than the worker.
  */
 export function releaseRequestProblem(raw: unknown): string | undefined {
-  if (!isRecord(raw)) return 'the request is not an object';
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'the request is not an object';
+  if (isDeeperThan(raw, LEVELS_MAX)) return `the request is nested deeper than ${LEVELS_MAX} levels`;
   if (jsonBytes(raw) > REQUEST_MAX_BYTES) return `the request is larger than ${REQUEST_MAX_BYTES} bytes`;
-  return (
-    firstProblem(REQUIRED_TEXTS, (path) => textProblem(raw, path, true)) ??
-    firstProblem(OPTIONAL_TEXTS, (path) => textProblem(raw, path, false)) ??
-    firstProblem(OBJECTS, (path) =>
-      isRecord(valueAt(raw, path)) ? undefined : `"${path}" is not an object`,
-    ) ??
-    choiceProblem(raw, 'target.source', SOURCES) ??
-    vocabularyProblem(raw) ??
-    choiceProblem(raw, 'queue', ['latest', 'all']) ??
-    artifactProblem(raw) ??
-    secretsProblem(valueAt(raw, 'target.secrets')) ??
-    checksProblem(raw['checks']) ??
-    stepsProblem(raw['steps']) ??
-    soakProblem(raw['soakMs']) ??
-    booleanProblem(raw, 'overrideHold') ??
-    pauseProblem(raw['pauseMs']) ??
-    onErrorProblem(raw['onError']) ??
-    approvalProblem(raw['approval']) ??
-    freezesProblem(raw['freezes']) ??
-    booleanProblem(raw, 'overrideFreeze') ??
-    receiversProblem(raw['notify'])
-  );
+  return REQUEST(raw, '');
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const REQUEST_MAX_BYTES = 200_000;
-const TEXT_MAX_CHARACTERS = 1_000;
-const CHECKS_MAX = 100;
-const APPROVERS_MAX = 100;
-/** The most freezes that a target has. */
-const FREEZES_MAX = 100;
-/** 30 days. */
-const DURATION_MAX_MS = 30 * 86_400_000;
-const ATTEMPTS_MAX = 100_000;
+const LEVELS_MAX = 100;
+const TEXT = text(1_000);
+const DURATION = whole(1, DURATION_MAX_MS);
+const DURATION_OR_NONE = whole(0, DURATION_MAX_MS);
+const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
+const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
+const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
+const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
+const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
 
-const REQUIRED_TEXTS = [
-  'requestKey',
-  'target.name',
-  'target.controlPlane',
-  'target.deployment',
-  'target.source',
-  'target.apiKey.from',
-  'artifact.kind',
-  'recordStore',
-  'requestedBy.who',
-  'requestedBy.from',
-];
-const OPTIONAL_TEXTS = [
-  'target.controlPlaneId',
-  'target.deploymentId',
-  'target.agentUrl',
-  'target.agentApiKey.from',
-  'graphConfigPath',
-  'commit',
-  'requestedBy.reason',
-];
-const OBJECTS = ['target.sourceConfig', 'steps'];
-const SOURCES = ['repo_host', 'external_image', 'internal_image', 'internal_source'];
-/** The texts that each kind of artifact must have. */
-const ARTIFACT_TEXTS: Readonly<Record<string, readonly string[]>> = {
-  tarball: ['artifact.digest', 'artifact.store'],
-  image: ['artifact.uri'],
-  git: ['artifact.ref'],
+const TARGET = object<TargetSpec>(() => ({
+  // It names a folder of records.
+  name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
+  controlPlane: URL_OF_SERVICE,
+  controlPlaneId: optional(TEXT),
+  vocabulary: optional(choice<NonNullable<TargetSpec['vocabulary']>>({ contract: true, public: true })),
+  apiKey: REFERENCE,
+  tenantId: optional(UUID),
+  agentApiKey: optional(REFERENCE),
+  // It becomes part of addresses, which half a character cannot.
+  deployment: textWhere(1_000, (name) => (/\p{Surrogate}/u.test(name) ? 'expected Unicode text' : undefined)),
+  deploymentId: optional(UUID),
+  agentUrl: optional(URL_OF_SERVICE),
+  agentOrigins: optional(list(textLike(AGENT_ORIGIN, 'an origin'), 100)),
+  source: choice<TargetSpec['source']>({
+    repo_host: true,
+    external_image: true,
+    internal_image: true,
+    internal_source: true,
+  }),
+  sourceConfig: record,
+  secrets: optional(
+    list(
+      object<NonNullable<TargetSpec['secrets']>[number]>(() => ({ name: TEXT, from: FROM })),
+      1_000,
+    ),
+  ),
+}));
+
+const ARTIFACT = variants<Artifact>(() => ({
+  tarball: {
+    digest: textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits'),
+    sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
+    store: URL_OF_STORE,
+  },
+  image: { uri: TEXT },
+  git: { ref: TEXT },
+}));
+
+const CHECK = object<Check>(() => ({
+  name: TEXT,
+  assistant: TEXT,
+  input: record,
+  expect: object<Expectation>(() => ({
+    status: optional(
+      choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
+    ),
+    contains: optional((value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`)),
+    matches: optional(textWhere(1_000, patternProblem)),
+    path: optional(TEXT),
+    equals: anything,
+    maxLatencyMs: optional(DURATION_OR_NONE),
+  })),
+  timeoutMs: DURATION,
+  feedbackKey: optional(TEXT),
+}));
+
+/** What Temporal would refuse of a step's options fails a workflow task again and again. */
+const STEP = optional(
+  object<StepOverride>(() => ({
+    startToCloseMs: optional(DURATION),
+    scheduleToCloseMs: optional(DURATION),
+    heartbeatMs: optional(DURATION),
+    retry: optional(
+      object<RetryPolicy>(() => ({
+        initialIntervalMs: optional(DURATION),
+        maximumIntervalMs: optional(DURATION),
+        backoffCoefficient: optional(number(1, 100)),
+        maximumAttempts: optional(whole(0, 100_000)),
+      })),
+    ),
+  })),
+);
+
+const FREEZE = both(
+  object<FreezeWindow>(() => ({
+    name: TEXT,
+    // Whether it exists depends on the machine: the activity that looks at the freezes says so.
+    timeZone: TEXT,
+    from: TEXT,
+    until: TEXT,
+    then: choice<FreezeWindow['then']>({ wait: true, refuse: true }),
+  })),
+  (value, path) => {
+    const problem = freezeProblem(value as FreezeWindow);
+    return problem === null ? undefined : `"${path}.${problem.field}": ${problem.message}`;
+  },
+);
+
+const APPROVAL = both(
+  object<ApprovalPolicy>(() => ({
+    required: whole(1, 100),
+    approvers: optional(list(TEXT, 100)),
+    withinMs: DURATION,
+    otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
+  })),
+  (value, path) => {
+    const problem = tooFewApprovers(value as ApprovalPolicy);
+    return problem === undefined ? undefined : `"${path}.required" ${problem}`;
+  },
+);
+
+const NAMED = {
+  name: TEXT,
+  events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)),
 };
-const DEADLINES = ['startToCloseMs', 'scheduleToCloseMs', 'heartbeatMs'];
-const INTERVALS = ['initialIntervalMs', 'maximumIntervalMs'];
+const OF_GITHUB = {
+  ...NAMED,
+  apiUrl: URL_OF_SERVICE,
+  token: REFERENCE,
+  repository: optional(textLike(/^[\w.-]+\/[\w.-]+$/u, 'owner/name')),
+};
+const RECEIVER = variants<ReceiverSpec>(() => ({
+  slack: { ...NAMED, url: REFERENCE },
+  webhook: { ...NAMED, url: REFERENCE, secret: REFERENCE },
+  github_deployment: { ...OF_GITHUB, environment: optional(TEXT) },
+  github_status: { ...OF_GITHUB, context: optional(TEXT) },
+}));
 
-function artifactProblem(raw: Fields): string | undefined {
-  const kind = valueAt(raw, 'artifact.kind');
-  const texts =
-    typeof kind === 'string' && Object.hasOwn(ARTIFACT_TEXTS, kind) ? ARTIFACT_TEXTS[kind] : undefined;
-  if (texts === undefined) return `"artifact.kind" is none of ${Object.keys(ARTIFACT_TEXTS).join(', ')}`;
-  const problem = firstProblem(texts, (path) => textProblem(raw, path, true));
-  if (problem !== undefined || kind !== 'tarball') return problem;
-  return isNumber(valueAt(raw, 'artifact.sizeBytes'), 0, Number.MAX_SAFE_INTEGER)
-    ? undefined
-    : '"artifact.sizeBytes" is not a size';
-}
+const REQUEST = object<ReleaseRequest>(() => ({
+  requestKey: TEXT,
+  target: TARGET,
+  artifact: ARTIFACT,
+  graphConfigPath: nullable(TEXT),
+  checks: list(CHECK, 100),
+  steps: object<StepOverrides>(() => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
+  soakMs: DURATION_OR_NONE,
+  queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),
+  commit: optional(TEXT),
+  ref: optional(TEXT),
+  recordStore: URL_OF_STORE,
+  overrideHold: optional(flag),
+  onError: optional(
+    object<ErrorPolicy>(() => ({
+      then: choice<ErrorPolicy['then']>({ rollback: true, wait: true, stop: true }),
+      waitMs: DURATION_OR_NONE,
+    })),
+  ),
+  pauseMs: optional(DURATION),
+  approval: optional(APPROVAL),
+  freezes: optional(list(FREEZE, 100)),
+  overrideFreeze: optional(flag),
+  notify: optional(list(RECEIVER, RECEIVERS_MAX)),
+  requestedBy: object<Actor>(() => ({ who: TEXT, from: TEXT, reason: optional(TEXT) })),
+}));
 
-function secretsProblem(secrets: unknown): string | undefined {
-  if (secrets === undefined) return undefined;
-  const areReferences =
-    Array.isArray(secrets) &&
-    secrets.every(
-      (secret) =>
-        isRecord(secret) && typeof secret['name'] === 'string' && typeof secret['from'] === 'string',
-    );
-  return areReferences ? undefined : '"target.secrets" is not a list of references';
-}
+type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;
 
-function checksProblem(checks: unknown): string | undefined {
-  if (!Array.isArray(checks) || !checks.every(isCheck)) return '"checks" is not a list of checks';
-  return checks.length > CHECKS_MAX ? `there are more than ${CHECKS_MAX} checks` : undefined;
-}
-
-function isCheck(check: unknown): boolean {
-  return (
-    isRecord(check) &&
-    textProblem(check, 'name', true) === undefined &&
-    textProblem(check, 'assistant', true) === undefined &&
-    textProblem(check, 'feedbackKey', false) === undefined &&
-    isRecord(check['input']) &&
-    isRecord(check['expect']) &&
-    isNumber(check['timeoutMs'], 1, DURATION_MAX_MS)
-  );
-}
-
-/** An override that Temporal would refuse fails a workflow task again and again: it must not get that far. */
-function stepsProblem(steps: unknown): string | undefined {
-  if (!isRecord(steps)) return '"steps" is not an object';
-  const names: readonly string[] = STEP_NAMES;
-  return firstProblem(Object.keys(steps), (name) => {
-    const step = steps[name];
-    if (!names.includes(name)) return `"steps.${name.slice(0, TEXT_MAX_CHARACTERS)}" is not a step`;
-    if (!isRecord(step)) return `"steps.${name}" is not an object`;
-    const retry = step['retry'] ?? {};
-    if (!isRecord(retry)) return `"steps.${name}.retry" is not an object`;
-    return (
-      numberProblem(step, DEADLINES, `steps.${name}`, 1, DURATION_MAX_MS) ??
-      numberProblem(retry, INTERVALS, `steps.${name}.retry`, 1, DURATION_MAX_MS) ??
-      numberProblem(retry, ['backoffCoefficient'], `steps.${name}.retry`, 1, 100) ??
-      numberProblem(retry, ['maximumAttempts'], `steps.${name}.retry`, 0, ATTEMPTS_MAX)
-    );
-  });
-}
-
-function numberProblem(
-  fields: Fields,
-  names: readonly string[],
-  where: string,
-  from: number,
-  to: number,
-): string | undefined {
-  return firstProblem(names, (name) => {
-    const value = fields[name];
-    if (value === undefined) return undefined;
-    const whole = name === 'backoffCoefficient' || Number.isInteger(value);
-    return whole && isNumber(value, from, to)
-      ? undefined
-      : `"${where}.${name}" is not between ${from} and ${to}`;
-  });
-}
-
-function soakProblem(soakMs: unknown): string | undefined {
-  return isNumber(soakMs, 0, DURATION_MAX_MS) ? undefined : '"soakMs" is not a duration';
-}
-
-function pauseProblem(pauseMs: unknown): string | undefined {
-  return pauseMs === undefined || isNumber(pauseMs, 1, DURATION_MAX_MS)
-    ? undefined
-    : '"pauseMs" is not a duration';
-}
-
-function booleanProblem(raw: Fields, name: string): string | undefined {
-  const value = raw[name];
-  const right = value === undefined || typeof value === 'boolean';
-  return right ? undefined : `"${name}" is neither true nor false`;
-}
-
-/** Whether a time zone exists depends on who asks: the activity that looks at the freezes says so. */
-function freezesProblem(freezes: unknown): string | undefined {
-  if (freezes === undefined) return undefined;
-  const areFreezes = Array.isArray(freezes) && freezes.length <= FREEZES_MAX && freezes.every(isFreeze);
-  return areFreezes ? undefined : `"freezes" is not a list of at most ${FREEZES_MAX} freezes`;
-}
-
-function isFreeze(freeze: unknown): boolean {
-  if (!isRecord(freeze)) return false;
-  const { from, until } = freeze;
-  return (
-    textProblem(freeze, 'name', true) === undefined &&
-    textProblem(freeze, 'timeZone', true) === undefined &&
-    choiceProblem(freeze, 'then', ['wait', 'refuse']) === undefined &&
-    typeof from === 'string' &&
-    typeof until === 'string' &&
-    freezeProblem({ from, until }) === null
-  );
-}
-
-function onErrorProblem(onError: unknown): string | undefined {
-  if (onError === undefined) return undefined;
-  if (!isRecord(onError)) return '"onError" is not an object';
-  return (
-    choiceProblem({ onError }, 'onError.then', ['rollback', 'wait', 'stop']) ??
-    numberProblem(onError, ['waitMs'], 'onError', 0, DURATION_MAX_MS)
-  );
-}
-
-function approvalProblem(approval: unknown): string | undefined {
-  if (approval === undefined) return undefined;
-  if (!isRecord(approval)) return '"approval" is not an object';
-  const { approvers } = approval;
-  const named =
-    approvers === undefined ||
-    (Array.isArray(approvers) &&
-      approvers.length <= APPROVERS_MAX &&
-      approvers.every((who) => typeof who === 'string' && who !== ''));
-  if (!named) return `"approval.approvers" is not a list of at most ${APPROVERS_MAX} names`;
-  return (
-    firstProblem(['required', 'withinMs'], (name) =>
-      approval[name] === undefined ? `"approval.${name}" is missing` : undefined,
-    ) ??
-    (approval['otherwise'] === undefined
-      ? undefined
-      : choiceProblem({ approval }, 'approval.otherwise', ['reject', 'approve'])) ??
-    numberProblem(approval, ['required'], 'approval', 1, APPROVERS_MAX) ??
-    numberProblem(approval, ['withinMs'], 'approval', 1, DURATION_MAX_MS)
-  );
-}
-
-/** Absent in requests from before targets had one. */
-function vocabularyProblem(raw: Fields): string | undefined {
-  if (valueAt(raw, 'target.vocabulary') === undefined) return undefined;
-  return choiceProblem(raw, 'target.vocabulary', ['contract', 'public']);
-}
-
-function choiceProblem(raw: Fields, path: string, choices: readonly string[]): string | undefined {
-  const value = valueAt(raw, path);
-  const right = typeof value === 'string' && choices.includes(value);
-  return right ? undefined : `"${path}" is none of ${choices.join(', ')}`;
-}
-
-function textProblem(raw: Fields, path: string, required: boolean): string | undefined {
-  const value = valueAt(raw, path);
-  if (!required && (value === undefined || value === null)) return undefined;
-  if (typeof value !== 'string' || value === '') return `"${path}" is not text`;
-  return value.length > TEXT_MAX_CHARACTERS
-    ? `"${path}" is longer than ${TEXT_MAX_CHARACTERS} characters`
-    : undefined;
-}
-
-function firstProblem(
-  items: readonly string[],
-  problemOf: (item: string) => string | undefined,
-): string | undefined {
-  for (const item of items) {
-    const problem = problemOf(item);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
-}
-
-function isNumber(value: unknown, from: number, to: number): boolean {
-  return typeof value === 'number' && value >= from && value <= to;
-}
-
-function valueAt(raw: Fields, path: string): unknown {
-  return path.split('.').reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), raw);
-}
-
-function isRecord(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function wordsOf<T extends string>(words: readonly T[]): Record<T, true> {
+  return Object.fromEntries(words.map((word) => [word, true])) as Record<T, true>;
 }

@@ -1,3 +1,4 @@
+import { originalOf } from './knownRevisions.ts';
 import type { Baseline, KnownRevision } from './release.ts';
 
 /** A revision that a restore may put back. */
@@ -40,18 +41,26 @@ export function restoreCandidates(options: {
 }
 
 /**
- * The revision that a manual rollback without a name goes back to: the newest verified one from before the active
- * revision that no person rolled back from; `undefined` when there is none.
+ * The revision that a manual rollback without a name goes back to: the newest verified one of an earlier release than
+ * the revision that is left, and none that a person rolled back from; `undefined` when there is none. A copy is as old
+ * as its original. A revision that is not known is newer than all that are.
  *
  * @param known - oldest first.
+ * @param leaving - `null`: nothing serves.
  */
 export function previousVerified(
   known: readonly KnownRevision[],
-  activeRevisionId: string | null,
+  leaving: string | null,
 ): string | undefined {
-  const position = known.findIndex((revision) => revision.revisionId === activeRevisionId);
-  const before = position === -1 ? known : known.slice(0, position);
-  return before.findLast((revision) => revision.verified && !revision.quarantined)?.revisionId;
+  const ages = known.map((revision) => originalOf(known, revision.revisionId));
+  const ageOf = (revisionId: string): number => ages.indexOf(originalOf(known, revisionId));
+  const end = leaving === null ? -1 : ageOf(leaving);
+  const earlier = known.filter(
+    ({ revisionId, verified, quarantined }) =>
+      verified && quarantined !== true && (end === -1 || ageOf(revisionId) < end),
+  );
+  const newest = Math.max(...earlier.map(({ revisionId }) => ageOf(revisionId)));
+  return earlier.findLast(({ revisionId }) => ageOf(revisionId) === newest)?.revisionId;
 }
 
 function isVerified(known: readonly KnownRevision[], revisionId: string): boolean {

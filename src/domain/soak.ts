@@ -5,8 +5,3 @@ const SHORTEST_PAUSE_MS = 10_000;
 export function soakPauseMs(soakMs: number): number {
   return Math.max(soakMs / ROUNDS, SHORTEST_PAUSE_MS);
 }
-
-/** How often the checks are run while a release soaks. */
-export function soakRounds(soakMs: number): number {
-  return Math.ceil(soakMs / soakPauseMs(soakMs));
-}

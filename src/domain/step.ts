@@ -85,3 +85,18 @@ export function overrideStep(policy: StepPolicy, override: StepOverride | undefi
   const initialIntervalMs = Math.min(merged.initialIntervalMs, maximumIntervalMs);
   return { ...policy, ...deadlines, retry: { ...merged, initialIntervalMs, maximumIntervalMs } };
 }
+
+/** What the last look before a deadline may take, with what is done about its answer. */
+const LAST_LOOK_MS = 30_000;
+
+/**
+ * For how long a service that asked for a pause (`Retry-After`) is left alone, in milliseconds: as long as it asked, but
+ * never past the moment at which there is still time for one more attempt. After that attempt, as long as it asked.
+ *
+ * @param leftMs - until the step's deadline.
+ * @param deadlineMs - the step's deadline.
+ */
+export function grantedPauseMs(askedMs: number, leftMs: number, deadlineMs: number): number {
+  const room = Math.min(LAST_LOOK_MS, deadlineMs / 2);
+  return leftMs > room ? Math.min(askedMs, leftMs - room) : askedMs;
+}

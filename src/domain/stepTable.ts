@@ -1,8 +1,12 @@
-import { overrideStep, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
+import type { Check } from './check.ts';
+import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
+
+/** The longest that one call may take, in milliseconds: nothing that the two services do at once takes longer. */
+export const LONGEST_CALL_MS = 15 * SECOND;
 
 /** How a step's activity takes a cancellation of the scope around it. */
 type Cancellation = 'TRY_CANCEL' | 'ABANDON';
@@ -16,9 +20,10 @@ export interface StepRow extends StepPolicy {
   readonly cancellation: Cancellation;
   /**
    * `once`: sent once per attempt of the workflow, because what comes after an unknown answer is decided by reading
-   * first (`workflows/sendOnce.ts`). `activity`: Temporal tries again by itself.
+   * first (`workflows/sendOnce.ts`). `activity`: Temporal tries again by itself. `poll`: the same, but an attempt that
+   * hands its slot back ends, too, so that attempts are not counted: the step's deadline alone bounds it.
    */
-  readonly retriedBy: 'once' | 'activity';
+  readonly retriedBy: 'once' | 'activity' | 'poll';
 }
 
 const READ_RETRY = {
@@ -43,11 +48,15 @@ const WRITE_RETRY = {
  * Every step's deadlines, retries, heartbeat and cancellation. `slipway.yaml` may override deadlines and retries.
  *
  * What the deadlines of an attempt are for, and why they are no shorter:
- * - `startToCloseMs` of a step without heartbeat bounds one call, or a few: 15 s of the longest call that a slow control
- *   plane may take (`callOptions.ts`), and a little to tell of it. A PATCH that is given up on too early is worse than
- *   one that is waited for: it may land later, and must be looked for.
- * - `heartbeatMs` bounds silence alone. A heartbeat is sent every 2 s, and the SDK holds some back for up to 8 of the
- *   10 s: a busy worker is not taken for dead, and what uploads, polls or checks may last as long as it likes.
+ * - `startToCloseMs` covers every call that one attempt can make, one after another, each of which may take
+ *   {@link LONGEST_CALL_MS}. A test holds each activity to it (`test/activities/slowServices.test.ts`). A step without
+ *   heartbeat makes one such call. A PATCH that is given up on too early is worse than one that is waited for: it may
+ *   land later, and must be looked for.
+ * - `heartbeatMs` bounds silence alone. Heartbeats are sent beside the calls, every 2 s, and the SDK holds some back for
+ *   up to 8 of the 10 s: a busy worker is not taken for dead, and what pages, uploads, polls or checks takes its time.
+ *
+ * Deadlines of steps that run checks follow from the checks ({@link coverChecks}); those of the way back are longer
+ * ({@link patiently}).
  *
  * None of them is what a killed worker costs where it is started again: its successor knows of the kill, and fails what
  * it held (`temporal/predecessors`), so that the release goes on without waiting for any of them. They are what a
@@ -57,22 +66,27 @@ const WRITE_RETRY = {
  */
 export const STEPS: Readonly<Record<StepName, StepRow>> = {
   candidate: {
-    startToCloseMs: 30 * SECOND,
-    scheduleToCloseMs: 10 * MINUTE,
+    startToCloseMs: 10 * MINUTE,
+    scheduleToCloseMs: 30 * MINUTE,
+    heartbeatMs: 10 * SECOND,
     retry: READ_RETRY,
     cancellation: 'TRY_CANCEL',
     retriedBy: 'activity',
   },
   find: {
-    startToCloseMs: 15 * SECOND,
-    scheduleToCloseMs: 5 * MINUTE,
+    // A search by name reads every page of similar names.
+    startToCloseMs: 5 * MINUTE,
+    scheduleToCloseMs: 15 * MINUTE,
+    heartbeatMs: 10 * SECOND,
     retry: READ_RETRY,
     cancellation: 'TRY_CANCEL',
     retriedBy: 'activity',
   },
   create: {
-    startToCloseMs: 20 * SECOND,
+    // The artifact is looked for first.
+    startToCloseMs: MINUTE,
     scheduleToCloseMs: 5 * MINUTE,
+    heartbeatMs: 10 * SECOND,
     retry: WRITE_RETRY,
     cancellation: 'ABANDON',
     retriedBy: 'once',
@@ -109,20 +123,20 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
   },
   deployed: {
     // One attempt polls for up to a minute and then hands its slot back.
-    startToCloseMs: 90 * SECOND,
+    startToCloseMs: 2 * MINUTE,
     scheduleToCloseMs: 30 * MINUTE,
     heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   serving: {
-    startToCloseMs: 90 * SECOND,
+    startToCloseMs: 2 * MINUTE,
     scheduleToCloseMs: 5 * MINUTE,
     heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   check: {
     startToCloseMs: 10 * MINUTE,
@@ -136,9 +150,9 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     startToCloseMs: 10 * MINUTE,
     scheduleToCloseMs: 15 * MINUTE,
     heartbeatMs: 10 * SECOND,
-    retry: CHECK_RETRY,
+    retry: READ_RETRY,
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   judge: {
     // Runs of a model, up to hours of them. Each run has its own deadline, and silence is what tells of a dead worker:
@@ -149,16 +163,16 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     // An agent that is away is a finding of the judge. What is tried again is the store and the control plane.
     retry: READ_RETRY,
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   promote: {
-    startToCloseMs: 90 * SECOND,
+    startToCloseMs: 2 * MINUTE,
     // A release may wait for its turn, or for a freeze to end.
     scheduleToCloseMs: 30 * DAY,
     heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   bake: {
     startToCloseMs: 10 * MINUTE,
@@ -166,7 +180,7 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     heartbeatMs: 10 * SECOND,
     retry: READ_RETRY,
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   redeploy: {
     startToCloseMs: 20 * SECOND,
@@ -177,16 +191,17 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
     retriedBy: 'once',
   },
   watch: {
-    startToCloseMs: 90 * SECOND,
+    startToCloseMs: 2 * MINUTE,
     scheduleToCloseMs: 60 * MINUTE,
     heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumIntervalMs: 30 * SECOND },
     cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
+    retriedBy: 'poll',
   },
   record: {
-    startToCloseMs: 15 * SECOND,
-    scheduleToCloseMs: 2 * MINUTE,
+    startToCloseMs: MINUTE,
+    scheduleToCloseMs: 5 * MINUTE,
+    heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumAttempts: 8 },
     cancellation: 'ABANDON',
     retriedBy: 'activity',
@@ -207,15 +222,52 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
   return overrideStep(STEPS[step], overrides[step]);
 }
 
-/** By how much more often a check is tried that could not be carried out on a revision that is put back. */
+/** Around each check: whether the revision is active, before and after; the verdict's feedback; its answer's record. */
+const CALLS_AROUND_CHECK = 4;
+
+/** How long one attempt of these checks may take, one after another, in milliseconds. */
+export function longestRoundMs(checks: readonly Pick<Check, 'timeoutMs'>[]): number {
+  const longest = checks.map(({ timeoutMs }) => timeoutMs + CALLS_AROUND_CHECK * LONGEST_CALL_MS);
+  return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
+}
+
+/**
+ * The overrides under which a step runs checks: its deadlines cover them, unless `slipway.yaml` sets its deadlines.
+ *
+ * @param checks - those of one attempt.
+ */
+export function coverChecks(
+  step: StepName,
+  overrides: StepOverrides,
+  checks: readonly Pick<Check, 'timeoutMs'>[],
+): StepOverrides {
+  const { startToCloseMs, scheduleToCloseMs, retry } = STEPS[step];
+  const { maximumAttempts, maximumIntervalMs } = stepPolicy(step, overrides).retry;
+  const roundMs = longestRoundMs(checks);
+  const attempts = Math.max(maximumAttempts, retry.maximumAttempts, 1);
+  const covered = {
+    startToCloseMs: Math.max(startToCloseMs, roundMs),
+    scheduleToCloseMs: Math.max(scheduleToCloseMs, attempts * (roundMs + maximumIntervalMs)),
+  };
+  return { ...overrides, [step]: { ...covered, ...overrides[step] } };
+}
+
+/** By how much longer, and more often, each step is tried that puts a revision back. */
 const RESTORE_PATIENCE = 2;
 
 /**
- * The overrides under which a revision is put back. Giving up on it wakes a person: a check that could not be carried out
- * is tried for two minutes, as long as a platform that was killed may take until its agents answer again.
+ * The overrides under which a revision is put back. Giving up on that wakes a person, so each step has twice the time
+ * and twice the attempts of the same step on the way forward.
  */
 export function patiently(overrides: StepOverrides): StepOverrides {
-  const { retry } = stepPolicy('check', overrides);
-  const maximumAttempts = retry.maximumAttempts * RESTORE_PATIENCE;
-  return { ...overrides, check: { ...overrides.check, retry: { ...retry, maximumAttempts } } };
+  return Object.fromEntries(
+    STEP_NAMES.map((step) => {
+      const { scheduleToCloseMs, retry } = stepPolicy(step, overrides);
+      const patient = {
+        scheduleToCloseMs: scheduleToCloseMs * RESTORE_PATIENCE,
+        retry: { ...retry, maximumAttempts: retry.maximumAttempts * RESTORE_PATIENCE },
+      };
+      return [step, { ...overrides[step], ...patient }];
+    }),
+  );
 }

@@ -31,7 +31,8 @@ export function storeScheme(store: string): string | undefined {
  */
 export function storeUrlProblem(store: string): string | undefined {
   const scheme = storeScheme(store);
-  if (scheme === undefined || scheme === 'file') return undefined;
+  if (scheme === undefined) return undefined;
+  if (scheme === 'file') return isFileUrl(store) ? undefined : 'expected file:///FOLDER';
   if (scheme !== 's3')
     return `expected a folder, or a file: or s3: URL; there is no artifact store for "${scheme}:" URLs`;
   const place = readS3Url(store);
@@ -55,7 +56,8 @@ export function readS3Url(text: string): S3Place | string {
   if (pathStyle !== undefined && pathStyle !== 'true' && pathStyle !== 'false')
     return 'pathStyle: expected true or false';
   const segments = url.pathname.split('/').filter((segment) => segment !== '');
-  if (segments.includes('.') || segments.includes('..')) return 'expected s3://BUCKET/PREFIX';
+  if (!isDecodable(url.pathname) || segments.includes('.') || segments.includes('..'))
+    return 'expected s3://BUCKET/PREFIX';
   const region = url.searchParams.get('region') ?? (endpoint === undefined ? undefined : REGION_OF_ENDPOINTS);
   return {
     bucket: url.hostname,
@@ -86,6 +88,24 @@ function endpointProblem(endpoint: string): string | undefined {
   if (url === undefined || !/^https?:$/.test(url.protocol)) return 'endpoint: expected an http or https URL';
   if (url.username !== '' || url.password !== '') return 'endpoint: must not carry credentials';
   return undefined;
+}
+
+/** A folder's URL that every system reads as the same path: without a host, and without bytes that no path has. */
+function isFileUrl(text: string): boolean {
+  const url = parse(text);
+  return (
+    url !== undefined && url.hostname === '' && isDecodable(url.pathname) && !/%2f|%00/i.test(url.pathname)
+  );
+}
+
+/** Whether each `%` of a URL's path begins a character. */
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parse(text: string): URL | undefined {

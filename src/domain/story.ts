@@ -1,6 +1,11 @@
+import { type Bound, cutText, newest } from './bounds.ts';
 import { undeliveredWords } from './notify/undelivered.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './targetState.ts';
+
+/** The rows of the table of steps that Temporal's UI shows: the newest. */
+const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };
+const CELL_MAX_BYTES = 1_000;
 
 /**
  * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
@@ -13,7 +18,7 @@ export function tellProgress(progress: Progress): string {
   if (progress.judgement !== undefined) lines.push(`judged ${cell(judgementWords(progress.judgement))}`, '');
   if (progress.steps.length > 0) {
     lines.push('| step | status | seconds | attempts | detail |', '|---|---|---|---|---|');
-    for (const step of progress.steps) lines.push(tableRow(step));
+    lines.push(...newest(progress.steps.map(tableRow), SHOWN_STEPS));
   }
   return lines.join('\n');
 }
@@ -33,7 +38,7 @@ export function tellTarget(state: TargetState, running: Running | null): string 
   if (untold !== undefined) lines.push(cell(undeliveredWords(untold)), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
-    lines.push(`- ${row.releaseId}: ${row.outcome}, ${row.reason}`);
+    lines.push(`- ${row.releaseId}: ${row.outcome}, ${cutText(row.reason, CELL_MAX_BYTES)}`);
   }
   return lines.join('\n');
 }
@@ -78,5 +83,5 @@ function tableRow(step: StepRecord): string {
 }
 
 function cell(text: string): string {
-  return text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
+  return cutText(text, CELL_MAX_BYTES).replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 }

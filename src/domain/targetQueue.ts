@@ -1,24 +1,21 @@
 import { artifactIdentity, describeArtifact } from './artifact.ts';
-import { type Bound, jsonBytes, newest } from './bounds.ts';
+import { jsonBytes } from './bounds.ts';
 import { findQuarantined, type Quarantined } from './quarantine.ts';
-import type { Actor, ReleaseRequest, RollbackRequest } from './release.ts';
+import type { Actor, ReleaseRequest } from './release.ts';
 import {
   addHistory,
   type HistoryRow,
   type NextWork,
   type QueuedRelease,
   type ReleaseAnswer,
-  type RollbackAnswer,
   type Running,
   type TargetState,
 } from './targetState.ts';
 
-const SEEN: Bound = { items: 100, bytes: 50_000 };
 /** The most releases that wait under `queue: all`; a further one is rejected. */
 export const QUEUE_MAX = 50;
 /** The most that the releases that wait may take together, as JSON: one request of the greatest size fits. */
 const QUEUE_MAX_BYTES = 300_000;
-const ROLLBACKS_MAX = 10;
 
 /**
  * Takes a request for a release: joins one with the same key that waits, runs, or is what serves; else queues a new
@@ -69,60 +66,6 @@ export function submitRelease(
 }
 
 /**
- * Takes a request for a manual rollback: it goes before everything that waits, which is rejected, and puts the
- * target on hold. A rollback without a name has nothing to do while one is under way, or on hold.
- *
- * @returns `preempt` where the running release must be told.
- */
-export function requestRollback(
-  state: TargetState,
-  running: Running | null,
-  request: RollbackRequest,
-  now: string,
-): { readonly state: TargetState; readonly answer: RollbackAnswer; readonly preempt: boolean } {
-  const answer = (
-    disposition: RollbackAnswer['disposition'],
-    reason: string,
-    requestId = request.requestId,
-  ): { answer: RollbackAnswer; preempt: false; state: TargetState } => ({
-    answer: { requestId, disposition, reason },
-    preempt: false,
-    state,
-  });
-  if (state.seenRequestIds.includes(request.requestId)) {
-    return answer('joined', 'this request was taken before');
-  }
-  if (state.spec === null) return answer('ignored', 'this target has never taken a release');
-  const underWay = running?.kind === 'rollback' || state.rollbacks.length > 0;
-  if (request.to === undefined && underWay) return answer('ignored', 'a rollback is under way');
-  if (request.to === undefined && running === null && state.hold !== null) {
-    return answer('ignored', 'the target is on hold since its last rollback; name a revision to go back to');
-  }
-  const same = state.rollbacks.find((other) => other.to === request.to);
-  if (same !== undefined) {
-    return answer('joined', 'a rollback to that revision is under way', same.requestId);
-  }
-  if (state.rollbacks.length >= ROLLBACKS_MAX) return answer('ignored', 'too many rollbacks are waiting');
-
-  const preempt = running?.kind === 'release';
-  const emptied = rejectWaiting(state, 'a manual rollback', request.requestedBy, now, () => true);
-  return {
-    state: {
-      ...emptied,
-      rollbacks: [...state.rollbacks, request],
-      hold: state.hold ?? { since: now, by: request.requestedBy, requestId: request.requestId },
-      seenRequestIds: newest([...state.seenRequestIds, request.requestId], SEEN),
-    },
-    answer: {
-      requestId: request.requestId,
-      disposition: preempt ? 'preempting' : 'queued',
-      reason: preempt ? `${running.releaseId} is being stopped` : 'starting',
-    },
-    preempt,
-  };
-}
-
-/**
  * Puts the target on hold; on hold already, it keeps the first reason. Releases that wait are rejected, as any that
  * comes later is.
  */
@@ -145,7 +88,8 @@ export function rejectQuarantined(state: TargetState, now: string): TargetState 
   return state.quarantined.reduce(reject, state);
 }
 
-function rejectWaiting(
+/** Rejects releases that wait, because of something that a person did. */
+export function rejectWaiting(
   state: TargetState,
   what: string,
   by: Actor,
@@ -182,6 +126,20 @@ export function withdrawReleases(
     }),
     withdrawn: meant.map((queued) => queued.releaseId),
   };
+}
+
+/** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
+export function rejectWithdrawn(
+  state: TargetState,
+  request: ReleaseRequest,
+  by: Actor,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const { releaseId, numbered } = number(state, 'release');
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const reason = `withdrawn before it arrived, by ${by.who}${why}`;
+  const row = neverStarted({ releaseId, request, queuedAt: now }, 'aborted', reason, now);
+  return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', reason } };
 }
 
 /** Releases the hold. */

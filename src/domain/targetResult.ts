@@ -1,10 +1,10 @@
-import { type Bound, newest } from './bounds.ts';
+import { isSameRevision, keepKnown, originalOf } from './knownRevisions.ts';
 import { latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import type { KnownRevision, ReleaseResult, RollbackRequest } from './release.ts';
+import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
-const KNOWN: Bound = { items: 50, bytes: 150_000 };
 /** The longest reason that a history row keeps: the whole one is in the record. */
 const REASON_MAX_CHARACTERS = 1_000;
 
@@ -30,6 +30,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     requestedBy: result.requestedBy,
     endedAt: result.endedAt,
     rollbackRequestIds: satisfied.map((request) => request.requestId),
+    ...(hasRestored(result) ? { restored: true } : {}),
   };
   // Where it could not be told what serves, nothing may be taken for what serves.
   const unknown = result.outcome === 'errored' || result.outcome === 'rollback_failed';
@@ -37,7 +38,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     {
       ...state,
       activeRevisionId: result.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
-      known: mergeKnown(state, result.knownRevisions),
+      known: mergeKnown(state, result, satisfied),
       rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
       hold: holdAfter(state, result, satisfied),
       drift: driftOf(state, result),
@@ -48,6 +49,20 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     },
     row,
   );
+}
+
+/**
+ * Keeps the settings under which something ended well, for the way back.
+ *
+ * @param newest - those of the newest request when it began; `null`: there was none.
+ */
+export function keepSettings(
+  state: TargetState,
+  { settingsWorked }: ReleaseResult,
+  newest: TargetSpec | null,
+): TargetState {
+  if (settingsWorked !== true || newest === null) return state;
+  return { ...state, lastGood: forTheWayBack(newest) };
 }
 
 /** A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. */
@@ -82,33 +97,67 @@ function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): Ta
   return found === expected || isOurs ? null : { at: startedAt, expected, found };
 }
 
+/** Whether a redeploy was carried out that the release or rollback did not fail of in the end. */
+function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): boolean {
+  if (outcome === 'rollback_failed' || servingRevisionId === null) return false;
+  return steps.some(({ restoring, step, status }) => restoring && step === 'redeploy' && status === 'done');
+}
+
 /**
  * The rollbacks that a result settles. A rollback settles the first one, whatever came of it: a rollback is never
- * tried again by itself. A release settles those that it was stopped for, unless it had become `released` before
- * the word reached it, ended without a word, or never tried the revision that is named.
+ * tried again by itself. A release settles the one that it was stopped for, if it restored anything for it; and each
+ * whose end it reached: the revision that is named serves, or the one to be left does not.
  */
 function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
   if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
-  const unknown = result.outcome === 'errored' && result.servingRevisionId === null;
-  if (result.outcome === 'released' || unknown) return [];
-  const tried = result.steps
-    .filter((step) => step.restoring && step.step === 'redeploy')
-    .map((step) => step.subject);
-  return state.rollbacks.filter(
-    ({ to }) => to === undefined || to === result.servingRevisionId || tried.includes(to),
+  const { outcome, servingRevisionId: serving, steps, preemptedBy } = result;
+  if (outcome === 'released' || (outcome === 'errored' && serving === null)) return [];
+  const known = [...state.known, ...result.knownRevisions];
+  const serves = (revisionId: string): boolean =>
+    serving !== null && isSameRevision(known, serving, revisionId);
+  const tried = steps.some(({ restoring, step }) => restoring && step === 'redeploy');
+  const served = steps.some(
+    ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
   );
+  return state.rollbacks.filter(({ requestId, to, from }) => {
+    const isItsStop = requestId === preemptedBy?.requestId;
+    if (tried && isItsStop && to !== undefined) return true;
+    // Nobody could read what to leave: it was the release's own revision, if that served, else what it restored.
+    if (from === undefined && to === undefined) return tried && (served || !isItsStop);
+    if (from !== undefined) return serving !== null && !serves(from);
+    return to !== undefined && serves(to);
+  });
 }
 
 /**
  * Known revisions, each once, in the order in which they were first known; the newest word on each counts. What came to
- * be known of an artifact in quarantine is in quarantine too.
+ * be known of an artifact in quarantine is in quarantine too. What a person rolled back from stays so, with its copies,
+ * until a person has gone back to it by name.
  */
-function mergeKnown(state: TargetState, news: readonly KnownRevision[]): readonly KnownRevision[] {
+function mergeKnown(
+  state: TargetState,
+  { knownRevisions, servingRevisionId }: ReleaseResult,
+  satisfied: readonly RollbackRequest[],
+): readonly KnownRevision[] {
   const merged = new Map(state.known.map((revision) => [revision.revisionId, revision]));
-  for (const revision of news) {
-    const { artifact } = revision;
-    const quarantined = artifact !== undefined && findQuarantined(state, artifact) !== undefined;
-    merged.set(revision.revisionId, quarantined ? { ...revision, quarantined: true } : revision);
+  for (const revision of knownRevisions) merged.set(revision.revisionId, revision);
+  const all = [...merged.values()];
+  const left = new Set(
+    [...state.known, ...knownRevisions]
+      .filter(({ quarantined }) => quarantined === true)
+      .map(({ revisionId }) => originalOf(all, revisionId)),
+  );
+  for (const { to, from } of satisfied) {
+    if (to === undefined || from !== undefined || servingRevisionId === null) continue;
+    if (isSameRevision(all, to, servingRevisionId)) left.delete(originalOf(all, to));
   }
-  return newest([...merged.values()], KNOWN);
+  return keepKnown(
+    all.map(({ quarantined: _, ...revision }): KnownRevision => {
+      const { artifact, revisionId } = revision;
+      const isQuarantined = artifact !== undefined && findQuarantined(state, artifact) !== undefined;
+      return isQuarantined || left.has(originalOf(all, revisionId))
+        ? { ...revision, quarantined: true }
+        : revision;
+    }),
+  );
 }

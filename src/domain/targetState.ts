@@ -3,6 +3,7 @@ import type { ErrorCode } from './errors.ts';
 import type { Undelivered } from './notify/undelivered.ts';
 import type { FailedChecks, Quarantined } from './quarantine.ts';
 import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from './release.ts';
+import type { RevisionWords } from './revisionName.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
 /** A release that waits for its turn. */
@@ -55,6 +56,8 @@ export interface HistoryRow {
   readonly endedAt: string;
   /** The rollback requests that it carried out. */
   readonly rollbackRequestIds: readonly string[];
+  /** It restored the revision that served at its end. */
+  readonly restored?: true;
 }
 
 /** A revision that was given up on and may still come up (design, rule 6). */
@@ -109,10 +112,24 @@ export interface SaidMessage {
   readonly note: string;
 }
 
+/** A submission of a release, told by its id: that of its update. */
+export interface Submission {
+  readonly id: string;
+  /** Absent: it has not arrived. */
+  readonly answer?: ReleaseAnswer;
+  /** Who withdrew it; absent: it stands. */
+  readonly withdrawnBy?: Actor;
+}
+
 /** Everything that a target carries from run to run. Plain data, bounded. */
 export interface TargetState {
   /** The target as the newest request described it; `null` before the first. */
   readonly spec: TargetSpec | null;
+  /**
+   * The settings that worked last: a release ended `released` under them, or a restore succeeded. Without those of the
+   * deployment (`sourceConfig`, `secrets`), which the way back does not send. `null`: none did yet.
+   */
+  readonly lastGood: TargetSpec | null;
   readonly lastRequest: ReleaseRequest | null;
   readonly nextNumber: number;
   readonly queue: readonly QueuedRelease[];
@@ -138,6 +155,8 @@ export interface TargetState {
   readonly said: readonly SaidMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
   readonly seenRequestIds: readonly string[];
+  /** The submissions that were taken or withdrawn, so that each is answered once and for all. Oldest first. */
+  readonly submissions: readonly Submission[];
   /** Artifacts that are not released any more. Oldest first. */
   readonly quarantined: readonly Quarantined[];
   readonly failedChecks: readonly FailedChecks[];
@@ -151,8 +170,10 @@ export interface Running {
   readonly kind: 'release' | 'rollback';
   readonly requestKey: string | null;
   readonly workflowId: string;
-  /** Where a rollback goes, as far as it was named. */
+  /** Where a rollback goes, as far as that is known. */
   readonly to: string | null;
+  /** The revision that a release is restoring. Absent: it goes forward. */
+  readonly restores?: string;
 }
 
 /** How a request for a release was taken. */
@@ -166,12 +187,17 @@ export interface ReleaseAnswer {
 export interface RollbackAnswer {
   /** The request to follow: where it joined another, that one's. */
   readonly requestId: string;
-  readonly disposition: 'preempting' | 'queued' | 'joined' | 'ignored';
+  /** `done`: what was to be left does not serve any more, so nothing is changed. */
+  readonly disposition: 'preempting' | 'queued' | 'joined' | 'done' | 'ignored';
   readonly reason: string;
+  /** What will serve, or serves already; `null` while that cannot be known. */
+  readonly serves: RevisionWords | null;
+  readonly onHold: boolean;
 }
 
 export const EMPTY_TARGET: TargetState = {
   spec: null,
+  lastGood: null,
   lastRequest: null,
   nextNumber: 1,
   queue: [],
@@ -188,6 +214,7 @@ export const EMPTY_TARGET: TargetState = {
   ignored: [],
   said: [],
   seenRequestIds: [],
+  submissions: [],
   quarantined: [],
   failedChecks: [],
 };

@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
-import { SlipwayError } from '../domain/errors.ts';
+import type { SlipwayError } from '../domain/errors.ts';
 import { createAccess } from './access/access.ts';
 import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
 import { createAgentKeys } from './access/agentKeys.ts';
@@ -15,6 +15,7 @@ import type { RateLimit } from './access/tokenBuckets.ts';
 import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
+import { claimInstance } from './controlPlane/instance.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import type { BuildRevision, StartAgent } from './controlPlane/seams.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
@@ -42,6 +43,8 @@ export interface PlatformOptions {
   host?: string;
   /** Any Postgres. Default: the embedded one in `<home>/postgres`. */
   databaseUrl?: string;
+  /** Start although home and database do not belong together; they do from then on. Default: refuse. */
+  adoptDatabase?: boolean;
   /** Default: the one in `<home>/api.key`, created at the first start. */
   apiKey?: string;
   /** Under which it is reached from outside, where that is not how requests reach it (behind a proxy). */
@@ -58,6 +61,8 @@ export interface PlatformOptions {
   buildLimits?: BuildLimits;
   /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
   rateLimit?: RateLimit | 'none';
+  /** Addresses and networks of proxies before it, whose `X-Forwarded-For` is believed. Default: none. */
+  trustedProxies?: readonly string[];
   /** The largest body of a request to the control plane, in bytes. Default: 1 MB. */
   bodyMaxBytes?: number;
   /** The largest upload, in bytes. Default: 200 MB. */
@@ -78,6 +83,8 @@ export interface Platform {
   /** The control plane's base URL: `http://host:port`. */
   readonly url: string;
   readonly apiKey: string;
+  /** Resolves when another platform has taken its database: whatever this one still does is wrong. */
+  readonly lost: Promise<SlipwayError>;
   /** Takes no more requests, lets those in flight and the agents finish (about 10 s), and closes the database. */
   close(): Promise<void>;
 }
@@ -92,8 +99,8 @@ const HEALTH_TIMEOUT_MS = 2_000;
  * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of its
  * deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens; agents
  * that served before it was last stopped come back in the background, and requests wait for them.
- * @throws SlipwayError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE, SLIPWAY_PORT_UNAVAILABLE,
- * SLIPWAY_MASTER_KEY_INVALID.
+ * @throws SlipwayError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_NEWER,
+ * SLIPWAY_INSTANCE_MISMATCH, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_MASTER_KEY_INVALID.
  */
 export async function startPlatform(options: PlatformOptions): Promise<Platform> {
   const log = options.log ?? createLogger();
@@ -107,18 +114,25 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     const masterKey = await loadMasterKey(options.home);
     const nextMasterKey = await pendingMasterKey(options.home);
     const apiKey = await loadApiKey(options.home, options.apiKey);
+    // First of all: a platform that may not work on a database must not change its tables either.
+    const owner =
+      options.databaseUrl === undefined
+        ? undefined
+        : await ownDatabase(options.databaseUrl, (error) =>
+            log.error({ err: error }, 'the connection that holds the database broke; it is made again'),
+          );
+    undo.push(async () => owner?.release());
     const database = await openDatabase({
       home: options.home,
       ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
     undo.push(() => database.close());
-    if (options.databaseUrl !== undefined) {
-      const owner = await ownDatabase(options.databaseUrl, (error) =>
-        log.error({ err: error }, 'the hold on the database was lost; it is taken again'),
-      );
-      undo.push(() => owner.release());
-    }
+    await claimInstance({
+      home: options.home,
+      kysely: database.kysely,
+      adopt: options.adoptDatabase ?? false,
+    });
     const agentKeys = createAgentKeys();
     const gateway = createGateway({ agentKeyOf: (deploymentId) => agentKeys.of(deploymentId) });
     undo.push(() => gateway.close());
@@ -130,6 +144,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
       operatorKey: apiKey,
       kysely: database.kysely,
       log,
+      trustedProxies: options.trustedProxies,
       rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
     });
     const controlPlane = createControlPlane({
@@ -182,15 +197,20 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     app.route('/', openApiRoutes());
     app.route('/', controlPlane.app);
 
-    const listening = await listenOn(
+    const listening = await listen(
       listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
-      options,
+      { port: options.port, ...(options.host === undefined ? {} : { host: options.host }) },
     );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));
     await controlPlane.start();
     log.info({ url, home: options.home }, 'the platform is ready');
-    return { url: options.publicUrl ?? url, apiKey, close };
+    return {
+      url: options.publicUrl ?? url,
+      apiKey,
+      lost: owner?.lost ?? new Promise(() => undefined),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -211,22 +231,6 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   });
   await Promise.race([tooLate, Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()])]);
   clearTimeout(timer);
-}
-
-async function listenOn(listener: RequestListener, options: PlatformOptions): Promise<Listening> {
-  try {
-    return await listen(listener, {
-      port: options.port,
-      ...(options.host === undefined ? {} : { host: options.host }),
-    });
-  } catch (error) {
-    const place = `${options.host ?? '127.0.0.1'}:${options.port}`;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `${place} cannot be listened on.`, {
-      place,
-      hint: 'Choose another port with --port; 0 takes a free one.',
-      cause: error,
-    });
-  }
 }
 
 /** Requests to agents go to the gateway, where they may; all others are the app's. */

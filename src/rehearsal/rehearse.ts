@@ -1,4 +1,4 @@
-import { Client } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 
 import { type Artifact, artifactIdentity } from '../domain/artifact.ts';
@@ -9,6 +9,7 @@ import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import { EMPTY_TARGET } from '../domain/targetState.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import { createClient } from '../temporal/connection.ts';
 import type { TestServer } from '../temporal/testServer.ts';
 import { runWorker } from '../worker.ts';
 import { type TargetInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
@@ -72,7 +73,7 @@ export async function rehearse(
   { onTold, signal, bundlePath }: RehearseOptions,
 ): Promise<Rehearsed> {
   const { time, connection, namespace } = server;
-  const client = new Client({ connection, namespace });
+  const client = createClient(connection, namespace);
   const outcomes = new Outcomes(rehearsal.injections, rehearsal.timeZone);
   const deployments = new Deployments();
   const play = new Play({ client, time, taskQueue: TASK_QUEUE, outcomes, rehearsal, onTold });

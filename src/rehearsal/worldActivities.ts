@@ -2,10 +2,12 @@ import { Context } from '@temporalio/activity';
 
 import type { Activities } from '../activities/activities.ts';
 import { freezeActivities } from '../activities/freezeActivities.ts';
+import { checksDigest } from '../activities/keptChecks.ts';
 import { lineActivities } from '../activities/lineActivities.ts';
-import { placesOf } from '../activities/places.ts';
+import { EVERYBODY_AT_ONCE } from '../activities/places.ts';
 import { track, type Untracked } from '../activities/track.ts';
 import { watchActivities } from '../activities/watchActivities.ts';
+import type { Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import { revisionPhase } from '../domain/revision.ts';
@@ -33,6 +35,7 @@ const NOT_KEPT = 'none in a rehearsal';
  */
 export function worldActivities(world: RehearsedWorld): Activities {
   const { deployments, outcomes, now } = world;
+  const kept = new Map<string, readonly Check[]>();
 
   /** The time, once the control plane of a target has answered. */
   const asControlPlane = async ({ name }: TargetSpec): Promise<number> => {
@@ -149,7 +152,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
     ...lineActivities(
       async (target) => (await findDeployment({ target })).deployment,
       pollUntil,
-      placesOf({ atOnce: 0, apartMs: 0 }),
+      EVERYBODY_AT_ONCE,
     ),
     ...freezeActivities(),
     sendNotice: () => Promise.resolve({ detail: 'nobody is told of a rehearsal' }),
@@ -160,7 +163,13 @@ export function worldActivities(world: RehearsedWorld): Activities {
     recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
     keepTarget: () => Promise.resolve({}),
     awaitWork: () => Promise.reject(new Error('no target of a rehearsal is ended')),
-    recordRelease: () => Promise.resolve({ location: NOT_KEPT }),
+    recordRelease: ({ passed }) => {
+      const digests = passed.map(({ checks }) => checksDigest(checks));
+      for (const [index, digest] of digests.entries()) kept.set(digest, passed[index]?.checks ?? []);
+      return Promise.resolve({ location: NOT_KEPT, digests });
+    },
+    readChecks: ({ digest }) => Promise.resolve({ checks: kept.get(digest) ?? [] }),
+    askAgent: () => Promise.resolve({ silent: null }),
   };
   return track(plain);
 }

@@ -3,13 +3,15 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { targetRun } from '../domain/targetStart.ts';
+import { WORKFLOW_TYPES } from '../workflows/messages.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { temporalError } from './temporalError.ts';
+import { refuseStuck } from './stuckTask.ts';
+import { isWorkerSilent, temporalError } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
 export const ASK_TIMEOUT_MS = 5_000;
@@ -37,10 +39,11 @@ export async function ask<T>(
       await startAgain(temporal, workflowId);
       return ask(temporal, workflowId, { ...how, gone: () => neverReleased(workflowId) });
     }
-    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError)) {
+    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
       throw refusal(error) ?? temporalError(error, settings);
     }
   }
+  await refuseStuck(temporal, workflowId);
   try {
     await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () => how.signal());
     return undefined;
@@ -60,26 +63,13 @@ async function startAgain({ client, settings }: TemporalConnection, workflowId: 
     const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
     const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
     await client.workflow.start(WORKFLOW_TYPES.target, {
-      ...targetStart(workflowId, name ?? workflowId),
-      taskQueue: settings.taskQueue,
+      ...targetRun(workflowId, name ?? workflowId, settings.taskQueue),
       args: [],
     });
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw neverReleased(workflowId);
     throw temporalError(error, settings);
   }
-}
-
-/** How every run of a target is started, whoever starts it. */
-export function targetStart(workflowId: string, name: string) {
-  return {
-    workflowId,
-    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    typedSearchAttributes: new TypedSearchAttributes([
-      { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: name },
-    ]),
-  } as const;
 }
 
 /** The target's own refusal, where that is what an update failed with. */
@@ -99,3 +89,15 @@ export function neverReleased(workflowId: string): SlipwayError {
     hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
   });
 }
+
+/** A release's id that a target does not know. `known`: those that it does, newest first. */
+export function releaseUnknown(target: string, wanted: string, known: readonly string[]): SlipwayError {
+  return new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `"${target}" knows no release "${wanted}"`, {
+    hint:
+      known.length === 0
+        ? 'it has never taken one'
+        : `its last ones: ${known.slice(0, KNOWN_SHOWN).join(', ')}; all: slipway history ${target}`,
+  });
+}
+
+const KNOWN_SHOWN = 5;

@@ -1,6 +1,10 @@
-import { Client, Connection } from '@temporalio/client';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 
-import { temporalError } from './temporalError.ts';
+import { Client, type ClientOptions, Connection } from '@temporalio/client';
+
+import { queryAgain } from './queryAgain.ts';
+import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
 /** A client of Temporal, and where it leads. */
@@ -30,6 +34,7 @@ export async function connectTemporal(
   const { address, apiKey, tls, metadata } = settings.connectionOptions;
   let connection: Connection | undefined;
   try {
+    await requireListener(settings, timeoutMs);
     const connected = await Connection.connect({
       ...(address === undefined ? {} : { address }),
       ...(apiKey === undefined ? {} : { apiKey }),
@@ -44,11 +49,49 @@ export async function connectTemporal(
     return {
       settings,
       connection: connected,
-      client: new Client({ connection: connected, namespace: settings.namespace }),
+      client: createClient(connected, settings.namespace),
       close: () => connected.close(),
     };
   } catch (error) {
     await connection?.close();
     throw temporalError(error, settings);
+  }
+}
+
+/** A client whose queries are asked again where that helps (`queryAgain.ts`). */
+export function createClient(
+  connection: Connection,
+  namespace = 'default',
+  options: ClientOptions = {},
+): Client {
+  const workflow = [queryAgain(connection.workflowService, namespace)];
+  return new Client({ ...options, connection, namespace, interceptors: { workflow } });
+}
+
+/** Through one of these gRPC reaches hosts that this machine does not reach itself. */
+const PROXIES = ['grpc_proxy', 'https_proxy', 'http_proxy'];
+const TEMPORAL_PORT = 7233;
+
+/**
+ * Fails at once if the host does not exist or refuses connections: the SDK goes on trying until its time is up.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+async function requireListener(settings: TemporalSettings, timeoutMs: number): Promise<void> {
+  if (PROXIES.some((name) => process.env[name] !== undefined)) return;
+  const { hostname, port } = new URL(`tcp://${settings.address}`);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const socket = connect({ host, port: port === '' ? TEMPORAL_PORT : Number(port) });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.timeout(timeoutMs) });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ABORT_ERR') throw unreachable(settings, error);
+    if (code === 'ECONNREFUSED') {
+      throw unreachable(settings, error, `Temporal at ${settings.address} refuses connections`);
+    }
+    if (code === 'ENOTFOUND') throw unreachable(settings, error, `there is no host "${host}"`);
+  } finally {
+    socket.destroy();
   }
 }

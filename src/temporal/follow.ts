@@ -4,6 +4,7 @@ import type { Progress, ReleaseResult } from '../domain/release.ts';
 import type { HistoryRow, Lookup } from '../domain/targetState.ts';
 import { lookupQuery, progressQuery } from '../workflows/messages.ts';
 import type { TemporalConnection } from './connection.ts';
+import { refuseStuck } from './stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 
 /** What is told to whoever follows a release or a rollback. */
@@ -79,6 +80,7 @@ export async function* follow(
       if (who === undefined) throw temporalError(error, temporal.settings);
       silentSince ??= Date.now();
       if (told !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+        if (who === 'worker') await refuseStuck(temporal, trail.asked);
         told = who;
         yield { kind: 'silent', who, since: silentSince };
       }
@@ -102,6 +104,11 @@ class Trail {
     this.#temporal = temporal;
     this.#targetId = targetId;
     this.#id = id;
+  }
+
+  /** The workflow that is asked: the target, or the release that runs on it. */
+  get asked(): string {
+    return this.#running?.workflowId ?? this.#targetId;
   }
 
   /** Asks once what is new. */

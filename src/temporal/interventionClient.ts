@@ -3,17 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { SlipwayError } from '../domain/errors.ts';
 import type { InterventionAnswer, InterventionKind } from '../domain/intervention.ts';
 import type { InterventionMessage, QuarantineMessage, WithdrawMessage } from '../domain/message.ts';
+import { lookUp } from '../domain/targetState.ts';
 import {
   INTERVENTION_SIGNALS,
   INTERVENTION_UPDATES,
   quarantineSignal,
   quarantineUpdate,
+  type TargetView,
   unquarantineSignal,
   unquarantineUpdate,
   withdrawSignal,
   withdrawUpdate,
 } from '../workflows/messages.ts';
-import { ask, neverReleased } from './ask.ts';
+import { ask, neverReleased, releaseUnknown } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
 import { viewTarget } from './targetClient.ts';
 
@@ -39,7 +41,7 @@ export interface Intervened {
  * @param workflowId - the target's.
  * @param releaseId - which release is meant, where that was said: another one is not told.
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now, or none runs;
- * SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function intervene(
   temporal: TemporalConnection,
@@ -53,7 +55,7 @@ export async function intervene(
   try {
     running = await runningRelease(temporal, workflowId, releaseId);
   } catch (error) {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NO_WORKER') throw error;
+    if (!isNoWorker(error)) throw error;
     if (releaseId !== undefined) {
       const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
       return sayTo(temporal, meant, kind, identified, wrongMoment(`${releaseId} does not run`));
@@ -68,7 +70,7 @@ export async function intervene(
  * Stops one release, whether it runs or waits: the one that runs is asked to abort, one that waits is withdrawn.
  *
  * @param workflowId - the target's.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has ended; SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function stopRelease(
   temporal: TemporalConnection,
@@ -83,6 +85,11 @@ export async function stopRelease(
     return await sayTo(temporal, release, 'abort', identified, notRunning);
   } catch (error) {
     if (error !== notRunning) throw error;
+  }
+  try {
+    await viewKnowing(temporal, workflowId, releaseId);
+  } catch (error) {
+    if (!isNoWorker(error)) throw error;
   }
   return withdraw(temporal, workflowId, { ...message, release: releaseId });
 }
@@ -151,9 +158,7 @@ async function runningRelease(
   workflowId: string,
   wanted: string | undefined,
 ): Promise<{ readonly releaseId: string; readonly workflowId: string }> {
-  const view = await viewTarget(temporal, workflowId);
-  if (view === undefined) throw neverReleased(workflowId);
-  const { running } = view;
+  const { running } = await viewKnowing(temporal, workflowId, wanted);
   if (running === null) throw wrongMoment('no release runs on this target');
   if (wanted !== undefined && running.releaseId !== wanted) {
     throw wrongMoment(`${wanted} does not run; ${running.releaseId} does`);
@@ -162,6 +167,26 @@ async function runningRelease(
     throw wrongMoment(`${running.releaseId} puts an earlier revision back, which is never stopped halfway`);
   }
   return running;
+}
+
+/** What a target says of itself, once it knows the release that is meant. */
+async function viewKnowing(
+  temporal: TemporalConnection,
+  workflowId: string,
+  wanted: string | undefined,
+): Promise<TargetView> {
+  const view = await viewTarget(temporal, workflowId);
+  if (view === undefined) throw neverReleased(workflowId);
+  const { state, running } = view;
+  if (wanted === undefined || lookUp(state, running, wanted) !== undefined) return view;
+  const ids = [...state.history, ...(running === null ? [] : [running]), ...state.queue].map(
+    ({ releaseId }) => releaseId,
+  );
+  throw releaseUnknown(state.spec?.name ?? workflowId, wanted, ids.reverse());
+}
+
+function isNoWorker(error: unknown): boolean {
+  return error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER';
 }
 
 function wrongMoment(message: string): SlipwayError {

@@ -1,7 +1,10 @@
+import { randomUUID } from 'node:crypto';
+
 import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../domain/promotion/schedule.ts';
+import type { Actor } from '../domain/release.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
 import type { TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
@@ -90,9 +93,25 @@ export async function pauseSchedule(
   await asking(temporal, () => (paused ? handle.pause(note) : handle.unpause(note)));
 }
 
-/** Lets a schedule's time come round now, under its own rule of what happens beside one that goes on. */
-export async function triggerSchedule(temporal: TemporalConnection, scheduleId: string): Promise<void> {
-  await asking(temporal, () => temporal.client.schedule.getHandle(scheduleId).trigger());
+/**
+ * Lets a schedule's time come round now, as a person asks: its promotion is theirs, so that they cannot approve it. Where
+ * a promotion of the name goes on, nothing is begun beside it.
+ *
+ * Not by Temporal's own trigger, which cannot tell the promotion who asked.
+ */
+export async function triggerSchedule(
+  temporal: TemporalConnection,
+  { scheduleId, request, schedule }: ExistingSchedule,
+  requestedBy: Actor,
+): Promise<void> {
+  const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
+  await asking(temporal, () =>
+    temporal.client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
+      workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
+      taskQueue: temporal.settings.taskQueue,
+      args: [input],
+    }),
+  );
 }
 
 function optionsOf({ settings }: TemporalConnection, { scheduleId, request, schedule }: DeclaredSchedule) {

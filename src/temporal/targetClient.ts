@@ -8,10 +8,11 @@ import {
 } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
-import type { HoldMessage, RollbackMessage } from '../domain/message.ts';
+import type { HoldMessage, RollbackMessage, WithdrawMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
-import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
+import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
+import { targetStart } from '../domain/targetStart.ts';
 import {
   holdSignal,
   holdUpdate,
@@ -24,15 +25,19 @@ import {
   unholdSignal,
   unholdUpdate,
   viewQuery,
+  withdrawSignal,
   WORKFLOW_TYPES,
 } from '../workflows/messages.ts';
-import { ask, ASK_TIMEOUT_MS, refusal, targetStart } from './ask.ts';
+import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
+import { refuseStuck } from './stuckTask.ts';
 import { noWorker, requireWorker } from './workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
-export interface RollbackTaken extends RollbackAnswer {
+export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
+  /** `null` while no worker has answered. */
+  readonly onHold: boolean | null;
   readonly via: 'update' | 'signal';
 }
 
@@ -50,11 +55,12 @@ const QUERY_TIMEOUT_MS = 10_000;
 
 /**
  * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
- * it is accepted. Before that nothing is durable, so nothing is claimed.
+ * it is accepted. Where no answer comes the submission is withdrawn: a worker that wakes up later does not start it.
  *
- * The update's id is new each time: the same one would be answered with the old answer. What asks for the same thing
- * is told by the request key.
+ * The submission's id, that of the update, is new each time: the same one would be answered with the old answer. What
+ * asks for the same thing is told by the request key.
  *
+ * @param submission - the submission's id. Default: a fresh one.
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a request that the target
  * refuses.
  */
@@ -62,34 +68,75 @@ export async function submitRelease(
   temporal: TemporalConnection,
   request: ReleaseRequest,
   timeoutMs: number = SUBMIT_TIMEOUT_MS,
+  submission: string = randomUUID(),
 ): Promise<ReleaseAnswer> {
   const { client, settings } = temporal;
   await requireWorker(temporal);
   const target = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
     WORKFLOW_TYPES.target,
-    {
-      ...targetStart(targetWorkflowId(request.target), request.target.name),
-      taskQueue: settings.taskQueue,
-      args: [{ recordStore: request.recordStore }],
-      staticSummary: `target ${request.target.name}: ${request.target.deployment}`,
-    },
+    targetStart(request.target, request.recordStore, settings.taskQueue),
   );
   try {
     return await client.withDeadline(Date.now() + timeoutMs, async () => {
       const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
         startWorkflowOperation: target,
         waitForStage: WorkflowUpdateStage.ACCEPTED,
-        updateId: randomUUID(),
+        updateId: submission,
         args: [request],
       });
       return update.result();
     });
   } catch (error) {
-    if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-      throw noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error);
-    }
-    throw refusal(error) ?? temporalError(error, settings);
+    const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
+    const failed = silent
+      ? noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error)
+      : (refusal(error) ?? temporalError(error, settings));
+    if (!silent && !isTemporalSilent(error)) throw failed;
+    const delivered = await withdrawSubmission(temporal, request, submission);
+    if (silent) await refuseStuck(temporal, targetWorkflowId(request.target));
+    throw withdrawn(failed, delivered);
   }
+}
+
+/**
+ * Withdraws a submission that was not answered, by signal: Temporal keeps it until a worker is there, and the target
+ * honors it in whichever order the two arrive.
+ *
+ * @returns whether Temporal has taken it.
+ */
+async function withdrawSubmission(
+  { client, settings }: TemporalConnection,
+  { target, recordStore, requestedBy: { who, from } }: ReleaseRequest,
+  submission: string,
+): Promise<boolean> {
+  const message: WithdrawMessage = { submission, who, from, reason: 'the command that asked got no answer' };
+  try {
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      client.workflow.signalWithStart(WORKFLOW_TYPES.target, {
+        ...targetStart(target, recordStore, settings.taskQueue),
+        signal: withdrawSignal,
+        signalArgs: [message],
+      }),
+    );
+    return true;
+  } catch (error) {
+    if (temporalError(error, settings) instanceof SlipwayError) return false;
+    throw error;
+  }
+}
+
+/** The same error, with what became of the submission. */
+function withdrawn(failed: unknown, taken: boolean): unknown {
+  if (!(failed instanceof SlipwayError)) return failed;
+  const { code, message, place, hint, cause } = failed;
+  const became = taken
+    ? 'the release was withdrawn, and a worker that wakes up later does not make it'
+    : 'the release could not be withdrawn and may still start: look with "slipway status"';
+  return new SlipwayError(code, `${message}; ${became}`, {
+    ...(place === undefined ? {} : { place }),
+    ...(hint === undefined ? {} : { hint }),
+    cause,
+  });
 }
 
 /**
@@ -116,6 +163,8 @@ export async function rollBack(
     requestId: identified.requestId,
     disposition: 'queued',
     reason: 'no worker answers; Temporal keeps the request until one does',
+    serves: null,
+    onHold: null,
     via: 'signal',
   };
 }
@@ -169,6 +218,7 @@ export async function viewTarget(
     return view;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    await refuseStuck(temporal, workflowId);
     // Temporal has just answered: who is silent is the worker, killed or hung a moment ago.
     if (isWorkerSilent(error) || isOutOfTime(error)) {
       const silent = `no worker of the task queue "${settings.taskQueue}" answered within ${QUERY_TIMEOUT_MS / 1_000} s`;

@@ -38,7 +38,7 @@ export function isOutOfTime(error: unknown): boolean {
   return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
 }
 
-/** Whether Temporal answered that no worker could be asked. */
+/** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow's task. */
 export function isWorkerSilent(error: unknown): boolean {
   return grpcStatus(error) === GRPC.failedPrecondition;
 }
@@ -81,8 +81,13 @@ export function temporalError(error: unknown, place: Place): unknown {
   return error;
 }
 
-function unreachable(place: Place, cause: unknown): SlipwayError {
-  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', `Temporal at ${place.address} does not answer`, {
+/** What is said where Temporal cannot be reached. */
+export function unreachable(
+  place: Place,
+  cause: unknown,
+  what = `Temporal at ${place.address} does not answer`,
+): SlipwayError {
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, {
     place: place.address,
     hint:
       place.origin === 'environment'

@@ -29,13 +29,14 @@ const DEFAULT_TASK_QUEUE = 'slipway';
  * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs in
  * this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
  *
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID where a profile or its file cannot be read.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID where a profile or its file cannot be read, or the address is none.
  */
 export async function temporalSettings(
   home: string,
   environment: Environment = process.env,
 ): Promise<TemporalSettings> {
   const { connectionOptions, namespace } = load(environment);
+  if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
   const dev = await readDevState(home);
   const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);
   if (connectionOptions.address === undefined && dev !== undefined) {
@@ -86,6 +87,17 @@ function load(environment: Environment): ClientConnectConfig {
       },
     );
   }
+}
+
+/** `host`, `host:port` or `[IPv6]:port`: what gRPC takes. A URL ends in an error that does not name it. */
+const HOST_AND_PORT = /^(?:[^\s:/[\]]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+function requireHostAndPort(address: string): void {
+  if (HOST_AND_PORT.test(address)) return;
+  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `Temporal's address is "${address}", not host:port`, {
+    place: 'TEMPORAL_ADDRESS, or address in the profile of temporal.toml',
+    hint: `write host:port without a scheme or a path: TEMPORAL_ADDRESS=${DEFAULT_ADDRESS}`,
+  });
 }
 
 /** Temporal Cloud has one page for all of its namespaces. */

@@ -1,4 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
+import { pollQueues } from '../domain/taskQueues.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { temporalError } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -10,20 +11,38 @@ const PATIENCE_MS = 4_000;
 const RETRY_MS = 100;
 
 /**
- * The workers that poll the task queue, by the identity that each gave itself.
+ * The workers that poll the task queue, and those of the activities that wait beside it, by the identity that each gave
+ * itself.
  *
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pollingWorkers(temporal: TemporalConnection): Promise<readonly string[]> {
-  const { connection, settings } = temporal;
+  const { taskQueue } = temporal.settings;
+  const [all, ...others] = await Promise.all([
+    pollers(temporal, taskQueue, WORKFLOWS),
+    ...pollQueues(taskQueue).map((queue) => pollers(temporal, queue, ACTIVITIES)),
+  ]);
+  return all.filter((identity) => others.every((polling) => polling.includes(identity)));
+}
+
+/** Temporal's `TaskQueueType`, which no package that we depend on exports. */
+const WORKFLOWS: object = { taskQueueType: 1 };
+const ACTIVITIES: object = { taskQueueType: 2 };
+
+async function pollers(
+  { connection, settings }: TemporalConnection,
+  name: string,
+  type: object,
+): Promise<readonly string[]> {
   try {
-    const { pollers } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+    const { pollers: seen } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       connection.workflowService.describeTaskQueue({
         namespace: settings.namespace,
-        taskQueue: { name: settings.taskQueue },
+        taskQueue: { name },
+        ...type,
       }),
     );
-    const recent = pollers.filter(({ lastAccessTime }) => {
+    const recent = seen.filter(({ lastAccessTime }) => {
       const seenAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
       return Date.now() - seenAt < SEEN_WITHIN_MS;
     });

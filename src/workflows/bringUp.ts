@@ -1,8 +1,11 @@
+import type { Activities } from '../activities/activities.ts';
 import type { Check } from '../domain/check.ts';
+import type { ErrorCode } from '../domain/errors.ts';
+import { checkIdentity, type Finding } from '../domain/restoreDecision.ts';
 import { revisionPhase } from '../domain/revision.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
-import { pipelineFailure } from './failure.ts';
-import type { Journal } from './journal.ts';
+import { explain, pipelineFailure } from './failure.ts';
+import type { Journal, StepDone } from './journal.ts';
 
 /** A revision of a deployment, and how it is judged. */
 export interface Subject {
@@ -10,6 +13,41 @@ export interface Subject {
   readonly deploymentId: string;
   readonly revisionId: string;
 }
+
+/** A revision that is asked by checks, and what came of them so far. */
+export class Asked {
+  subject: Subject;
+  readonly agentUrl: string;
+  #answered = false;
+  #failedCheck: string | null = null;
+
+  constructor(subject: Subject, agentUrl: string) {
+    this.subject = subject;
+    this.agentUrl = agentUrl;
+  }
+
+  /** What was found wrong; `null`: nothing. */
+  get finding(): Finding | null {
+    const failedCheck = this.#failedCheck;
+    return failedCheck === null ? null : { failedCheck, silent: !this.#answered };
+  }
+
+  begins(): void {
+    this.#failedCheck = null;
+  }
+
+  answers(): void {
+    this.#answered = true;
+  }
+
+  fails(check: Check, error: unknown): void {
+    const { code, canceled } = explain(error);
+    if (!canceled && !ANOTHER_SERVES.has(code)) this.#failedCheck = checkIdentity(check);
+  }
+}
+
+/** A check that meets another revision says nothing of the one that it is about. */
+const ANOTHER_SERVES: ReadonlySet<ErrorCode> = new Set(['SLIPWAY_NOT_SERVING', 'SLIPWAY_REVISION_REPLACED']);
 
 /**
  * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
@@ -52,12 +90,11 @@ export async function bringUp(
  */
 export async function runChecks(
   journal: Journal,
-  subject: Subject,
-  agentUrl: string,
+  asked: Asked,
   checks: readonly Check[],
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
-  for (const check of checks) await runCheck(journal, subject, agentUrl, check, step);
+  for (const check of checks) await runCheck(journal, asked, check, step);
 }
 
 /**
@@ -67,17 +104,30 @@ export async function runChecks(
  */
 export async function runCheck(
   journal: Journal,
-  subject: Subject,
-  agentUrl: string,
+  asked: Asked,
   check: Check,
-  step: 'check' | 'baseline' | 'soak' = 'check',
+  step: 'check' | 'baseline' = 'check',
 ): Promise<void> {
-  await journal.step(step, check.name, async (activities) => {
-    const { verdict, attempt } = await activities.runCheck({ ...subject, agentUrl, check });
+  const { subject, agentUrl } = asked;
+  const run = async (activities: Activities): Promise<StepDone<undefined>> => {
+    const { verdict, attempt } = await activities.runCheck({
+      ...subject,
+      agentUrl,
+      store: journal.store,
+      check,
+    });
+    asked.answers();
     journal.verdict(verdict);
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
     return { result: undefined, attempts: attempt, detail: verdict.answer };
-  });
+  };
+  asked.begins();
+  try {
+    await journal.step(step, check.name, run, [check]);
+  } catch (error) {
+    asked.fails(check, error);
+    throw error;
+  }
 }

@@ -1,6 +1,7 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 
+import { type PassedChecks, withDigests } from '../domain/passedChecks.ts';
 import type { ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { explain } from './failure.ts';
@@ -16,12 +17,15 @@ export type Conclusion = Omit<
  * Ends a release or a rollback: its outcome goes into the search attributes and the current details, its record into
  * the store. A record that cannot be written never changes the outcome: the result says so instead.
  *
+ * @param passed - the checks that revisions passed, which are kept with the record for a later restore.
+ *
  * To be run in a non-cancellable scope.
  */
 export async function conclude(
   journal: Journal,
   conclusion: Conclusion,
   recordStore: string,
+  passed: readonly PassedChecks[] = [],
 ): Promise<ReleaseResult> {
   journal.end(conclusion.outcome, conclusion.instructions);
   const { outcome, servingRevisionId, revisionId } = conclusion;
@@ -34,11 +38,13 @@ export async function conclude(
   ]);
   const result = resultOf(journal, conclusion);
   try {
-    await journal.step('record', undefined, async (activities) => {
-      const { location, attempt } = await activities.recordRelease({ store: recordStore, result });
-      return { result: undefined, attempts: attempt, detail: location };
+    const digests = await journal.step('record', undefined, async (activities) => {
+      const input = { store: recordStore, result, passed };
+      const { location, digests: kept, attempt } = await activities.recordRelease(input);
+      return { result: kept, attempts: attempt, detail: location };
     });
-    return resultOf(journal, conclusion);
+    const knownRevisions = withDigests(conclusion.knownRevisions, passed, digests);
+    return resultOf(journal, { ...conclusion, knownRevisions });
   } catch (error) {
     const reason = `${conclusion.reason} (its record could not be written: ${explain(error).message})`;
     return resultOf(journal, { ...conclusion, reason });

@@ -22,6 +22,21 @@ export const doorway = {
   isCanceled: false,
 };
 
+/** By the update's name. */
+const validators = new Map<string, (message: unknown) => void>();
+
+/**
+ * Has the doorway call an update's validator, which may ask the state, where the update arrives at a closed door: once the
+ * door opens, and so in every replay, in which the SDK does not validate the update again.
+ */
+export function atTheDoor(
+  { name }: { readonly name: string },
+  validator: (message: unknown) => void,
+): (message: unknown) => void {
+  validators.set(name, validator);
+  return validator;
+}
+
 /**
  * Holds messages back from a target that has not read the state of its earlier runs yet, and notices resets.
  *
@@ -33,8 +48,6 @@ export const doorway = {
  */
 export function interceptors(): WorkflowInterceptors {
   if (workflowInfo().workflowType !== WORKFLOW_TYPES.target) return {};
-  // A validator that asks the state cannot answer before the state is there.
-  const postponed = new Map<string, () => void>();
   return {
     inbound: [
       {
@@ -45,15 +58,15 @@ export function interceptors(): WorkflowInterceptors {
           return condition(() => !waits()).then(() => (doorway.door === 'reset' ? undefined : next(input)));
         },
         validateUpdate(input, next) {
+          // A validator that asks the state cannot answer before the state is there.
           if (doorway.door === 'open') next(input);
-          else postponed.set(input.updateId, () => next(input));
         },
         async handleUpdate(input, next) {
+          if (doorway.door === 'open') return next(input);
           if (doorway.door === 'reading') await condition(() => doorway.door !== 'reading');
           if (doorway.door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
           if (!isTaken(input.name)) refuse(doorway.problem, 'SLIPWAY_TARGET_UNREADABLE');
-          postponed.get(input.updateId)?.();
-          postponed.delete(input.updateId);
+          validators.get(input.name)?.(input.args[0]);
           return next(input);
         },
       },

@@ -24,7 +24,8 @@ export function explain(error: unknown): StepFailure {
     return {
       code: codeOf(cause, detail),
       message: cause.message,
-      mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? false,
+      // A failure that says nothing, such as an activity's that was reset: the request may have been sent.
+      mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? true,
       retryAfterMs: detail?.retryAfterMs,
       canceled: false,
       attempts: detail?.attempt ?? 1,

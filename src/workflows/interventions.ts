@@ -20,9 +20,7 @@ const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
 
 /**
  * What a release under way does about what people say: stands between the parts of the way forward, which begin only
- * when nobody has said otherwise, and waits for people.
- *
- * Every wait has an end, and so a timer: what a workflow with updates waits for must end in a command (`target.ts`).
+ * when nobody has said otherwise, and waits for people. Every wait has an end.
  */
 export class Interventions {
   readonly #journal: Journal;
@@ -139,7 +137,7 @@ export class Interventions {
   /**
    * Asks a person whether to go on; where nobody says `retry` in time, the release ends.
    *
-   * @param skippable - what a `skip` leaves out that does not say.
+   * @param skippable - what a `skip` may leave out.
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {
     if (await this.decision(note, ASK_MAX_MS, skippable)) return;
@@ -224,6 +222,6 @@ function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
 }
 
 function decisionNote({ message }: StepFailure, skippable: string | null): string {
-  const choices = skippable === null ? '"retry" or "abort"' : '"retry", "skip" or "abort"';
+  const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
   return `could not tell how it went (${message}): say ${choices}`;
 }

@@ -1,6 +1,8 @@
 import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import type { Check } from '../domain/check.ts';
+import { cutText } from '../domain/bounds.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention.ts';
 import type {
   Baseline,
@@ -12,11 +14,16 @@ import type {
   Waiting,
 } from '../domain/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
+import { boundedSteps, boundedVerdicts } from '../domain/progressBounds.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { explain } from './failure.ts';
 import { progressQuery } from './messages.ts';
-import { activitiesOf, patiently } from './steps.ts';
+import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
+
+/** Of a step's texts, as JSON. */
+const SUBJECT_MAX_BYTES = 400;
+const DETAIL_MAX_BYTES = 2_000;
 
 /** What a step hands back: its result, and what to say of it. */
 export interface StepDone<T> {
@@ -32,10 +39,14 @@ export interface StepDone<T> {
 export class Journal {
   /** Set while a revision is being put back. */
   restoring = false;
+  /** The artifact store that records are kept in. */
+  readonly store: string;
   readonly #overrides: StepOverrides;
+  readonly #steps: StepRecord[] = [];
   #progress: Progress;
 
-  constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides) {
+  constructor(releaseId: string, kind: Progress['kind'], overrides: StepOverrides, store: string) {
+    this.store = store;
     this.#overrides = overrides;
     this.#progress = {
       releaseId,
@@ -61,8 +72,9 @@ export class Journal {
     return this.#progress;
   }
 
+  /** The steps' overrides: more patient ones while a revision is being put back. */
   get overrides(): StepOverrides {
-    return this.#overrides;
+    return this.restoring ? patiently(this.#overrides) : this.#overrides;
   }
 
   /** Notes a fact about the release. */
@@ -78,7 +90,7 @@ export class Journal {
 
   /** Notes a check's verdict. */
   verdict(verdict: CheckVerdict): void {
-    this.#update({ verdicts: [...this.#progress.verdicts, verdict] });
+    this.#update({ verdicts: boundedVerdicts([...this.#progress.verdicts, verdict]) });
   }
 
   /** Notes what it waits for a person to say, or that it waits no longer. */
@@ -102,7 +114,8 @@ export class Journal {
       endedAt: at,
       status: 'skipped',
     };
-    this.#update({ steps: [...this.#progress.steps, record] });
+    this.#steps.push(record);
+    this.#update({ steps: boundedSteps(this.#steps) });
   }
 
   /** Notes how it ended, and what a person must do about it. */
@@ -114,29 +127,35 @@ export class Journal {
    * Runs one step under its own row of the table in `domain/stepTable.ts`.
    *
    * @param subject - what the step is about, for people.
+   * @param checks - what one attempt of it checks: its deadlines follow from them.
    * @throws what the step threw, after noting it.
    */
   async step<T>(
     step: StepName,
     subject: string | undefined,
     work: (activities: Activities) => Promise<StepDone<T>>,
+    checks: readonly Check[] = [],
   ): Promise<T> {
     const record: StepRecord = {
       step,
-      ...(subject === undefined ? {} : { subject }),
+      ...(subject === undefined ? {} : { subject: cutText(subject, SUBJECT_MAX_BYTES) }),
       restoring: this.restoring,
       startedAt: now(),
       status: 'running',
     };
     this.tellUnknownSignals();
-    const index = this.#progress.steps.length;
+    const index = this.#steps.push(record) - 1;
     const title = stepTitle(record);
-    this.#update({ phase: title, steps: [...this.#progress.steps, record] });
-    const settle = (settled: Partial<StepRecord>): void =>
-      this.#update({ steps: this.#progress.steps.with(index, { ...record, endedAt: now(), ...settled }) });
+    this.#update({ phase: title, steps: boundedSteps(this.#steps) });
+    const settle = ({ detail, ...settled }: Partial<StepRecord>): void => {
+      const told = detail === undefined ? {} : { detail: cutText(detail, DETAIL_MAX_BYTES) };
+      this.#steps[index] = { ...record, endedAt: now(), ...settled, ...told };
+      this.#update({ steps: boundedSteps(this.#steps) });
+    };
     try {
-      const overrides = this.restoring ? patiently(this.#overrides) : this.#overrides;
-      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title));
+      const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
+      const overrides = this.restoring ? patiently(covered) : covered;
+      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title, this.restoring));
       settle({
         status: 'done',
         ...(detail === undefined ? {} : { detail }),

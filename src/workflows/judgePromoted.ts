@@ -136,7 +136,7 @@ async function undecided(
 ): Promise<void> {
   const told = `the judge: ${judgementWords(judgement)}`;
   if (onInconclusive === 'ask') {
-    const choices = 'say "retry" to judge again, "skip" to promote all the same, or "abort"';
+    const choices = 'say "retry" to judge again, "skip" of "judge" to promote all the same, or "abort"';
     await interventions.ask(`${told}: ${choices}`, JUDGE);
   } else if (onInconclusive === 'wait' && made <= again.times) {
     await interventions.decision(`${told}: it is judged again later, or at "retry"`, again.afterMs, JUDGE);

@@ -35,17 +35,12 @@ export class StateKeeper {
     return !this.#isWriting && !this.#isBehind;
   }
 
-  /**
-   * Writes for as long as the target lives.
-   *
-   * @param mark - called after each write (`target.ts`).
-   */
-  async keep(mark: () => void): Promise<void> {
+  /** Writes for as long as the target lives. */
+  async keep(): Promise<void> {
     try {
       for (;;) {
         await condition(() => this.#isBehind);
         await this.#write(this.#desk.state);
-        mark();
       }
     } catch (error) {
       // A reset ends this life of the target.

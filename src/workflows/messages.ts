@@ -17,8 +17,15 @@ import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
-import type { KnownRevision, Progress, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type {
+  KnownRevision,
+  Preemption,
+  Progress,
+  ReleaseRequest,
+  RollbackRequest,
+} from '../domain/release.ts';
 import type { StepOverrides } from '../domain/step.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
 
 /** The workflow types, by the names under which they are registered. */
@@ -29,15 +36,6 @@ export const WORKFLOW_TYPES = {
   promotion: 'promotion',
   promotionTurn: 'promotionTurn',
 } as const;
-
-/**
- * How long a worker may take for one workflow task before another worker gets it, in milliseconds. It bounds what a
- * worker costs that is killed in the middle of one (Temporal's default is 10 s), and a restarted worker takes the better
- * part of it to start. A task takes milliseconds; rebuilding a target's history about half a millisecond of processor
- * time for each event, which is under a second for a run of the usual length, even with 1,000 signals in it. Where a
- * machine is too slow for it all the same, the server itself allows more from the fourth attempt on.
- */
-export const WORKFLOW_TASK_TIMEOUT_MS = 3_000;
 
 /** What a target starts from. Without a state it asks what its earlier runs knew (`recoverTarget.ts`). */
 export interface TargetInput {
@@ -56,17 +54,21 @@ export interface ReleaseInput {
   readonly known: readonly KnownRevision[];
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
 }
 
 /** What a rollback on an idle target starts from. */
 export interface RollbackInput {
   readonly releaseId: string;
   readonly request: RollbackRequest;
-  /** The newest release request: it names the target, the checks and the steps' overrides. */
+  /** The newest release request: it names the target's newest settings and the steps' overrides. */
   readonly lastRequest: ReleaseRequest;
   readonly known: readonly KnownRevision[];
   /** The deployment whose lock the target owns. */
   readonly owns?: string;
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
 }
 
 /** What a promotion starts from, and each turn of its schedule. */
@@ -115,7 +117,7 @@ export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
 export const holdSignal = defineSignal<[HoldMessage?]>('hold');
 export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
 export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
-/** Withdraw releases that wait; answers with the ids of those that were. */
+/** Withdraw releases that wait, or a submission; answers with the ids of those that were, or of the submission's release. */
 export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
 export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
 /** Answers with the artifact's identity. */
@@ -126,13 +128,16 @@ export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquaranti
 /** From a notice alone: a receiver could not be told. */
 export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
 export const viewQuery = defineQuery<TargetView>('view');
+/** From a release alone: it is restoring, and this revision first. */
+export const restoringSignal =
+  defineSignal<[{ readonly releaseId: string; readonly revisionId: string }]>('restoring');
 /** Where a release or a rollback request stands; `null` for an unknown id. */
 export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
 
 // To a release or a rollback
 
-/** From the target alone: stop going forward and put a good revision back. */
-export const preemptSignal = defineSignal<[RollbackRequest]>('preempt');
+/** From the target alone: stop going forward and restore a revision, or only never restore one. */
+export const preemptSignal = defineSignal<[Preemption]>('preempt');
 /**
  * What people say to a release under way. The signals may also be sent to its target, which passes them on: then the
  * target's id is all that has to be known.
@@ -143,6 +148,11 @@ export const INTERVENTION_UPDATES = byKind((kind) =>
 export const INTERVENTION_SIGNALS = byKind((kind) => defineSignal<[InterventionMessage?]>(kind));
 
 export const progressQuery = defineQuery<Progress>('progress');
+
+/** Why a workflow refuses a query: it has events that no workflow task has brought yet (`taskBoundaries.ts`). */
+export const QUERY_TOO_EARLY = 'the workflow has not handled its newest events yet: ask again';
+/** The header of a query to a closed workflow, whose newest events no workflow task will ever bring. */
+export const QUERY_CLOSED_HEADER = 'slipway-closed';
 
 /** One definition for each kind of intervention, under its own name. */
 function byKind<Definition>(

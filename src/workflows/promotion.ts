@@ -25,7 +25,7 @@ import { watch } from './watchPromoted.ts';
  * asks the targets for everything; it touches no deployment itself, so that each keeps its one owner.
  */
 export async function promotion({ request }: PromotionInput): Promise<PromotionResult> {
-  const journal = new Journal(request.name, 'promotion', request.release.steps);
+  const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
   const forward = new CancellationScope();
   const { release, soakMs, approval, freezes, requestedBy } = request;
   const judged = request.judge !== undefined;
@@ -45,14 +45,15 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
     candidate: null,
     before: null,
     accepted: null,
+    submission: null,
     releaseId: null,
-    changed: null,
+    ended: null,
   };
   let ending: Ending;
   try {
     ending = await forward.run(() => goForward(way));
   } catch (error) {
-    interventions.enter(way.releaseId === null ? 'ended' : 'restoring');
+    interventions.enter(way.submission === null ? 'ended' : 'restoring');
     const { stopReason } = interventions;
     ending = await CancellationScope.nonCancellable(() => takeBackPromotion(way, error, stopReason));
   }

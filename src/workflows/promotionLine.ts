@@ -3,6 +3,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { Artifact } from '../domain/artifact.ts';
 import { FREEZE } from '../domain/intervention.ts';
 import { confirmCandidate, type Line, shortIdentity } from '../domain/promotion/candidate.ts';
+import { promotionRequestKey } from '../domain/promotion/promotion.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { HistoryRow } from '../domain/targetState.ts';
 import { Ended, type Way } from './promotionWay.ts';
@@ -52,17 +53,31 @@ export async function confirmLine(way: Way): Promise<boolean> {
 export async function releaseOnTarget(way: Way, sizeBytes: number): Promise<HistoryRow> {
   const { journal, request } = way;
   const { to } = request;
+  const { workflowId, runId } = workflowInfo();
+  // The same for every attempt: the target answers a submission once.
+  const submission = `${workflowId} ${runId}`;
+  way.submission = submission;
   const { releaseId } = await journal.step('promote', to.name, async (activities) => {
-    const { answer, attempt } = await activities.submitToTarget({ request: releaseRequest(way, sizeBytes) });
+    const request = releaseRequest(way, sizeBytes);
+    const { answer, attempt } = await activities.submitToTarget({ request, submission });
     return { result: answer, attempts: attempt, detail: `${answer.releaseId}: ${answer.reason}` };
   });
-  way.releaseId = releaseId;
-  const row = await awaitRelease(way, releaseId);
-  way.changed = row.outcome;
+  const row = await awaitOwnRelease(way, releaseId);
   if (row.outcome === 'released') return row;
-  const reason = `${releaseId} on "${to.name}" ended ${row.outcome.replaceAll('_', ' ')}: ${row.reason}`;
-  if (STOPS_THE_LINE.has(row.outcome)) await stopLine(way, reason);
+  const reason = tellRelease(way, row);
+  await stopLineWhereBad(way, row, reason);
   throw new Ended({ outcome: row.outcome, reason });
+}
+
+/** Waits for the end of the release that the promotion asked for. */
+export async function awaitOwnRelease(way: Way, releaseId: string): Promise<HistoryRow> {
+  way.releaseId = releaseId;
+  return (way.ended = await awaitRelease(way, releaseId));
+}
+
+/** How the release on `to` ended, in words. */
+export function tellRelease({ request }: Way, { releaseId, outcome, reason }: HistoryRow): string {
+  return `${releaseId} on "${request.to.name}" ended ${outcome.replaceAll('_', ' ')}: ${reason}`;
 }
 
 /** Waits for the end of a release, or of a rollback by its request's id. */
@@ -75,8 +90,17 @@ export function awaitRelease({ journal, request }: Way, id: string): Promise<His
 
 const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'rollback_failed', 'errored']);
 
-/** Decision: what turned out bad on a target puts it on hold, which holds whatever moves towards it. */
-async function stopLine({ journal, request }: Way, reason: string): Promise<void> {
+/**
+ * Decision: what turned out bad on a target puts it on hold, which holds whatever moves towards it.
+ *
+ * @returns whether the release was bad.
+ */
+export async function stopLineWhereBad(
+  { journal, request }: Way,
+  { outcome }: HistoryRow,
+  reason: string,
+): Promise<boolean> {
+  if (!STOPS_THE_LINE.has(outcome)) return false;
   const by = {
     who: 'slipway',
     from: `promotion ${request.name}`,
@@ -86,6 +110,7 @@ async function stopLine({ journal, request }: Way, reason: string): Promise<void
     const { attempt } = await activities.holdTarget({ target: request.to, by });
     return { result: undefined, attempts: attempt };
   });
+  return true;
 }
 
 /** What a message to a target takes. */
@@ -97,8 +122,7 @@ function releaseRequest({ request, candidate, interventions }: Way, sizeBytes: n
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
     ...release,
-    // A promotion that is tried again asks for the same thing; another one does not.
-    requestKey: `promotion ${name} ${candidate.artifact} ${workflowInfo().runId}`,
+    requestKey: promotionRequestKey(name, candidate.artifact, workflowInfo().runId),
     target: to,
     artifact: artifactOf(candidate.artifact, store, sizeBytes),
     queue: 'all',

@@ -1,6 +1,7 @@
 import type { Candidate } from '../domain/promotion/candidate.ts';
 import type { PromotionRequest, PromotionResult } from '../domain/promotion/promotion.ts';
 import type { TargetSeen } from '../domain/promotion/targetSeen.ts';
+import type { HistoryRow } from '../domain/targetState.ts';
 import type { Interventions } from './interventions.ts';
 import type { Journal } from './journal.ts';
 import type { Notices } from './notices.ts';
@@ -16,10 +17,12 @@ export interface Way {
   before: TargetSeen | null;
   /** What was put on `to` by hand, where a person said to promote all the same. */
   accepted: string | null;
+  /** The submission of the release on `to`, from the moment in which it may be on its way. */
+  submission: string | null;
   /** The release on `to`, from the moment in which the target has taken it. */
   releaseId: string | null;
   /** How the release on `to` ended; `null` while it has not. */
-  changed: PromotionResult['outcome'] | null;
+  ended: HistoryRow | null;
 }
 
 /** How a promotion ends; what is left out is nothing. */

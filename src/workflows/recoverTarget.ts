@@ -48,9 +48,9 @@ const QUICKLY = {
   scheduleToCloseTimeout: '12 seconds',
   retry: { initialInterval: '200 milliseconds', maximumAttempts: 3 },
 } as const;
-/** Until the state can be read again: attempts add nothing to the history. */
+/** Until the state can be read again, also from a store that takes long to answer: attempts add nothing to the history. */
 const PATIENTLY = {
-  startToCloseTimeout: '10 seconds',
+  startToCloseTimeout: '1 minute',
   retry: { initialInterval: '5 seconds', maximumInterval: '1 minute' },
 } as const;
 

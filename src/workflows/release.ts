@@ -1,13 +1,15 @@
-import { CancellationScope, CancelledFailure, setHandler, sleep } from '@temporalio/workflow';
+import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
 import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
+import type { Check } from '../domain/check.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
 import { waitingNotice } from '../domain/notify/waitingNotice.ts';
 import type { Baseline, ReleaseResult, RollbackRequest, Waiting } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import { soakPauseMs } from '../domain/soak.ts';
-import { bringUp, runCheck, runChecks } from './bringUp.ts';
+import { reachSameAgent } from '../domain/targetSpec.ts';
+import { Asked, bringUp, runCheck, runChecks } from './bringUp.ts';
 import { claimDeployment } from './deployment.ts';
 import { explain, type StepFailure } from './failure.ts';
 import { passFreezes } from './passFreezes.ts';
@@ -16,8 +18,10 @@ import { Journal, now } from './journal.ts';
 import { preemptSignal, type ReleaseInput } from './messages.ts';
 import { Notices } from './notices.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
-import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
+import { findDeployment, findOrCreateDeployment, patch, type Shipment, upload } from './ship.ts';
+import { activitiesOf } from './steps.ts';
 import { takeBack } from './takeBack.ts';
+import { type Watch, watchServing } from './watchServing.ts';
 
 /**
  * One release: puts one artifact on one target, and takes it back when anything fails.
@@ -26,19 +30,23 @@ import { takeBack } from './takeBack.ts';
  * decided before the step that it undoes and runs to its end whatever happens.
  */
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
-  const journal = new Journal(input.releaseId, 'release', input.request.steps);
+  const journal = new Journal(input.releaseId, 'release', input.request.steps, input.request.recordStore);
   const forward = new CancellationScope();
   const interventions = new Interventions(journal, input.request, forward, (waiting) =>
     tellWaiting(input, waiting),
   );
   let preemptedBy: RollbackRequest | null = null;
+  const left: string[] = [];
   let goingForward = true;
   setHandler(preemptSignal, (message) => {
-    const rollback = readPreemption(message);
-    if (typeof rollback === 'string') {
-      interventions.ignorePreemption(rollback);
+    const preemption = readPreemption(message);
+    if (typeof preemption === 'string') {
+      interventions.ignorePreemption(preemption);
       return;
     }
+    const { goesOn, ...rollback } = preemption;
+    if (rollback.from !== undefined) left.push(rollback.from);
+    if (goesOn === true) return;
     if (!goingForward) {
       interventions.ignorePreemption('the release does not go forward any more');
       return;
@@ -59,6 +67,10 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     revisionId: null,
     agentUrl: null,
     knownRevisions: [],
+    passed: [],
+    foundBefore: [],
+    asked: null,
+    left,
   };
   let failure: StepFailure | null = null;
   try {
@@ -99,20 +111,27 @@ async function goForward(run: Run): Promise<void> {
   const subject = { target: request.target, deploymentId: deployment.deploymentId, revisionId };
   const agentUrl = await interventions.go(() => bringUp(journal, subject));
   run.agentUrl = agentUrl;
+  const asked = new Asked(subject, agentUrl);
+  run.asked = asked;
   for (const check of request.checks) {
-    await interventions.goOrSkip(check.name, () => runCheck(journal, subject, agentUrl, check));
+    await interventions.goOrSkip(check.name, () => runCheck(journal, asked, check));
   }
   const left = request.checks.filter(({ name }) => !interventions.skippedChecks.includes(name));
   if (request.soakMs > 0) {
     await interventions.goOrSkip(SOAK, () =>
-      soak(request.soakMs, () => runChecks(journal, subject, agentUrl, left, 'soak')),
+      watchServing(journal, subject, soakOf(request.soakMs, agentUrl, left), 'soak', asked),
     );
   }
 
+  const skipped = interventions.skippedChecks.length > 0;
+  run.passed.push({ revisionId, checks: left });
   run.knownRevisions.push({
     revisionId,
-    verified: interventions.skippedChecks.length === 0,
+    verified: !skipped,
+    ...(skipped ? { skipped } : {}),
     artifact: artifactIdentity(request.artifact),
+    release: run.input.releaseId,
+    ...(request.commit === undefined ? {} : { commit: request.commit }),
     at: now(),
   });
 }
@@ -139,7 +158,7 @@ async function deploysWhenCreated({ shipment, interventions }: Run): Promise<boo
  * elsewhere, is checked once, to know whether it is worth returning to.
  */
 async function recordBaseline(
-  { input, shipment, knownRevisions }: Run,
+  { input, shipment, knownRevisions, passed, foundBefore }: Run,
   deployment: DeploymentSnapshot,
   created: boolean,
 ): Promise<Baseline> {
@@ -147,23 +166,49 @@ async function recordBaseline(
   // The revision that creating a deployment yields carries nothing of ours and nothing of anybody else's.
   if (created || revisionId === null) return { revisionId: null, verified: false };
   const known = input.known.find((revision) => revision.revisionId === revisionId);
-  if (known !== undefined) return { revisionId, verified: known.verified };
-
   const { journal, request } = shipment;
-  const subject = { target: request.target, deploymentId: deployment.deploymentId, revisionId };
-  const agentUrl = request.target.agentUrl ?? deployment.agentUrl;
+  const { target, checks } = request;
+  const agentUrl = target.agentUrl ?? deployment.agentUrl;
+  let silent: string | null = null;
+  if (known !== undefined) {
+    const proven = input.lastGood !== null && reachSameAgent(input.lastGood, target);
+    if (agentUrl !== null && !proven) silent = await whySilent(shipment, agentUrl);
+    if (silent !== null) foundBefore.push({ failedCheck: null, silent: true });
+    return { revisionId, verified: known.verified, ...(silent === null ? {} : { silent }) };
+  }
   let verified = false;
   if (agentUrl !== null) {
+    const asked = new Asked({ target, deploymentId: deployment.deploymentId, revisionId }, agentUrl);
     try {
-      await runChecks(journal, subject, agentUrl, request.checks, 'baseline');
+      await runChecks(journal, asked, checks, 'baseline');
       verified = true;
+      passed.push({ revisionId, checks });
     } catch (error) {
       // A baseline that fails its checks, or cannot be asked, is noted as unverified; the release goes on.
-      if (explain(error).canceled) throw error;
+      const { canceled, message } = explain(error);
+      if (canceled) throw error;
+      if (asked.finding !== null) foundBefore.push(asked.finding);
+      if (asked.finding?.silent === true) silent = message;
     }
   }
   knownRevisions.push({ revisionId, verified, at: now() });
-  return { revisionId, verified };
+  return { revisionId, verified, ...(silent === null ? {} : { silent }) };
+}
+
+/** One try is enough, and a short one: an agent that does not answer stops no release. */
+const ASK_ONCE = { startToCloseMs: 5_000, scheduleToCloseMs: 10_000, retry: { maximumAttempts: 1 } };
+
+/** Why what serves does not answer under settings that have never worked; `null`: it does, or nobody knows. */
+async function whySilent({ journal, request }: Shipment, agentUrl: string): Promise<string | null> {
+  const { target } = request;
+  try {
+    const overrides = { ...journal.overrides, find: ASK_ONCE };
+    const activities = activitiesOf('find', overrides, 'try the settings on what serves');
+    return (await activities.askAgent({ target, agentUrl })).silent;
+  } catch (error) {
+    if (explain(error).canceled) throw error;
+    return null;
+  }
 }
 
 /**
@@ -176,7 +221,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   const sentBefore = run.mayHaveChanged;
   run.mayHaveChanged = true;
   try {
-    const { revisionId, ambiguous } = await patch(run.shipment, deployment, run.objectPath, sentBefore);
+    const before = { deployment, known: run.input.known };
+    const { revisionId, ambiguous } = await patch(run.shipment, before, run.objectPath, sentBefore);
     run.revisionId = revisionId;
     run.ambiguous = ambiguous;
     return revisionId;
@@ -186,13 +232,8 @@ async function changeDeployment(run: Run, deployment: DeploymentSnapshot): Promi
   }
 }
 
-/** Lets the soak time pass, with the checks repeated during it. */
-async function soak(soakMs: number, check: () => Promise<void>): Promise<void> {
-  const pauseMs = soakPauseMs(soakMs);
-  for (let left = soakMs; left > 0; left -= pauseMs) {
-    await sleep(Math.min(pauseMs, left));
-    await check();
-  }
+function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Watch {
+  return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
 /** What else is told of a release, its target tells. */
@@ -219,5 +260,6 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
     extraRevisionIds,
     // One that comes up later takes the place of the one that was checked.
     givenUpRevisionIds: extraRevisionIds,
+    settingsWorked: true,
   });
 }

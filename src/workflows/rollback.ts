@@ -3,14 +3,18 @@ import { CancellationScope } from '@temporalio/workflow';
 import type { ErrorCode } from '../domain/errors.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
 import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
+import { isSameRevision, leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
+import { revisionText, wordsOf } from '../domain/revisionName.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { claimDeployment } from './deployment.ts';
 import { explain } from './failure.ts';
-import { Journal } from './journal.ts';
+import { Journal, now } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
+import { missedText } from './preempted.ts';
 import { refuseInterventions } from './refuseInterventions.ts';
-import { readActive, restore } from './restore.ts';
+import { readActive, restore, servesAgain } from './restore.ts';
+import { Settings } from './settings.ts';
 
 /**
  * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
@@ -22,8 +26,9 @@ export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
 
 async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const { releaseId, request, lastRequest, known } = input;
-  const { target, checks, recordStore } = lastRequest;
-  const journal = new Journal(releaseId, 'rollback', lastRequest.steps);
+  const { recordStore } = lastRequest;
+  const settings = new Settings(input.lastGood, lastRequest.target);
+  const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
   refuseInterventions(journal);
   const finish = (
     ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,
@@ -37,7 +42,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     const { code, reason, attempted } = restored;
     const words = [...known, ...knownRevisions];
     const instructions = restoreInstructions({
-      ...{ target, deploymentId, baseline: null, known: words },
+      ...{ target: settings.current, deploymentId, baseline: null, known: words },
       ...{ reason, code, attempted },
     });
     const situation = { deploymentId, knownRevisions, servingRevisionId };
@@ -46,10 +51,12 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
 
   let deployment;
   try {
-    deployment = await journal.step('find', target.deployment, async (activities) => {
-      const { deployment: found, attempt } = await activities.findDeployment({ target });
-      return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
-    });
+    deployment = await settings.under((target) =>
+      journal.step('find', target.deployment, async (activities) => {
+        const { deployment: found, attempt } = await activities.findDeployment({ target });
+        return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
+      }),
+    );
   } catch (error) {
     const { code, message } = explain(error);
     const reason = `the deployment could not be read: ${message}`;
@@ -59,7 +66,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     return finish({
       outcome: 'failed',
       code: 'SLIPWAY_NOTHING_TO_RESTORE',
-      reason: `there is no deployment "${target.deployment}"`,
+      reason: `there is no deployment "${lastRequest.target.deployment}"`,
     });
   }
   const { deploymentId, activeRevisionId } = deployment;
@@ -68,8 +75,14 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     servingRevisionId: activeRevisionId,
     servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
   };
+  const { from } = request;
+  if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
+    const serves = revisionText(wordsOf({ known, history: [] }, activeRevisionId));
+    const reason = `revision ${from} does not serve any more; ${serves} does`;
+    return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
+  }
   try {
-    await claimDeployment(journal, target, deploymentId, input.owns);
+    await claimDeployment(journal, settings.current, deploymentId, input.owns);
   } catch (error) {
     const { code, message } = explain(error);
     return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });
@@ -84,71 +97,53 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
       ...serving,
     });
   }
-  const unknown = await whyUnknown(journal, input, deploymentId, to);
-  if (unknown !== undefined) {
-    return finish({ outcome: 'failed', ...unknown, deploymentId, ...serving });
-  }
   const restored = await restore(journal, {
-    target,
+    settings,
     deploymentId,
-    checks,
+    recordStore,
     to,
+    manual: true,
     baseline: null,
     known,
-    avoid: activeRevisionId === null ? [] : [activeRevisionId],
+    passed: [],
+    found: [],
+    avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
     shippedPath: null,
   });
   if (!restored.ok) {
-    const serving = await readActive(journal, target, deploymentId);
+    const serving = await readActive(journal, settings.current, deploymentId);
     return needsPerson(deploymentId, restored, restored.knownRevisions, serving ?? null);
   }
+  const { failed, revisionId } = restored;
+  const situation = { target: settings.current, deploymentId, baseline: null, known, attempted: [] };
+  const news = [...known, ...restored.knownRevisions];
+  const missed = missedText(journal, request, news, revisionId);
+  const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
   return finish({
-    outcome: 'rolled_back',
-    reason: `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`,
+    outcome: failed === null ? 'rolled_back' : 'errored',
+    reason: failed?.reason ?? `${missed ?? ''}${servesAgain(restored, serves)}`,
+    code: failed?.code ?? (missed === undefined ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
+    instructions:
+      failed === null ? null : restoreInstructions({ ...situation, ...failed, restored: revisionId }),
+    ...(failed === null && settings.areNewest ? { settingsWorked: true } : {}),
     deploymentId,
     servingRevisionId: restored.revisionId,
     servingVerified: restored.verified,
     givenUpRevisionIds: restored.givenUpRevisionIds,
     copyRevisionIds: restored.copyRevisionIds,
-    knownRevisions: [...quarantine(known, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
+    knownRevisions: [...leftBehind(news, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
     agentUrl: restored.agentUrl,
   });
 }
 
-/**
- * Why a revision that a person named, and that the target has never dealt with, is none of this deployment: then it
- * is a slip of the pen, and nothing is changed. `undefined` where it is one, or where that cannot be told.
- */
-async function whyUnknown(
-  journal: Journal,
-  { lastRequest: { target }, known }: RollbackInput,
-  deploymentId: string,
-  revisionId: string,
-): Promise<{ readonly code: ErrorCode; readonly reason: string } | undefined> {
-  if (known.some((revision) => revision.revisionId === revisionId)) return undefined;
-  try {
-    await journal.step('find', `revision ${revisionId}`, async (activities) => {
-      const { revision, attempt } = await activities.readRevision({ target, deploymentId, revisionId });
-      return { result: undefined, attempts: attempt, detail: revision.status };
-    });
-    return undefined;
-  } catch (error) {
-    const { code, message } = explain(error);
-    if (code !== 'SLIPWAY_NOT_FOUND' && code !== 'SLIPWAY_REFUSED') return undefined;
-    const reason = `there is no revision "${revisionId}" to go back to, and nothing was changed: ${message}`;
-    return { code, reason };
-  }
-}
-
-/** What a person rolled back from is not put back again by itself, however well it passed its checks. */
-function quarantine(
+/** What a person rolled back from is not restored automatically again, even if it passed its checks. */
+function leftBehind(
   known: readonly KnownRevision[],
   left: string | null,
   restored: string,
 ): readonly KnownRevision[] {
-  return known
-    .filter((revision) => revision.revisionId === left && left !== restored)
-    .map((revision) => ({ ...revision, quarantined: true }));
+  if (left === null || isSameRevision(known, left, restored)) return [];
+  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
 function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusion, 'outcome' | 'reason'> {

@@ -1,6 +1,9 @@
 import { describeArtifact } from '../domain/artifact.ts';
 import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
+import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { Baseline, KnownRevision, ReleaseResult } from '../domain/release.ts';
+import type { Finding } from '../domain/restoreDecision.ts';
+import type { Asked } from './bringUp.ts';
 import { conclude } from './conclude.ts';
 import { explain } from './failure.ts';
 import type { Interventions } from './interventions.ts';
@@ -22,6 +25,14 @@ export interface Run {
   revisionId: string | null;
   agentUrl: string | null;
   knownRevisions: KnownRevision[];
+  /** The checks that revisions passed in it. */
+  passed: PassedChecks[];
+  /** What was found on what served before anything was changed. */
+  foundBefore: Finding[];
+  /** Its own revision, once that serves. */
+  asked: Asked | null;
+  /** What people have asked to leave: never restored automatically. */
+  readonly left: readonly string[];
 }
 
 /** How a release ends; what is left out is nothing. */
@@ -29,11 +40,17 @@ export type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevision
   Partial<
     Pick<
       ReleaseResult,
-      'code' | 'extraRevisionIds' | 'givenUpRevisionIds' | 'copyRevisionIds' | 'preemptedBy' | 'instructions'
+      | 'code'
+      | 'extraRevisionIds'
+      | 'givenUpRevisionIds'
+      | 'copyRevisionIds'
+      | 'preemptedBy'
+      | 'instructions'
+      | 'settingsWorked'
     >
   > & {
-    /** What a restore failed of, and the revisions that it tried. */
-    readonly stuck?: Pick<Predicament, 'code' | 'attempted'>;
+    /** What a restore failed of, and the revisions that it tried, or that it left in place. */
+    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
   };
 
 /** Ends a release. An outcome that needs a person comes with what to do. */
@@ -72,6 +89,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
       ...ending,
     },
     request.recordStore,
+    run.passed,
   );
 }
 
@@ -82,7 +100,9 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
 export async function lookForExtras({ shipment, ...run }: Run): Promise<readonly string[]> {
   if (!run.mayHaveChanged || run.objectPath === null || run.deploymentId === null) return [];
   try {
-    return (await findExtraRevisions(shipment, run.deploymentId, run.objectPath, run.revisionId)) ?? [];
+    const { deploymentId, objectPath, revisionId, baseline } = run;
+    const since = baseline?.revisionId ?? null;
+    return (await findExtraRevisions(shipment, deploymentId, objectPath, revisionId, since)) ?? [];
   } catch (error) {
     shipment.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
     return [];

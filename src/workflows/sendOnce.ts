@@ -1,7 +1,7 @@
 import { type ApplicationFailure, condition } from '@temporalio/workflow';
 
 import type { ErrorCode } from '../domain/errors.ts';
-import type { StepPolicy } from '../domain/step.ts';
+import { grantedPauseMs, type StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure, type StepFailure } from './failure.ts';
 
 /** Answers that say the request can never succeed as it is. */
@@ -24,6 +24,9 @@ export interface Sent<T> {
   readonly unknownAnswers: number;
 }
 
+/** What reading an unknown call's outcome comes to where it does not tell: the call is never sent again. */
+export const CANNOT_TELL: unique symbol = Symbol('cannot tell');
+
 /**
  * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
  *
@@ -37,9 +40,7 @@ export interface Sent<T> {
 export async function sendOnce<T>(call: {
   readonly send: () => Promise<T>;
   /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
-  readonly settle: () => Promise<T | undefined>;
-  /** Whether reading can show that the call was not carried out. Where it cannot, it is never sent again. */
-  readonly absenceIsTelling: boolean;
+  readonly settle: () => Promise<T | undefined | typeof CANNOT_TELL>;
   readonly policy: StepPolicy;
   /** Whether nobody wants it any more. */
   readonly abandoned: () => boolean;
@@ -54,8 +55,8 @@ export async function sendOnce<T>(call: {
   if (call.sentBefore === true) {
     unknownAnswers = 1;
     const settled = await settle(call, 'in an earlier attempt');
+    if (settled === CANNOT_TELL) throw cannotTell(call.what, 'in an earlier attempt', 0);
     if (settled !== undefined) return { result: settled, answered: false, attempts: 0, unknownAnswers };
-    if (!call.absenceIsTelling) throw cannotTell(call.what, 'in an earlier attempt', 0);
   }
   for (let attempts = 1; ; attempts++) {
     let failure: StepFailure;
@@ -65,20 +66,24 @@ export async function sendOnce<T>(call: {
       failure = explain(error);
     }
     if (failure.mayHaveBeenTaken) unknownAnswers++;
-    const delayMs = failure.retryAfterMs ?? backoff(retry, attempts);
+    const { retryAfterMs } = failure;
+    const delayMs =
+      retryAfterMs === undefined
+        ? backoff(retry, attempts)
+        : grantedPauseMs(retryAfterMs, deadline - Date.now(), scheduleToCloseMs);
     const final = !failure.mayHaveBeenTaken && FINAL.has(failure.code);
     const exhausted = retry.maximumAttempts !== 0 && attempts >= retry.maximumAttempts;
     const last = final || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {
       // A request can be on its way still when its caller has given up: look, wait, and look again.
+      let settled: T | undefined | typeof CANNOT_TELL;
       for (const waitMs of [0, Math.min(delayMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
-        const settled = await settle(call, failure.message);
-        if (settled !== undefined) return { result: settled, answered: false, attempts, unknownAnswers };
+        settled = await settle(call, failure.message);
+        if (settled === CANNOT_TELL || settled === undefined) continue;
+        return { result: settled, answered: false, attempts, unknownAnswers };
       }
-      if (!call.absenceIsTelling) {
-        throw cannotTell(call.what, failure.message, attempts);
-      }
+      if (settled === CANNOT_TELL) throw cannotTell(call.what, failure.message, attempts);
     } else if (!last) {
       await condition(call.abandoned, delayMs);
     }
@@ -99,9 +104,9 @@ function cannotTell(what: string, why: string, attempts: number): ApplicationFai
 
 /** Reading failed too: then nothing is known, and that is what is said. */
 async function settle<T>(
-  call: { readonly settle: () => Promise<T | undefined>; readonly what: string },
+  call: { readonly settle: () => Promise<T>; readonly what: string },
   failedWith: string,
-): Promise<T | undefined> {
+): Promise<T> {
   try {
     return await call.settle();
   } catch (error) {

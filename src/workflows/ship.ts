@@ -2,12 +2,12 @@ import { type ApplicationFailure, CancellationScope, condition } from '@temporal
 
 import type { Activities } from '../activities/activities.ts';
 import { describeArtifact } from '../domain/artifact.ts';
-import type { ReleaseRequest } from '../domain/release.ts';
+import type { KnownRevision, ReleaseRequest } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import type { StepPolicy } from '../domain/step.ts';
 import { explain, pipelineFailure } from './failure.ts';
 import type { Journal } from './journal.ts';
-import { backoff, sendOnce } from './sendOnce.ts';
+import { backoff, CANNOT_TELL, sendOnce } from './sendOnce.ts';
 import { activitiesOf, stepPolicy } from './steps.ts';
 
 /** How often an answered PATCH's revision is looked for. */
@@ -39,27 +39,44 @@ export async function findOrCreateDeployment(
   shipment: Shipment,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
   const found = await findDeployment(shipment);
-  const deployment = found ?? (await create(shipment));
-  shipment.journal.note({ deploymentId: deployment.deploymentId });
-  return { deployment, created: found === null };
+  const result = found === null ? await create(shipment) : { deployment: found, created: false };
+  shipment.journal.note({ deploymentId: result.deployment.deploymentId });
+  return result;
 }
 
-async function create(shipment: Shipment): Promise<DeploymentSnapshot> {
+/** @returns the deployment, and whether an answer says that it was made here: if not, anyone may have made it. */
+async function create(
+  shipment: Shipment,
+): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
   const { journal, request, stopped } = shipment;
   const { target, artifact, graphConfigPath } = request;
+  // Names are unique on a control plane: a deployment of that name is the one that was asked for.
+  const find = async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined;
+  let isConflict = false;
   return CancellationScope.nonCancellable(() =>
     journal.step('create', target.deployment, async (activities) => {
-      const { result, attempts } = await sendOnce({
+      const { result, answered, attempts } = await sendOnce({
         what: 'the request to create the deployment',
-        send: async () =>
-          (await activities.createDeployment({ target, artifact, graphConfigPath })).deployment,
-        // A deployment of that name is the one that we asked for: names are unique on a control plane.
-        settle: async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined,
-        absenceIsTelling: true,
+        send: async () => {
+          try {
+            return (await activities.createDeployment({ target, artifact, graphConfigPath })).deployment;
+          } catch (error) {
+            const { code, message } = explain(error);
+            if (code !== 'SLIPWAY_CONFLICT') throw error;
+            isConflict = true;
+            const found = await find();
+            if (found !== undefined) return found;
+            const what = `no deployment "${target.deployment}" can be found`;
+            const hint = `choose another name, or set targets.${target.name}.deploymentId`;
+            throw pipelineFailure('SLIPWAY_CONFLICT', `${message}; ${what}: ${hint}`);
+          }
+        },
+        settle: find,
         policy: stepPolicy('create', journal.overrides),
         abandoned: stopped,
       });
-      return { result, attempts, detail: result.deploymentId };
+      const deployment = { deployment: result, created: answered && !isConflict };
+      return { result: deployment, attempts, detail: result.deploymentId };
     }),
   );
 }
@@ -79,6 +96,13 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   });
 }
 
+/** What was there before a PATCH. */
+export interface Before {
+  readonly deployment: DeploymentSnapshot;
+  /** The revisions that the target knows. */
+  readonly known: readonly KnownRevision[];
+}
+
 /** The revision that a PATCH made. */
 export interface Patched {
   readonly revisionId: string;
@@ -94,28 +118,25 @@ export interface Patched {
  */
 export async function patch(
   shipment: Shipment,
-  before: DeploymentSnapshot,
+  before: Before,
   objectPath: string | null,
   sentBefore: boolean,
 ): Promise<Patched> {
   const { journal, request, stopped } = shipment;
   const { target, artifact, graphConfigPath } = request;
-  const { deploymentId } = before;
+  const { deploymentId } = before.deployment;
   return CancellationScope.nonCancellable(() =>
     journal.step('patch', undefined, async (activities) => {
-      const findOurs = (): Promise<string | undefined> =>
-        findRevision(readsOf(journal), shipment, before, objectPath);
+      const findOurs = () => findRevision(readsOf(journal), shipment, before, objectPath);
       const policy = stepPolicy('patch', journal.overrides);
       const { result, answered, attempts, unknownAnswers } = await sendOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
           const { deployment } = await activities.patchDeployment(input);
-          // Somebody else's PATCH may have come right after ours: "latest" is ours only if it carries our key.
-          return carriesOurs(deployment, shipment, objectPath) ? deployment.latestRevisionId : null;
+          return latestIfOurs(deployment, shipment, before, objectPath);
         },
         settle: findOurs,
-        absenceIsTelling: objectPath !== null,
         policy,
         abandoned: stopped,
         sentBefore,
@@ -134,59 +155,84 @@ export async function patch(
 
 /**
  * Every revision that carries our upload path beyond the one that was followed: what a request that landed late, or
- * twice, has left (design, rule 2). `null` where the control plane offers no list to look in.
+ * twice, has left (design, rule 2). `null` if the list of revisions does not tell.
+ *
+ * @param since - a revision of before the PATCH; `null`: there was none.
  */
 export async function findExtraRevisions(
   shipment: Shipment,
   deploymentId: string,
   objectPath: string,
   followed: string | null,
+  since: string | null,
 ): Promise<readonly string[] | null> {
   const { target } = shipment.request;
-  const { revisions } = await readsOf(shipment.journal).listRevisions({ target, deploymentId });
+  const { revisions } = await readsOf(shipment.journal).listRevisions({ target, deploymentId, since });
   if (revisions === null) return null;
   return revisions
     .filter((revision) => revision.tarballPath === objectPath && revision.revisionId !== followed)
     .map((revision) => revision.revisionId);
 }
 
+/** Reads which revision an unanswered PATCH made; `undefined` where it (so far) made none. */
 async function findRevision(
   reads: Activities,
   shipment: Shipment,
-  before: DeploymentSnapshot,
+  before: Before,
   objectPath: string | null,
-): Promise<string | undefined> {
+): Promise<string | undefined | typeof CANNOT_TELL> {
   const { target } = shipment.request;
-  const { deploymentId } = before;
+  const { deploymentId, latestRevisionId: since } = before.deployment;
   const { deployment } = await reads.readDeployment({ target, deploymentId });
-  const moved = deployment.latestRevisionId !== before.latestRevisionId;
-  if (moved && deployment.latestRevisionId !== null && carriesOurs(deployment, shipment, objectPath)) {
-    return deployment.latestRevisionId;
-  }
-  if (!moved || objectPath === null) return undefined;
-  const { revisions } = await reads.listRevisions({ target, deploymentId });
-  return revisions?.findLast((revision) => revision.tarballPath === objectPath)?.revisionId;
+  const latest = latestIfOurs(deployment, shipment, before, objectPath);
+  if (latest !== null) return latest;
+  if (objectPath === null) return CANNOT_TELL;
+  if (deployment.latestRevisionId === since) return undefined;
+  const { revisions } = await reads.listRevisions({ target, deploymentId, since });
+  const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
+  if (ours !== undefined) return ours.revisionId;
+  // Somebody else's revisions came, and no list shows that ours is not behind them.
+  return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : CANNOT_TELL;
 }
 
 /** Reads until the revision of an answered PATCH can be seen, or nobody wants it any more. */
 async function awaitOurs(
-  find: () => Promise<string | undefined>,
+  find: () => ReturnType<typeof findRevision>,
   policy: StepPolicy,
   stopped: () => boolean,
 ): Promise<string> {
   const unknown = (why: string): ApplicationFailure =>
     pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', `the PATCH was answered, but ${why}`, true);
   for (let looks = 1; looks <= LOOKS_FOR_OURS; looks++) {
-    let found: string | undefined;
+    let found: Awaited<ReturnType<typeof find>>;
     try {
       found = await find();
     } catch (error) {
       throw unknown(`the deployment could not be read: ${explain(error).message}`);
     }
-    if (found !== undefined) return found;
+    if (typeof found === 'string') return found;
     if (looks < LOOKS_FOR_OURS) await condition(stopped, backoff(policy.retry, looks));
   }
-  throw unknown('no revision of the deployment carries our artifact');
+  throw unknown('no new revision of the deployment carries our artifact');
+}
+
+/**
+ * The latest revision, if our PATCH made it; else `null`. It must carry our artifact, because somebody else's PATCH may
+ * have come right after ours. And it must be new: an answer may name the latest revision of before, and an image or a
+ * git ref that was released before is no proof (design, rule 3).
+ */
+function latestIfOurs(
+  deployment: DeploymentSnapshot,
+  shipment: Shipment,
+  { deployment: before, known }: Before,
+  objectPath: string | null,
+): string | null {
+  const { latestRevisionId: latest } = deployment;
+  const isKnown =
+    latest === before.latestRevisionId ||
+    latest === before.activeRevisionId ||
+    known.some(({ revisionId }) => revisionId === latest);
+  return !isKnown && carriesOurs(deployment, shipment, objectPath) ? latest : null;
 }
 
 function carriesOurs(

@@ -1,20 +1,47 @@
-import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  type ActivityOptions,
+  proxyActivities,
+  workflowInfo,
+} from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
+import { cutText } from '../domain/bounds.ts';
+import type { Check } from '../domain/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
+import { coverChecks, stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
+import { pollQueue } from '../domain/taskQueues.ts';
 
-export { patiently, stepPolicy } from '../domain/stepTable.ts';
+export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
+
+/** Activities that wait for something, or for a model's run: for minutes or hours. */
+export const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
+  'awaitDeployed',
+  'confirmServing',
+  'runCheck',
+  'judgeCandidate',
+  'awaitLateSuccess',
+  'awaitLateUpload',
+  'watchRevision',
+  'awaitRelease',
+  'awaitWork',
+]);
 
 /**
- * The activities under a step's options.
+ * The activities under a step's options. Those that wait have task queues of their own.
  *
  * @param summary - one line that Temporal's own UI shows beside the activity.
+ * @param restoring - whether the step belongs to putting a revision back.
  */
-export function activitiesOf(step: StepName, overrides: StepOverrides, summary: string): Activities {
+export function activitiesOf(
+  step: StepName,
+  overrides: StepOverrides,
+  summary: string,
+  restoring = false,
+): Activities {
   const { cancellation, retriedBy } = STEPS[step];
   const policy = stepPolicy(step, overrides);
-  return proxyActivities<Activities>({
+  const options: ActivityOptions = {
     summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
     scheduleToCloseTimeout: policy.scheduleToCloseMs,
@@ -26,7 +53,25 @@ export function activitiesOf(step: StepName, overrides: StepOverrides, summary: 
       maximumInterval: policy.retry.maximumIntervalMs,
       ...retryAttempts(retriedBy, policy.retry.maximumAttempts),
     },
+  };
+  const calls = proxyActivities<Activities>(options);
+  const taskQueue = pollQueue(workflowInfo().taskQueue, restoring);
+  const waits = proxyActivities<Activities>({ ...options, taskQueue });
+  return new Proxy(calls, {
+    get: (_, name) => Reflect.get(WAITING_ACTIVITIES.has(String(name)) ? waits : calls, name) as unknown,
   });
+}
+
+/** The overrides under which a revision is watched for a while: the last round begins at its end. */
+export function watchOverrides(
+  step: 'soak' | 'bake',
+  overrides: StepOverrides,
+  checks: readonly Check[],
+  watchMs: number,
+): StepOverrides {
+  const covered = coverChecks(step, overrides, checks);
+  const { scheduleToCloseMs } = stepPolicy(step, covered);
+  return { ...covered, [step]: { ...covered[step], scheduleToCloseMs: watchMs + scheduleToCloseMs } };
 }
 
 function retryAttempts(
@@ -34,13 +79,13 @@ function retryAttempts(
   maximumAttempts: number,
 ): { maximumAttempts?: number } {
   if (retriedBy === 'once') return { maximumAttempts: 1 };
-  return maximumAttempts === 0 ? {} : { maximumAttempts };
+  return retriedBy === 'poll' || maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
-/** Temporal allows a summary 400 bytes (not every server holds to it); a character takes at most three. */
-const SUMMARY_MAX_CHARACTERS = 120;
+/** Temporal allows a summary 400 bytes (not every server holds to it). */
+const SUMMARY_MAX_BYTES = 380;
 
 /** A summary that the server takes, whatever a check or a deployment is called. */
 export function shortSummary(text: string): string {
-  return text.slice(0, SUMMARY_MAX_CHARACTERS);
+  return cutText(text, SUMMARY_MAX_BYTES);
 }

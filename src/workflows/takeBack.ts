@@ -1,8 +1,13 @@
 import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
+import { withCopies } from '../domain/knownRevisions.ts';
+import { restoreCandidates } from '../domain/restoreChoice.ts';
+import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
-import { readActive, restore, type Restored } from './restore.ts';
+import { missedText, reportRestoring } from './preempted.ts';
+import { isSilent, readActive, restore, type Restored, type RestoreOrder, servesAgain } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
+import { Settings } from './settings.ts';
 
 /** Why a release does not go on. */
 export interface Setback {
@@ -25,7 +30,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { preemptedBy } = setback;
   const why = describeSetback(setback);
   const code = setback.stopped ? null : setback.failure.code;
-  if (run.deploymentId === null || (!run.mayHaveChanged && preemptedBy?.to === undefined)) {
+  if (run.deploymentId === null || !run.mayHaveChanged) {
     const outcome = untouchedOutcome(setback);
     return finish(run, {
       outcome,
@@ -37,8 +42,9 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     });
   }
   const { onError } = request;
+  const settings = new Settings(run.input.lastGood, request.target);
   if (!setback.stopped && onError?.then === 'stop' && couldNotTell(setback.failure.code)) {
-    const active = await readActive(journal, request.target, run.deploymentId);
+    const active = await readActive(journal, settings.current, run.deploymentId);
     return finish(run, {
       outcome: 'errored',
       reason: `${why}; nothing was put back, as on_error asks`,
@@ -47,16 +53,29 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
       code,
     });
   }
-  const restored = await restore(journal, {
-    target: request.target,
-    deploymentId: run.deploymentId,
-    checks: request.checks,
+  const { deploymentId } = run;
+  const found = await whatWasFound(run);
+  const known = [...run.input.known, ...run.knownRevisions];
+  const own = run.revisionId === null ? [] : [run.revisionId];
+  const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
+  const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
+    settings,
+    deploymentId,
+    recordStore: request.recordStore,
     to: preemptedBy?.to,
+    manual: preemptedBy !== null,
     baseline: run.baseline,
-    known: [...run.input.known, ...run.knownRevisions],
-    avoid: run.revisionId === null ? [] : [run.revisionId],
+    known,
+    passed: run.passed,
+    found,
+    avoid,
     shippedPath: run.objectPath,
   });
+  const decided = orderWithout([...own, ...left]);
+  // What a person left stays where nothing else is there to be restored: what this release has changed may still land.
+  const order = restoreCandidates(decided).length > 0 ? decided : orderWithout(own);
+  await reportRestoring(journal, order);
+  const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
   const extraRevisionIds = await lookForExtras(run);
   const givenUpRevisionIds = [
@@ -67,16 +86,48 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { copyRevisionIds } = restored;
   const common = { code, preemptedBy, extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
   if (!restored.ok)
-    return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why)) });
+    return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why, settings)) });
+  const { revisionId, originalRevisionId, failed } = restored;
+  const passed = run.passed.find((other) => other.revisionId === originalRevisionId);
+  if (passed !== undefined && revisionId !== originalRevisionId) run.passed.push({ ...passed, revisionId });
   run.agentUrl = restored.agentUrl;
-  const revision = `revision ${restored.revisionId} serves again${restored.verified ? '' : ', unverified'}`;
+  const cause = `${why}${silentBefore(run, found)}`;
+  const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };
+  if (failed !== null) {
+    return finish(run, {
+      ...common,
+      ...serving,
+      outcome: 'errored',
+      code: code ?? failed.code,
+      reason: `${cause}; ${failed.reason}`,
+      stuck: { code: failed.code, attempted: [], restored: revisionId },
+    });
+  }
+  const missed = missedText(journal, preemptedBy, [...known, ...restored.knownRevisions], revisionId);
   return finish(run, {
     ...common,
+    ...serving,
+    ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
     outcome: restoredOutcome(setback),
-    reason: `${why}; ${revision}`,
-    servingRevisionId: restored.revisionId,
-    servingVerified: restored.verified,
+    reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
+    ...(settings.areNewest ? { settingsWorked: true } : {}),
   });
+}
+
+/** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */
+async function whatWasFound({ shipment, ...run }: Run): Promise<readonly Finding[]> {
+  const { journal, request } = shipment;
+  const { asked, foundBefore, revisionId, deploymentId } = run;
+  if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
+  if (revisionId === null || deploymentId === null) return foundBefore;
+  const silent = await isSilent(journal, { target: request.target, deploymentId, revisionId });
+  return silent ? [...foundBefore, { failedCheck: null, silent }] : foundBefore;
+}
+
+/** That the settings of a release whose agent is silent did not reach what served before either. */
+function silentBefore({ baseline }: Run, found: readonly Finding[]): string {
+  if (baseline?.silent === undefined || !found.some(({ silent }) => silent)) return '';
+  return `; the agent did not answer under the settings of this release before anything was changed either (${baseline.silent})`;
 }
 
 /**
@@ -88,9 +139,10 @@ async function couldNotRestore(
   restored: Restored & { readonly ok: false },
   setback: Setback,
   why: string,
+  settings: Settings,
 ): Promise<Ending> {
-  const { journal, request } = run.shipment;
-  const active = await readActive(journal, request.target, run.deploymentId ?? '');
+  const { journal } = run.shipment;
+  const active = await readActive(journal, settings.current, run.deploymentId ?? '');
   const before = run.baseline?.revisionId ?? null;
   const ours = run.revisionId === null ? active !== before : active === run.revisionId;
   if (restored.nothingToRestore && active !== undefined && !ours) {

@@ -2,7 +2,13 @@ import { uuid4 } from '@temporalio/workflow';
 
 import { couldNotTell } from '../domain/failure.ts';
 import { explain, type StepFailure } from './failure.ts';
-import { awaitRelease, REASON_MAX_CHARACTERS } from './promotionLine.ts';
+import {
+  awaitOwnRelease,
+  awaitRelease,
+  REASON_MAX_CHARACTERS,
+  stopLineWhereBad,
+  tellRelease,
+} from './promotionLine.ts';
 import { Ended, type Ending, type Way } from './promotionWay.ts';
 
 /**
@@ -22,27 +28,40 @@ export async function takeBackPromotion(
   const failure = explain(error);
   const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
   const stopped = stopReason !== null || failure.canceled;
+  const code = stopped ? null : failure.code;
   try {
-    if (way.releaseId !== null && way.changed === null) await stopRelease(way, way.releaseId, why);
-    if (way.changed === 'released') return await rollBack(way, failure, why, stopped);
+    if (way.submission !== null && way.ended === null) await withdraw(way, way.submission, why);
+    if (way.ended?.outcome === 'released') return await rollBack(way, failure, why, stopped);
+    const reason = `${why}; ${whatBecame(way)}`;
+    if (way.ended !== null && (await stopLineWhereBad(way, way.ended, reason))) {
+      return { outcome: way.ended.outcome, reason, code };
+    }
+    if (stopped) return { outcome: 'aborted', reason, code };
+    return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
   } catch (problem) {
     const reason = `${why}; and what became of "${way.request.to.name}" could not be told: ${explain(problem).message}`;
     return { outcome: 'errored', reason, code: explain(problem).code };
   }
-  const code = stopped ? null : failure.code;
-  const reason = `${why}; "${way.request.to.name}" was not changed`;
-  if (stopped) return { outcome: 'aborted', reason, code };
-  return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
 }
 
-/** Stops the release that the promotion asked for, and waits for what comes of it. */
-async function stopRelease(way: Way, releaseId: string, why: string): Promise<void> {
+/** What the promotion did to `to`, as the target tells it. */
+function whatBecame(way: Way): string {
+  return way.ended === null ? `"${way.request.to.name}" was not changed` : tellRelease(way, way.ended);
+}
+
+/**
+ * Withdraws the submission of the promotion's release, wherever it has got to, and waits for what comes of a release that
+ * it has led to. After this the target makes none of it.
+ */
+async function withdraw(way: Way, submission: string, why: string): Promise<void> {
   const { journal, request } = way;
-  await journal.step('promote', `stop ${releaseId}`, async (activities) => {
-    const { attempt } = await activities.stopRelease({ target: request.to, releaseId, by: asker(way, why) });
-    return { result: undefined, attempts: attempt };
+  const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
+    const { to: target, store: recordStore } = request;
+    const message = { target, recordStore, submission, by: asker(way, why) };
+    const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
+    return { result: led, attempts: attempt, detail: led ?? 'it had not arrived' };
   });
-  way.changed = (await awaitRelease(way, releaseId)).outcome;
+  if (releaseId !== null) await awaitOwnRelease(way, releaseId);
 }
 
 async function rollBack(way: Way, failure: StepFailure, why: string, stopped: boolean): Promise<Ending> {

@@ -2,6 +2,7 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
+  currentUpdateInfo,
   setCurrentDetails,
   setHandler,
   upsertMemo,
@@ -9,33 +10,39 @@ import {
 } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
-import { readRollbackMessage } from '../domain/message.ts';
+import { readRestoring, readRollbackMessage } from '../domain/message.ts';
 import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
-import type { ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { Actor, Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
 import { releaseRequestProblem } from '../domain/requestProblem.ts';
+import { findRevision, noRevision } from '../domain/revisionName.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import { tellTarget } from '../domain/story.ts';
-import { rejectQuarantined, requestRollback, submitRelease, takeNext } from '../domain/targetQueue.ts';
-import { recordResult } from '../domain/targetResult.ts';
+import { takeSubmission, withdrawnBy } from '../domain/submissions.ts';
+import { rejectQuarantined, takeNext } from '../domain/targetQueue.ts';
+import { keepSettings, recordResult } from '../domain/targetResult.ts';
+import { dependsOnWhatServes, requestRollback } from '../domain/targetRollback.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
-  lookUp,
   type Lookup,
+  lookUp,
   noteSaid,
   type ReleaseAnswer,
   type RollbackAnswer,
   type Running,
   type TargetState,
 } from '../domain/targetState.ts';
-import { doorway } from './doorway.ts';
+import { atTheDoor, doorway } from './doorway.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import { StateKeeper } from './keepState.ts';
+import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from './looks.ts';
 import {
+  INTERVENTION_SIGNALS,
   lookupQuery,
   preemptSignal,
+  restoringSignal,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
@@ -46,7 +53,7 @@ import {
 import { Notices } from './notices.ts';
 import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
-import { activitiesOf, stepPolicy } from './steps.ts';
+import { stepPolicy } from './steps.ts';
 import {
   handleHolds,
   handleQuarantine,
@@ -92,46 +99,86 @@ async function live(input: TargetInput): Promise<void> {
     get state() {
       return state;
     },
+    get running() {
+      return running;
+    },
     change,
     ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
     updateTaken: () => runLength.updateTaken(),
   };
 
-  /**
-   * Notes what runs and what serves in the memo, which Temporal's lists show. It is also what keeps the history
-   * replayable: a workflow task that resolves something and commands nothing may be run together with the update after
-   * it when the workflow is rebuilt from its history, and then the update comes first (temporalio/sdk-rust#1146). So
-   * everything that this workflow waits for ends in a command.
-   */
+  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
   const mark = (): void =>
     upsertMemo({ running: running?.releaseId ?? null, serves: state.activeRevisionId });
 
   /** Tells the running release to stop. One that has just ended needs no telling: its result says what it did. */
-  const preempt = async (request: RollbackRequest): Promise<void> => {
+  const preempt = async (preemption: Preemption): Promise<void> => {
     try {
-      await child?.signal(preemptSignal, request);
+      await child?.signal(preemptSignal, preemption);
     } catch (error) {
       desk.ignore('preempt', explain(error).message);
     }
   };
 
-  const takeRollback = async (raw: unknown, origin: string): Promise<RollbackAnswer> => {
-    const request = readRollbackMessage(raw, origin, uuid4());
-    if (typeof request === 'string') {
-      desk.ignore('rollback', request);
-      return { requestId: '', disposition: 'ignored', reason: request };
+  /** Tells the running release to abort: every submission of it was withdrawn. */
+  const abortWithdrawn = async (by: Actor): Promise<void> => {
+    try {
+      await child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+    } catch (error) {
+      desk.ignore('withdraw', explain(error).message);
     }
-    const taken = requestRollback(state, running, request, now());
+  };
+
+  /** By request id: a client that does not wait for the answer says the same by signal. */
+  const answering = new Map<string, Promise<RollbackAnswer | Refused>>();
+  let looking: ReturnType<typeof readWhatServes> | undefined;
+
+  /** What serves, as the control plane says. Rollbacks that arrive together share one look. */
+  const lookAtWhatServes = (lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> => {
+    looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  };
+
+  /** Looks before anything is held or stopped: at the revision that is named, or at what serves. */
+  const answerRollback = async (asked: RollbackRequest): Promise<RollbackAnswer | Refused> => {
+    const { lastRequest } = state;
+    const meant = asked.to === undefined ? undefined : findRevision(state, asked.to);
+    if (meant !== undefined && 'problem' in meant) return { refused: meant.problem };
+    if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
+      const problem = await whyNoRevision(lastRequest, meant.askFor);
+      if (problem !== undefined) return { refused: noRevision(state, meant.askFor, problem) };
+    }
+    const to = meant === undefined ? {} : { to: 'askFor' in meant ? meant.askFor : meant.revisionId };
+    const request = { ...asked, ...to };
+    const looks = lastRequest !== null && dependsOnWhatServes({ state, running }, request);
+    const active = looks ? await lookAtWhatServes(lastRequest) : undefined;
+    const taken = requestRollback({ state, running, now: now(), active }, request);
     change(tellRollback(taken, request));
-    if (taken.preempt) await preempt(request);
+    if (taken.preempt !== undefined) await preempt(taken.preempt);
     return taken.answer;
   };
 
+  const takeRollback = (request: RollbackRequest): Promise<RollbackAnswer | Refused> => {
+    const same = answering.get(request.requestId);
+    if (same !== undefined) return same;
+    const answer = answerRollback(request).finally(() => answering.delete(request.requestId));
+    answering.set(request.requestId, answer);
+    return answer;
+  };
+
   /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
-  const lookAgain = async (request: ReleaseRequest): Promise<ReleaseAnswer> => {
-    const activeRevisionId = await readWhatServes(request);
+  const lookAgain = async (id: string, request: ReleaseRequest): Promise<ReleaseAnswer> => {
+    const activeRevisionId = (await readWhatServes(request)) ?? null;
     desk.updateTaken();
-    const { state: next, answer } = submitRelease({ ...state, activeRevisionId }, running, request, now());
+    const { state: next, answer } = takeSubmission(
+      { ...state, activeRevisionId },
+      running,
+      id,
+      request,
+      now(),
+    );
     // What was known to serve stays: against it the release that begins now notices the change by hand.
     change({ ...next, activeRevisionId: state.activeRevisionId });
     return answer;
@@ -141,46 +188,66 @@ async function live(input: TargetInput): Promise<void> {
     submitReleaseUpdate,
     (request) => {
       desk.updateTaken();
-      const { state: next, answer } = submitRelease(state, running, request, now());
-      if (answer.disposition === 'already_released') return lookAgain(request);
+      const id = currentUpdateInfo()?.id ?? '';
+      const { state: next, answer } = takeSubmission(state, running, id, request, now());
+      if (answer.disposition === 'already_released') return lookAgain(id, request);
       change(next);
       return answer;
     },
     {
       description: 'Queue a release; joins one with the same request key',
-      validator: (request: unknown) => refuseWhere(releaseRequestProblem(request)),
+      validator: atTheDoor(submitReleaseUpdate, (request) => refuseWhere(releaseRequestProblem(request))),
     },
   );
-  const onRollbackUpdate = (message: unknown): Promise<RollbackAnswer> => {
+  const onRollbackUpdate = async (message: unknown): Promise<RollbackAnswer> => {
     desk.updateTaken();
-    return takeRollback(message, 'update');
+    const request = readRollbackMessage(message, 'update', uuid4());
+    if (typeof request === 'string') refuse(request);
+    const answer = await takeRollback(request);
+    desk.updateTaken();
+    if ('refused' in answer) refuse(answer.refused);
+    return answer;
   };
   setHandler(rollbackUpdate, onRollbackUpdate, {
-    description: 'Put an earlier verified revision back, before everything that waits',
-    validator: (message) => {
-      refuseWhere(readRollbackMessage(message, 'update', 'none'));
+    description: 'Restore an earlier verified revision, before everything that waits',
+    validator: atTheDoor(rollbackUpdate, (message) => {
+      const request = readRollbackMessage(message, 'update', 'none');
+      if (typeof request === 'string') refuse(request);
       if (state.spec === null) refuse('this target has never taken a release');
-    },
+      if (request.to === undefined) return;
+      const meant = findRevision(state, request.to);
+      if ('problem' in meant) refuse(meant.problem);
+    }),
   });
   setHandler(
     rollbackSignal,
     async (message) => {
-      await takeRollback(message, 'signal');
+      const request = readRollbackMessage(message, 'signal', uuid4());
+      const answer = typeof request === 'string' ? { refused: request } : await takeRollback(request);
+      if ('refused' in answer) desk.ignore('rollback', answer.refused);
     },
     {
-      description: 'The same, fire and forget: {"reason": "…", "to": "revision id, optional"}',
+      description: 'The same, fire and forget: {"reason": "…", "to": "revision or release, optional"}',
     },
   );
+  setHandler(restoringSignal, (message) => {
+    const restoring = readRestoring(message);
+    if (typeof restoring === 'string') desk.ignore('restoring', restoring);
+    else if (running?.releaseId === restoring.releaseId)
+      running = { ...running, restores: restoring.revisionId };
+  });
   handleHolds(desk);
-  handleWithdrawals(desk);
+  handleWithdrawals(desk, abortWithdrawn);
   handleQuarantine(desk);
   handleUndelivered(desk);
   passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
   const view = (): TargetView =>
     doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
   setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
-  const find = (id: string): Lookup | null =>
-    doorway.door === 'open' ? (lookUp(state, running, id) ?? null) : READING;
+  const find = (id: string): Lookup | null => {
+    if (doorway.door !== 'open') return READING;
+    return lookUp(state, running, id) ?? (answering.has(id) ? ASKING : null);
+  };
   setHandler(lookupQuery, find, {
     description: 'Where a release or a rollback request stands',
   });
@@ -189,7 +256,7 @@ async function live(input: TargetInput): Promise<void> {
   mark();
   let left = await recoverTarget(desk, put, input.recordStore);
   const keeper = new StateKeeper(desk, input.recordStore, startsAs === state ? state : null);
-  void keeper.keep(mark);
+  void keeper.keep();
   void whenCanceled(() => desk.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
   const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
   const isToRollBack = (): boolean => state.rollbacks.length > 0;
@@ -212,6 +279,7 @@ async function live(input: TargetInput): Promise<void> {
     if (next !== undefined) {
       running = describeWork(next.work);
       change(next.state);
+      const { spec: lastSpec } = state;
       if (left === undefined) {
         child = await startWork(next.work, state, running.workflowId);
         mark();
@@ -223,10 +291,14 @@ async function live(input: TargetInput): Promise<void> {
       // What was said between queueing and starting has not reached the child yet.
       const [waiting] = state.rollbacks;
       if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
+      const withdrawn = withdrawnBy(state, running.releaseId);
+      if (withdrawn !== undefined) await abortWithdrawn(withdrawn);
+      const settings = next.work.kind === 'release' ? next.work.request.target : lastSpec;
       const result = await resultOf(child, next.work, state);
       running = null;
       child = null;
-      change(recordResult(state, result, stepPolicy('watch', overrides()).scheduleToCloseMs));
+      const watchMs = stepPolicy('watch', overrides()).scheduleToCloseMs;
+      change(keepSettings(recordResult(state, result, watchMs), result, settings));
       if (next.work.kind === 'release') {
         const artifact = artifactIdentity(next.work.request.artifact);
         change(rejectQuarantined(countFailedChecks(state, result, artifact, now()), now()));
@@ -250,8 +322,14 @@ async function live(input: TargetInput): Promise<void> {
   }
 }
 
-/** Nothing can be said of a release yet, and who follows it goes on waiting. */
+/** Nothing can be said of a release yet, and a client that follows it goes on waiting. */
 const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
+const ASKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };
+
+/** Why a rollback is refused: then nothing is held or stopped. */
+interface Refused {
+  readonly refused: string;
+}
 
 /** The state after a rollback was asked for, which tells of it unless it was told before. */
 function tellRollback(
@@ -261,22 +339,6 @@ function tellRollback(
   const at = now();
   if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
   return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
-}
-
-const LOOK_MS = 10_000;
-
-/** The active revision as the control plane says; `null` where there is none, or it cannot be read. */
-async function readWhatServes({ target: spec, steps }: ReleaseRequest): Promise<string | null> {
-  const overrides = { ...steps, find: { ...steps.find, scheduleToCloseMs: LOOK_MS } };
-  try {
-    const { deployment } = await activitiesOf('find', overrides, 'look at what serves').findDeployment({
-      target: spec,
-    });
-    return deployment?.activeRevisionId ?? null;
-  } catch (error) {
-    if (explain(error).canceled) throw error;
-    return null;
-  }
 }
 
 /** Refuses an update whose message a reader has found wrong: the reader's sentence is the reason. */

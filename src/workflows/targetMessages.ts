@@ -10,8 +10,11 @@ import {
   quarantineArtifact,
   unquarantineArtifact,
 } from '../domain/quarantine.ts';
+import type { Actor } from '../domain/release.ts';
+import { withdrawSubmission } from '../domain/submissions.ts';
 import { rejectQuarantined, releaseHold, setHold, withdrawReleases } from '../domain/targetQueue.ts';
-import { noteSaid, type TargetState } from '../domain/targetState.ts';
+import { noteSaid, type Running, type TargetState } from '../domain/targetState.ts';
+import { atTheDoor } from './doorway.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import {
@@ -32,6 +35,7 @@ import {
 /** What the handlers of a target's messages see of it, and may do to it. */
 export interface TargetDesk {
   readonly state: TargetState;
+  readonly running: Running | null;
   change(next: TargetState): void;
   /** Records a message that is not acted upon, and why. */
   ignore(message: string, reason: string): void;
@@ -74,7 +78,7 @@ export function handleHolds(desk: TargetDesk): void {
         desk.updateTaken();
         return take(message, 'update', holding);
       },
-      { validator },
+      { validator: atTheDoor(update, validator) },
     );
     setHandler(signal, (message) => {
       take(message, 'signal', holding);
@@ -82,8 +86,12 @@ export function handleHolds(desk: TargetDesk): void {
   }
 }
 
-/** Takes `withdraw`: releases that wait end before they begin. */
-export function handleWithdrawals(desk: TargetDesk): void {
+/**
+ * Takes `withdraw`: releases that wait end before they begin. A submission is withdrawn wherever it has got to.
+ *
+ * @param stop - tells the release that runs to abort.
+ */
+export function handleWithdrawals(desk: TargetDesk, stop: (by: Actor) => Promise<void>): void {
   const waits = (release: string | undefined): boolean =>
     desk.state.queue.some((queued) => release === undefined || queued.releaseId === release);
   const noneWaits = (release: string | undefined): string =>
@@ -91,14 +99,21 @@ export function handleWithdrawals(desk: TargetDesk): void {
   const problemOf = (raw: unknown): string | undefined => {
     const read = readWithdrawMessage(raw, 'update');
     if (typeof read === 'string') return read;
-    return waits(read.release) ? undefined : noneWaits(read.release);
+    return read.submission !== undefined || waits(read.release) ? undefined : noneWaits(read.release);
   };
-  const take = (raw: unknown, origin: string): readonly string[] => {
+  const takeSubmission = async (id: string, by: Actor): Promise<readonly string[]> => {
+    const { state, releaseId, stops, note } = withdrawSubmission(desk.state, desk.running, id, by, now());
+    desk.change(noteSaid(state, { at: now(), message: 'withdraw', by, note }));
+    if (stops) await stop(by);
+    return releaseId === null ? [] : [releaseId];
+  };
+  const take = async (raw: unknown, origin: string): Promise<readonly string[]> => {
     const read = readWithdrawMessage(raw, origin);
     if (typeof read === 'string') {
       desk.ignore('withdraw', read);
       return [];
     }
+    if (read.submission !== undefined) return takeSubmission(read.submission, read.by);
     const { state, withdrawn } = withdrawReleases(desk.state, read.release, read.by, now());
     if (withdrawn.length === 0) desk.ignore('withdraw', noneWaits(read.release));
     else {
@@ -114,15 +129,15 @@ export function handleWithdrawals(desk: TargetDesk): void {
       return take(message, 'update');
     },
     {
-      description: 'Withdraw releases that wait',
-      validator: (message) => {
+      description: 'Withdraw releases that wait, or a submission wherever it has got to',
+      validator: atTheDoor(withdrawUpdate, (message) => {
         const problem = problemOf(message);
         if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
-      },
+      }),
     },
   );
-  setHandler(withdrawSignal, (message) => {
-    take(message, 'signal');
+  setHandler(withdrawSignal, async (message) => {
+    await take(message, 'signal');
   });
 }
 
@@ -169,10 +184,10 @@ export function handleQuarantine(desk: TargetDesk): void {
       },
       {
         description,
-        validator: (message) => {
+        validator: atTheDoor(update, (message) => {
           const meant = read(message, 'update');
           if ('problem' in meant) refuse(meant.problem);
-        },
+        }),
       },
     );
     setHandler(signal, (message) => {

@@ -1,10 +1,9 @@
-import { formatDuration } from '../domain/duration.ts';
 import { whySuperseded } from '../domain/promotion/candidate.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
-import { explain, pipelineFailure } from './failure.ts';
-import { activitiesOf, stepPolicy } from './steps.ts';
+import { explain } from './failure.ts';
 import { lookAtLine } from './promotionLine.ts';
 import { Ended, type Way } from './promotionWay.ts';
+import { watchServing } from './watchServing.ts';
 
 /** What serves, as it is watched. */
 export interface Watched {
@@ -13,12 +12,8 @@ export interface Watched {
   readonly agentUrl: string;
 }
 
-/** How long after its end the last round may take, where the services do not answer at once. */
-const GRACE_MS = 15 * 60_000;
-
 /**
- * Watches what serves on a target until a moment, with the checks repeated, at least once at its end. One activity,
- * however long it takes.
+ * Watches what serves on a target until a moment.
  *
  * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link Ended} for a candidate that does not serve any more.
  */
@@ -31,34 +26,10 @@ export async function watch(
 ): Promise<void> {
   const { journal, request } = way;
   const { checks } = request.release;
-  const left = Math.max(until - Date.now(), 0);
-  const subject = `${target.name} for ${formatDuration(left)}`;
-  const overrides = {
-    ...journal.overrides,
-    [step]: {
-      ...journal.overrides[step],
-      scheduleToCloseMs: left + GRACE_MS,
-      retry: { ...stepPolicy(step, journal.overrides).retry, maximumAttempts: 0 },
-    },
-  };
   try {
-    await journal.step(step, subject, async () => {
-      const { failed, attempt } = await activitiesOf(step, overrides, `${step} ${subject}`).watchRevision({
-        ...watched,
-        target,
-        checks,
-        until,
-        everyMs: request.checkEveryMs,
-      });
-      if (failed === null) return { result: undefined, attempts: attempt };
-      journal.verdict(failed);
-      throw pipelineFailure(
-        'SLIPWAY_CHECK_FAILED',
-        `check "${failed.check}" failed during the ${step} on "${target.name}": ${failed.reasons.join('; ')}`,
-        false,
-        attempt,
-      );
-    });
+    const { agentUrl, ...revision } = watched;
+    const watch = { agentUrl, checks, until, everyMs: request.checkEveryMs };
+    await watchServing(journal, { target, ...revision }, watch, step);
   } catch (error) {
     const { code } = explain(error);
     const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';

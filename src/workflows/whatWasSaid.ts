@@ -11,7 +11,6 @@ import {
   JUDGE,
   SOAK,
   type Standing,
-  whatIsSkipped,
 } from '../domain/intervention.ts';
 import { readInterventionMessage } from '../domain/message.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
@@ -200,12 +199,11 @@ export class WhatWasSaid {
         this.#decided = 'retry';
         return 'the step is taken up again';
       case 'skip':
-        return this.#skip(said.what);
+        return this.#skip(said.what ?? '');
     }
   }
 
-  #skip(named: string | undefined): string {
-    const what = whatIsSkipped(this.#standing(), named) ?? SOAK;
+  #skip(what: string): string {
     this.#skipped.add(what);
     if (this.#undecided === what) this.#decided = 'skip';
     this.#skippable.get(what)?.cancel();
@@ -240,7 +238,6 @@ export class WhatWasSaid {
       phase: this.#phase === 'forward' && !goesForward ? 'restoring' : this.#phase,
       paused: this.#paused,
       awaiting: this.#awaiting,
-      undecided: this.#undecided,
       ahead: this.#ahead.filter((what) => !this.#skipped.has(what)),
       requestedBy: this.#request.requestedBy,
       approval: this.#request.approval ?? null,

@@ -14,9 +14,9 @@ import { describeArtifact } from '../domain/artifact.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
 import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from '../domain/targetStart.ts';
 import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
 import { now } from './journal.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS } from './messages.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
 import { activitiesOf, shortSummary } from './steps.ts';
@@ -40,6 +40,7 @@ export function describeWork(work: NextWork): Running {
 /** Starts a piece of work as a child of the target, under an id that tells the target and its number. */
 export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
   const { releaseId } = work;
+  const { known, lastGood } = state;
   const lastRequest = work.kind === 'release' ? work.request : state.lastRequest;
   if (lastRequest === null) throw ApplicationFailure.nonRetryable('a rollback without any release before it');
   const common = {
@@ -57,8 +58,8 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
       ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
     ]),
   };
-  const { known, owns } = state;
-  const lent = { releaseId, known, ...(owns === undefined ? {} : { owns }) };
+  const { owns } = state;
+  const lent = { releaseId, known, lastGood, ...(owns === undefined ? {} : { owns }) };
   return work.kind === 'release'
     ? startChild(release, { ...common, args: [{ ...lent, request: work.request }] })
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });

@@ -91,16 +91,22 @@ export interface ActivitiesUnderTest extends Activities {
 
 /** Makes activities whose every call is one attempt. Their connections are closed with the test. */
 export function activitiesUnderTest(
-  info: Partial<Pick<Info, 'attempt' | 'workflowExecution'>> = {},
+  info: Partial<Pick<Info, 'attempt' | 'workflowExecution' | 'scheduleToCloseTimeoutMs'>> = {},
   shuttingDown: AbortSignal = new AbortController().signal,
 ): ActivitiesUnderTest {
   const environment = new MockActivityEnvironment(
-    { startToCloseTimeoutMs: 20_000, ...info },
+    {
+      startToCloseTimeoutMs: 20_000,
+      heartbeatTimeoutMs: 10_000,
+      scheduledTimestampMs: Date.now(),
+      scheduleToCloseTimeoutMs: 3_600_000,
+      ...info,
+    },
     { logger: new DefaultLogger('DEBUG', (entry) => expectNothingHidden(entry)) },
   );
   const heartbeats: unknown[] = [];
   environment.on('heartbeat', (progress: unknown) => heartbeats.push(progress));
-  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 });
+  const { activities, ...connections } = createActivities(shuttingDown, { atOnce: 0, apartMs: 0 }, 'slipway');
   onTestFinished(() => connections.close());
   const attempts = Object.entries(activities).map(([name, activity]) => [
     name,

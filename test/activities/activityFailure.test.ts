@@ -13,6 +13,7 @@ import {
   deploymentAnswer,
   failureOf,
   startRoutes,
+  revisionOn,
   targetOn,
 } from './activitiesUnderTest.ts';
 
@@ -25,6 +26,7 @@ const RETRYABLE = [
   'SLIPWAY_NOT_SERVING',
   'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
   'SLIPWAY_TEMPORAL_UNREACHABLE',
+  'SLIPWAY_TARGET_UNREADABLE',
 ];
 
 function failureFor(error: unknown, attempt = 1): Promise<ApplicationFailure> {
@@ -67,6 +69,17 @@ describe('a service that fails', () => {
     );
     expect(failure.nextRetryDelay).toBe(7_000);
     expect(failure.details?.[0]).toMatchObject({ retryAfterMs: 7_000 });
+  });
+
+  it('by asking to wait past the step’s deadline is tried once more before it', async () => {
+    const plane = await startService((_, response) => json(response, 429, {}, { 'retry-after': '3600' }));
+    const target = targetOn(plane.url);
+    const activities = activitiesUnderTest({ scheduleToCloseTimeoutMs: 300_000 });
+    const failure = await failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    expect(failure.nextRetryDelay).toBeGreaterThan(200_000);
+    expect(failure.nextRetryDelay).toBeLessThanOrEqual(270_000);
+    const write = activities.readDeployment({ target, deploymentId: DEPLOYMENT_ID });
+    expect((await failureOf(write)).details?.[0]).toMatchObject({ retryAfterMs: 3_600_000 });
   });
 
   it('by not being there is tried again, and has surely not taken the request', async () => {

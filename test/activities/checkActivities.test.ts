@@ -1,8 +1,13 @@
 import type { ServerResponse } from 'node:http';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { CancelledFailure } from '@temporalio/activity';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
+import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { jsonBytes } from '../../src/domain/bounds.ts';
 import type { Check } from '../../src/domain/check.ts';
 import { type FaultyService, json, until } from '../clients/faultyService.ts';
 import {
@@ -58,8 +63,11 @@ function startStack(
   });
 }
 
+/** Nothing is kept there unless an answer is long. */
+const STORE = join(tmpdir(), `slipway-answers-${process.pid}`);
+
 function inputOn(stack: FaultyService, check: Check = CHECK) {
-  return { ...revisionOn(stack.url), agentUrl: stack.url, check };
+  return { ...revisionOn(stack.url), agentUrl: stack.url, store: STORE, check };
 }
 
 /** An agent's run with these events, ended as it should be. */
@@ -93,6 +101,24 @@ describe('a check’s verdict', () => {
     expect(runsOf(stack)).toEqual([
       { assistant_id: 'greeter', input: { name: 'Ada' }, stream_mode: ['values'], on_disconnect: 'cancel' },
     ]);
+  });
+
+  it('holds a few hundred bytes of a long answer, and the artifact store keeps all of it', async () => {
+    onTestFinished(() => rm(STORE, { recursive: true, force: true }));
+    const greeting = 'Hello, 界😀'.repeat(1_000);
+    const stack = await startStack(runOf(['values', { messages: [{ content: greeting }] }]));
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack));
+    expect(jsonBytes(verdict)).toBeLessThan(1_000);
+    expect(verdict.answerRecord).toMatch(/^_answers\/[0-9a-f]{64}\.json$/);
+    expect(await openArtifactStore(STORE).getRecord(verdict.answerRecord ?? '')).toBe(greeting);
+  });
+
+  it('stands where the artifact store is away', async () => {
+    const stack = await startStack(runOf(['values', { messages: [{ content: 'Hello'.repeat(1_000) }] }]));
+    const input = { ...inputOn(stack), store: '/dev/null/store' };
+    const { verdict } = await activitiesUnderTest().runCheck(input);
+    expect(verdict.passed).toBe(true);
+    expect(verdict.answerRecord).toBeUndefined();
   });
 
   it('says why the answer is not the expected one', async () => {
@@ -213,7 +239,7 @@ describe('a check under way', () => {
     });
     const activities = activitiesUnderTest();
     const canceled = expect(activities.runCheck(inputOn(stack))).rejects.toBeInstanceOf(CancelledFailure);
-    await until(() => activities.heartbeats.length > 0);
+    await until(() => runsOf(stack).length > 0);
     expect(activities.heartbeats[0]).toBe('greets');
     activities.environment.cancel();
     await canceled;

@@ -313,6 +313,37 @@ describe('listRevisions', () => {
     expect(revisions).toMatchObject([{ revisionId: REVISION_ID, status: 'DEPLOYED' }]);
   });
 
+  it('reads on to a revision of before, however many pages that takes', async () => {
+    const all = Array.from({ length: 130 }, () => ({ ...revisionAnswer('DEPLOYED'), id: randomUUID() }));
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response, request) => {
+        const query = new URL(request.url, 'http://control.plane').searchParams;
+        const offset = Number(query.get('offset'));
+        const resources = all.slice(offset, offset + Number(query.get('limit')));
+        json(response, 200, { resources, offset: offset + resources.length });
+      },
+    });
+    const list = async (since: string | null) =>
+      (await activitiesUnderTest().listRevisions({ ...revisionOn(plane.url), since })).revisions?.length;
+    expect(await list(all[120]!.id)).toBe(120);
+    expect(await list(randomUUID())).toBe(130);
+    expect(await list(null)).toBe(130);
+  });
+
+  it('cannot tell where the list is longer than anyone reads', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
+        const resources = Array.from({ length: 100 }, () => revisionAnswer('DEPLOYED'));
+        json(response, 200, { resources, offset: 0 });
+      },
+    });
+    const { revisions } = await activitiesUnderTest().listRevisions({
+      ...revisionOn(plane.url),
+      since: null,
+    });
+    expect(revisions).toBeNull();
+  });
+
   it('gives null where a control plane offers no such list', async () => {
     const plane = await startRoutes({});
     expect((await activitiesUnderTest().listRevisions(revisionOn(plane.url))).revisions).toBeNull();

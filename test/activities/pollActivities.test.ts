@@ -1,7 +1,10 @@
+import { getEventListeners } from 'node:events';
+
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
+import { pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { closedPort, type FaultyService, json, until } from '../clients/faultyService.ts';
 import {
   activitiesUnderTest,
@@ -14,6 +17,7 @@ import {
   revisionAnswer,
   revisionOn,
   startRoutes,
+  targetOn,
 } from './activitiesUnderTest.ts';
 
 /** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
@@ -200,6 +204,26 @@ describe('confirmServing', () => {
   });
 });
 
+describe('askAgent', () => {
+  const ask = (agentUrl: string, target = {}) =>
+    activitiesUnderTest().askAgent({ target: targetOn('http://plane.example', target), agentUrl });
+
+  it.each([200, 404, 500])('takes a %i for an answer', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toBeNull();
+  });
+
+  it.each([502, 503, 504])('takes a gateway’s %i for none', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toContain('the agent does not answer');
+  });
+
+  it('says so where nothing listens, the key is refused, or the worker has none', async () => {
+    expect((await ask(await closedPort())).silent).toContain('the agent does not answer');
+    expect((await ask((await agentThatAnswers(401)).url)).silent).toContain('takes no key of these settings');
+    const without = await ask('http://agent.example', { agentApiKey: { from: 'env:SLIPWAY_TEST_NOT_SET' } });
+    expect(without.silent).toContain('takes no key of these settings');
+  });
+});
+
 describe('awaitLateSuccess', () => {
   it('sees a revision become the active one after all', async () => {
     const plane = await planeWithActive(null, OTHER_REVISION_ID, REVISION);
@@ -215,4 +239,29 @@ describe('awaitLateSuccess', () => {
     expect((await activities.awaitLateSuccess(revisionOn(plane.url))).cameUp).toBe(false);
     expect(activities.heartbeats).toEqual([`revision ${REVISION} is DEPLOYED and not active`]);
   });
+});
+
+describe('polls that wait at the same time', () => {
+  it('share one listener of the worker’s shutdown, and all of them hand back when it comes', async () => {
+    const POLLS = 20;
+    const plane = await planeWithStatuses('BUILDING');
+    const shutdown = new AbortController();
+    const activities = Array.from({ length: POLLS }, () => activitiesUnderTest({}, shutdown.signal));
+    const pollUntil = pollsUntilShutdown(shutdown.signal);
+    const before = getEventListeners(shutdown.signal, 'abort').length;
+    const handedBack = activities.map(({ environment }) =>
+      failureOf(environment.run(() => pollUntil('SLIPWAY_STEP_TIMED_OUT', () => look(plane)))),
+    );
+    await until(() => plane.requests.length >= 2 * POLLS);
+    expect(getEventListeners(shutdown.signal, 'abort')).toHaveLength(before);
+    shutdown.abort();
+    for (const failure of await Promise.all(handedBack)) {
+      expect(failure.category).toBe(ApplicationFailureCategory.BENIGN);
+    }
+  });
+
+  async function look({ url }: FaultyService): Promise<{ readonly insteadOf: string }> {
+    await fetch(`${url}${DEPLOYMENT_PATH}`);
+    return { insteadOf: 'nothing yet' };
+  }
 });

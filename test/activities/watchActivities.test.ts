@@ -81,6 +81,7 @@ describe('watchRevision', () => {
       deploymentId: DEPLOYMENT_ID,
       revisionId: REVISION_ID,
       agentUrl: 'http://127.0.0.1:1',
+      store: 'a store',
       checks: [],
       until: began + 7 * 24 * HOUR_MS,
       everyMs: 4 * HOUR_MS,

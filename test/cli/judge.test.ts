@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../src/cli/judge.ts';
+import { recordedReleases } from '../../src/cli/prune/recordedReleases.ts';
 import { type JudgeReport, metricOf } from '../../src/domain/judge/report.ts';
 import { type AgentUnderTest, startAgentUnderTest } from '../platform/agentServer/agentUnderTest.ts';
 import { preparedAgentHome } from '../support/preparedHome.ts';
@@ -92,6 +93,8 @@ describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => 
     const store = openArtifactStore(join(folder, 'home', 'artifacts'));
     const kept = await store.listRecords('judgements/');
     expect(await store.getRecord(kept.at(-1)!)).toEqual(report);
+    // `slipway prune` reads every record of a release, and stops at one that it cannot read.
+    expect(await recordedReleases(store)).toEqual([]);
   });
 
   it('is inconclusive, and exits 4, where the runs are too few', async () => {

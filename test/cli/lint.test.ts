@@ -34,11 +34,21 @@ describe('slipway lint', () => {
     expect(await readdir(folder)).toEqual(['slipway.yaml']);
   });
 
+  it('warns of a Python agent, which the included platform does not run, also where warnings are errors', async () => {
+    await writeFile(join(folder, 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
+    const { output, exitCode } = await lint(RIGHT, { strict: true });
+    expect(exitCode).toBe(0);
+    expect(output.said[0]).toBe(
+      `${join(folder, 'graph.json')}:2:23 warning graphs.bot: the graph "bot" (./bot.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents; release it to a control plane that builds Python agents`,
+    );
+    expect(output.said.at(-1)).toContain('no errors, 1 warning');
+  });
+
   it('tells every error with its line and a caret, and ends with 1', async () => {
     const { file, output, exitCode } = await lint(RIGHT.replace('targets', 'tagrets'));
     expect(exitCode).toBe(1);
     expect(output.said).toEqual([
-      `${file}:1:1 error targets: is missing: names, with fields below each`,
+      `${file}:1:1 error targets: is missing: define at least one target`,
       '  1 | tagrets:',
       '    | ^^^^^^^^',
       `${file}:1:1 error tagrets: unknown field "tagrets"; did you mean "targets"?`,

@@ -1,9 +1,22 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { ServiceError } from '../../src/clients/serviceError.ts';
 import { followLog } from '../../src/cli/logs/followLog.ts';
+import { type LogsOptions, runLogsCommand } from '../../src/cli/logs.ts';
 import { logEnd, type LogLine } from '../../src/cli/logs/revisionLog.ts';
+import {
+  deploymentAnswer,
+  DEPLOYMENT_ID,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+} from '../activities/activitiesUnderTest.ts';
+import { json, startService } from '../clients/faultyService.ts';
+import { testOutput } from './testOutput.ts';
 
 const OF = { deploymentId: 'd', revisionId: 'r' };
 const LINES = Array.from({ length: 2_500 }, (_, index) => ({
@@ -64,9 +77,16 @@ describe('the end of a log', () => {
 
   it('says so where there is no such revision, and where there are no logs at all', async () => {
     const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
-    await expect(
-      logEnd(client({ getRevisionLogs: gone, getRevision: gone }), OF, undefined, 1),
-    ).rejects.toMatchObject({ message: 'no' });
+    async function* eachRevision() {
+      for (const id of ['seven', 'six']) yield await Promise.resolve({ id });
+    }
+    const wrong = client({ getRevisionLogs: gone, getRevision: gone, eachRevision: eachRevision as never });
+    await expect(logEnd(wrong, OF, undefined, 1)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      exitCode: 1,
+      message: 'the deployment has no revision "r"',
+      hint: 'its newest ones: seven, six',
+    });
     const none = client({
       getRevisionLogs: gone,
       getRevision: () => Promise.resolve({} as never),
@@ -100,4 +120,51 @@ it('a log that is followed goes on after its last line where the stream is cut o
     lines.push(line);
   expect(lines.map(({ message }) => message)).toEqual(['line 11', 'line 12', 'line 13', 'line 14']);
   expect(asked).toEqual(['10', '12']);
+});
+
+describe('the command', () => {
+  /** A deployment whose newest revision failed: the one before it serves. */
+  async function logs(options: Partial<LogsOptions>): Promise<{ said: string[]; noted: string[] }> {
+    const plane = await startService((request, response) => {
+      const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
+      if (revisionId === undefined) {
+        json(
+          response,
+          200,
+          deploymentAnswer({ latest_revision_id: OTHER_REVISION_ID, active_revision_id: REVISION_ID }),
+        );
+      } else {
+        const message = `${revisionId === REVISION_ID ? 'good' : 'bad'} with sk-very-secret`;
+        json(response, 200, {
+          logs: [{ id: '1', stage: 'deploy', message, timestamp: LINES[0]?.timestamp }],
+          next_offset: null,
+        });
+      }
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-logs-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const config = join(folder, 'slipway.yaml');
+    await writeFile(
+      config,
+      `targets: { staging: { controlPlane: "${plane.url}", deployment: greeter, deploymentId: ${DEPLOYMENT_ID}, apiKey: { from: env:KEY }, secrets: [{ name: A, from: env:A }] } }`,
+    );
+    const output = testOutput();
+    const environment = { KEY: 'the-key', A: 'sk-very-secret' };
+    await runLogsCommand({ output, home: folder, environment }, undefined, { config, tail: 10, ...options });
+    return output;
+  }
+
+  it('names the newest revision, says which one serves, and prints no secret', async () => {
+    const { said, noted } = await logs({});
+    expect(noted).toEqual([
+      `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
+    ]);
+    expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
+  });
+
+  it('shows the revision that serves with --serving', async () => {
+    const { said, noted } = await logs({ serving: true });
+    expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
+    expect(said).toEqual([expect.stringContaining('good with [removed]')]);
+  });
 });

@@ -6,10 +6,15 @@ import { createOutput, type Output } from '../../src/cli/output.ts';
 
 function made(
   environment: Record<string, string>,
-  { isTTY = true, json = false, quiet = false }: { isTTY?: boolean; json?: boolean; quiet?: boolean } = {},
+  {
+    isTTY = true,
+    json = false,
+    quiet = false,
+    errors = 'stdout',
+  }: { isTTY?: boolean; json?: boolean; quiet?: boolean; errors?: 'stdout' | 'file' } = {},
 ): { output: Output; stdout: () => string; stderr: () => string } {
   const out = Object.assign(new PassThrough(), { isTTY, columns: 120 });
-  const err = Object.assign(new PassThrough(), { isTTY });
+  const err = Object.assign(new PassThrough(), { isTTY: isTTY && errors === 'stdout' });
   const output = createOutput({
     json,
     verbose: false,
@@ -44,6 +49,12 @@ describe('the output of a command', () => {
     output.note('noted');
     output.event({ event: 'answering' });
     expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
+  });
+
+  it('has no colors on stderr where only stderr goes to a file', () => {
+    const { output, stderr } = made({}, { errors: 'file' });
+    output.note(output.style.bad('noted'));
+    expect(stderr()).toBe('noted\n');
   });
 
   it('tells what goes on, but not with --quiet, which leaves what was asked for, and warnings', () => {

@@ -81,6 +81,11 @@ describe('what cannot take effect', () => {
       'steps.patch.startToClose: has no effect: scheduleToClose, the deadline of all attempts, is shorter',
     ],
     [
+      'attempts of a step that polls',
+      `${RIGHT}steps: { deployed: { retry: { maximumAttempts: 3 } } }\n`,
+      'steps.deployed.retry.maximumAttempts: has no effect: the step polls until scheduleToClose, its deadline',
+    ],
+    [
       'checks repeated in a promotion that does not wait',
       `${RIGHT}promotions: { p: { from: staging, to: production, checkEvery: 1m } }\n`.replace(
         'checks:',
@@ -168,5 +173,32 @@ describe('the line that is shown', () => {
       RIGHT.replace('from: env:SLIPWAY_API_KEY', 'from: env:SLIPWAY_API_KEY, frm: a'),
     ).problems;
     expect(problem?.excerpt).toContain('env:SLIPWAY_API_KEY');
+  });
+});
+
+describe('a step’s deadline that is shorter than a check', () => {
+  const TWO = RIGHT.replace(
+    /checks:[^]*/,
+    'checks: [{ name: slow, assistant: a, timeout: 12m }, { name: quick, assistant: a }]\n',
+  );
+
+  it.each([
+    ['check', 'startToClose', '12m', 'the check "slow" may take'],
+    ['baseline', 'scheduleToClose', '1m', 'the check "slow" may take'],
+    ['soak', 'startToClose', '13m', 'its checks together may take'],
+    ['bake', 'startToClose', '12m30s', 'its checks together may take'],
+  ])('is an error of steps.%s.%s with its place', (step, deadline, value, why) => {
+    const lines = TWO.split('\n').length;
+    const place = `${lines}:${`steps: { ${step}: { ${deadline}: `.length + 1}`;
+    const expected = step === 'check' || step === 'baseline' ? '12m00s' : '13m00s';
+    expect(problemsOf(`${TWO}steps: { ${step}: { ${deadline}: ${value} } }\n`)).toEqual([
+      `error ${place} steps.${step}.${deadline}: expected more than the ${expected} that ${why}`,
+    ]);
+  });
+
+  it('is right where it is longer', () => {
+    expect(
+      problemsOf(`${TWO}steps: { check: { startToClose: 13m }, soak: { startToClose: 14m } }\n`),
+    ).toEqual([]);
   });
 });

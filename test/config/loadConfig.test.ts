@@ -65,7 +65,7 @@ describe('a wrong slipway.yaml', () => {
     [
       'a secret written out',
       RIGHT.replace('env:SLIPWAY_API_KEY', 'sk-123456'),
-      /apiKey\.from: expected a reference/,
+      /apiKey\.from: expected env:NAME or file:\/absolute\/path, never the secret itself/,
     ],
     [
       'an unknown source',
@@ -96,7 +96,7 @@ describe('a wrong slipway.yaml', () => {
     [
       'two checks of one name',
       `${RIGHT}  - name: greets\n    assistant: greeter\n`,
-      /a check "greets" is there already/,
+      /two checks are named "greets": rename one/,
     ],
     [
       'a time zone that does not exist',
@@ -126,7 +126,7 @@ describe('a wrong slipway.yaml', () => {
     [
       'a promotion to a target that there is not, although something else is wrong too',
       `${RIGHT.replace('deployment: greeter', 'deployment: 5')}promotions: { p: { from: staging, to: stagin } }`,
-      /deployment: expected a text\n.*promotions\.p\.to: there is no target of that name; did you mean "staging"\?/,
+      /deployment: expected text\n.*promotions\.p\.to: there is no target of that name; did you mean "staging"\?/,
     ],
     [
       'a tag that is to be built on push',
@@ -141,13 +141,57 @@ describe('a wrong slipway.yaml', () => {
       RIGHT.replace('deployment:', 'approval: { required: 2, approvers: [ada] }\n    deployment:'),
       /approval\.required: can never be reached: one person may approve/,
     ],
-    ['a number where a duration belongs', RIGHT.replace('1m30s', '90'), /expected a text/],
-    ['no target at all', 'targets: {}', /targets: expected at least one target/],
-    ['an empty file', '', /^slipway\.yaml:1:1 targets: is missing: names, with fields below each$/],
-    ['a list where names belong', 'targets: []', /targets: expected names, with fields below each/],
+    ['a number where a duration belongs', RIGHT.replace('1m30s', '90'), /expected a duration such as 30s/],
+    [
+      'a name that is defined twice',
+      RIGHT.replace('checks:', '  staging: {}\nchecks:'),
+      /^slipway\.yaml:\d+:3 "staging" is defined twice here: rename or remove one$/m,
+    ],
+    [
+      'a field that is missing',
+      RIGHT.replace(/controlPlane:.*\n/, 'queue: latest\n'),
+      /controlPlane: is missing: expected an http or https URL/,
+    ],
+    [
+      'a field without a value',
+      RIGHT.replace(/controlPlane:.*/, 'controlPlane:'),
+      /controlPlane: is empty: expected an/,
+    ],
+    [
+      'a key that is written down itself',
+      RIGHT.replace(/apiKey:.*/, 'apiKey: sk-123'),
+      /apiKey: expected \{ from: env:NAME \} or \{ from: file:\/absolute\/path \}, never the secret itself$/,
+    ],
+    [
+      'a secret that is written down itself',
+      RIGHT.replace(/apiKey:.*/, '$&\n    secrets: [{ name: OPENAI_API_KEY, value: sk-123 }]'),
+      /secrets\.0\.from: is missing: expected env:NAME or file:\/absolute\/path, never the secret itself$/m,
+    ],
+    [
+      'an origin with a path',
+      RIGHT.replace('deployment:', 'agentOrigins: [https://a.example/x]\n    deployment:'),
+      /agentOrigins\.0: expected an origin such as https:\/\/agents\.example\.com/,
+    ],
+    ['targets without a value', 'targets:', /targets: is empty: define at least one target$/],
+    ['no target at all', 'targets: {}', /targets: define at least one target/],
+    ['an empty file', '', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],
+    ['a list where names belong', 'targets: []', /targets: define at least one target/],
     ['broken YAML', 'targets: [', /^slipway\.yaml:1:\d+ /],
   ])('names %s', (_what, text, expected) => {
     expect(problemsOf(text).join('\n')).toMatch(expected);
+  });
+
+  it.each([
+    ['a check without any time', '    timeout: 0s', '"checks.0.timeoutMs" is not between 1 and 2592000000'],
+    [
+      'a name longer than a target carries',
+      `    feedbackKey: ${'x'.repeat(1_001)}`,
+      '"checks.0.feedbackKey" is longer',
+    ],
+  ])('is told of what its target would refuse: %s', (_, line, problem) => {
+    const problems = problemsOf(`${RIGHT}${line}\n`);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`targets.staging: the target would refuse each release: ${problem}`);
   });
 
   it('never repeats the value that may be a secret', () => {

@@ -122,7 +122,7 @@ describe('what is wrong with receivers is told with its place', () => {
   it('a name that is there twice', () => {
     const { problems } = lintText(withReceivers(GITHUB, GITHUB));
     expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
-      'notify.1.name: a receiver "a" is there already',
+      'notify.1.name: two receivers are named "a": rename one',
     ]);
   });
 

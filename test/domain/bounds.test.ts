@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
+import { cutText, fitting, jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
 import { quarantineArtifact } from '../../src/domain/quarantine.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
-import { requestRollback, submitRelease } from '../../src/domain/targetQueue.ts';
+import { withdrawSubmission } from '../../src/domain/submissions.ts';
+import { submitRelease } from '../../src/domain/targetQueue.ts';
+import { requestRollback } from '../../src/domain/targetRollback.ts';
 import { recordResult } from '../../src/domain/targetResult.ts';
 import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/targetState.ts';
 import { NOW, request, result } from './targets.ts';
@@ -15,6 +17,34 @@ const LOUD = { who: LONG, from: LONG, reason: LONG };
 describe('the size of something as JSON', () => {
   it.each(['', 'plain', 'ü', '界', '😀', '\n"\\', '\u0000', { a: [1, null, 'ß'] }])('%j', (value) => {
     expect(jsonBytes(value)).toBe(Buffer.byteLength(JSON.stringify(value)));
+  });
+});
+
+describe('a text that is cut', () => {
+  it.each([
+    ['stays as it is where it fits', 'hello', 5, 'hello'],
+    ['is cut to its bytes, with the mark', 'hello, Ada', 8, 'hello…'],
+    ['is cut before a character of three bytes', 'aa界界', 7, 'aa…'],
+    ['is never cut inside a surrogate pair', 'a😀😀', 8, 'a😀…'],
+    ['counts what JSON makes of a character', '\u0001\u0001\u0001', 10, '\u0001…'],
+  ])('%s', (_, text, bytes, expected) => {
+    expect(cutText(text, bytes)).toBe(expected);
+  });
+});
+
+describe('a list that must fit', () => {
+  const items = ['spare 1', 'keep 1', 'spare 2', 'keep 2', 'spare 3'];
+  const canSpare = (item: string): boolean => item.startsWith('spare');
+  const bytes = (list: readonly string[]): number => list.reduce((sum, item) => sum + jsonBytes(item) + 1, 0);
+
+  it('stays the same list where it does', () => {
+    expect(fitting(items, bytes(items), canSpare)).toBe(items);
+  });
+
+  it('loses the oldest that can be spared, and then the oldest of all', () => {
+    expect(fitting(items, bytes(items) - 1, canSpare)).toEqual(items.slice(1));
+    expect(fitting(items, bytes(['keep 1', 'keep 2']), canSpare)).toEqual(['keep 1', 'keep 2']);
+    expect(fitting(items, bytes(['keep 2']), canSpare)).toEqual(['keep 2']);
   });
 });
 
@@ -67,6 +97,7 @@ function lived(): TargetState {
       state = quarantineArtifact(state, `image:${artifact.uri}`, LOUD, NOW);
       state = ignoreMessage(state, LONG, LONG, NOW);
     }
+    state = withdrawSubmission(state, null, id.slice(0, 1_000), LOUD, NOW).state;
     state = recordResult(
       state,
       result(`release-${number}`, {
@@ -88,10 +119,11 @@ function lived(): TargetState {
       to: `${number}-${LONG}`.slice(0, 1_000),
       requestedBy: LOUD,
     };
-    state = requestRollback(state, null, message, NOW).state;
+    state = requestRollback({ state, running: null, now: NOW }, message).state;
   }
   const largest = request('largest', {
     target: { ...request('').target, sourceConfig: { LONG: LONG.repeat(60) } },
+    artifact: { kind: 'image', uri: LONG },
     requestedBy: LOUD,
   });
   expect(releaseRequestProblem(largest)).toBeUndefined();

@@ -50,6 +50,15 @@ describe('instructions', () => {
     );
   });
 
+  it('of a revision that serves and failed its checks lead to the cause, and to no other revision', () => {
+    const text = told({ restored: 'new', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(text).toContain('Revision new serves');
+    expect(text).toContain('slipway show latest production');
+    expect(text).toContain('slipway release production --reason');
+    expect(text).not.toContain('--to old');
+    expect(text).not.toContain('redeploy');
+  });
+
   it('name where the key is, never a key', () => {
     const inFile = told({ target: { ...TARGET, apiKey: { from: 'file:/run/secrets/key' } } });
     expect(inFile).toContain('"X-Api-Key: $(cat /run/secrets/key)"');

@@ -10,8 +10,10 @@ it.each([
   ['20.20.2', true],
   ['20.20.3', false],
   ['20.21', false],
-  ['18', false],
+  ['18', true],
+  ['18.30.9', true],
   ['22', false],
+  ['22.1', false],
 ])('Node 20.20.2 does for %s: %s', (asked, does) => {
   expect(doesForNodeVersion(asked, '20.20.2')).toBe(does);
 });

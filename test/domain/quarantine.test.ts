@@ -51,6 +51,11 @@ describe('a quarantine', () => {
     });
   });
 
+  it('does not count checks that failed on the restored revision too', () => {
+    const everywhere = result('release-1', { outcome: 'errored', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(countFailedChecks(shipped, everywhere, ONE, NOW)).toBe(shipped);
+  });
+
   it('does not count what says nothing of the artifact', () => {
     for (const code of ['SLIPWAY_UNREACHABLE', 'SLIPWAY_REVISION_FAILED', null] as const) {
       expect(countFailedChecks(shipped, result('release-1', { code }), ONE, NOW)).toBe(shipped);

@@ -3,10 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { KnownRevision } from '../../src/domain/release.ts';
 import { previousVerified, restoreCandidates } from '../../src/domain/restoreChoice.ts';
 
-/** `a` is verified, `a?` is not, `a!` is verified and quarantined. Oldest first. */
+/** `a` is verified, `a?` is not, `a!` is verified and quarantined, `a=b` is the copy b of a. Oldest first. */
 function known(...names: string[]): KnownRevision[] {
   return names.map((name) => ({
-    revisionId: name.replace(/[?!]$/, ''),
+    revisionId: name.replace(/^.*=/, '').replace(/[?!]$/, ''),
+    ...(name.includes('=') ? { copyOf: name.replace(/=.*$/, '') } : {}),
     verified: !name.endsWith('?'),
     at: '2026-01-01T00:00:00.000Z',
     ...(name.endsWith('!') ? { quarantined: true as const } : {}),
@@ -71,6 +72,10 @@ describe('the revision before the active one', () => {
     ['the newest of all, where none is active', ['a', 'b'], null, 'b'],
     ['none, where the active one is the oldest', ['a', 'b'], 'a', undefined],
     ['none, where nothing is verified', ['a?', 'b?'], null, undefined],
+    ['not the original of a copy', ['a', 'b', 'c!', 'b=b2'], 'b2', 'a'],
+    ['not a copy of the original', ['a', 'b', 'c!', 'b=b2'], 'b', 'a'],
+    ['the newest copy of the release before', ['a', 'b', 'a=a2', 'a=a3?', 'c'], 'b', 'a2'],
+    ['a copy that is as old as its original', ['a', 'b', 'c', 'a=a2'], 'c', 'b'],
   ])('is %s', (_, names, active, expected) => {
     expect(previousVerified(known(...names), active)).toBe(expected);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { overrideStep, type StepPolicy } from '../../src/domain/step.ts';
+import { grantedPauseMs, overrideStep, type StepPolicy } from '../../src/domain/step.ts';
 
 const POLICY: StepPolicy = {
   startToCloseMs: 10,
@@ -33,5 +33,23 @@ describe('a step’s override', () => {
     [{ initialIntervalMs: 30 }, { initialIntervalMs: 30, maximumIntervalMs: 50 }],
   ])('of %j never leaves a longest interval that is shorter than the first', (retry, expected) => {
     expect(overrideStep(POLICY, { retry }).retry).toMatchObject(expected);
+  });
+});
+
+describe('a pause that a service asks for', () => {
+  const HOUR = 3_600_000;
+  const DEADLINE = 300_000;
+
+  it.each([
+    ['is as long as it asked', 7_000, DEADLINE, 7_000],
+    ['leaves time for one more attempt', HOUR, DEADLINE, 270_000],
+    ['leaves that time later, too', HOUR, 40_000, 10_000],
+    ['is as long as it asked once that attempt was made', HOUR, 30_000, HOUR],
+  ])('%s', (_, askedMs, leftMs, granted) => {
+    expect(grantedPauseMs(askedMs, leftMs, DEADLINE)).toBe(granted);
+  });
+
+  it('leaves half of a deadline that is shorter than an attempt', () => {
+    expect(grantedPauseMs(HOUR, 2_000, 2_000)).toBe(1_000);
   });
 });

@@ -5,13 +5,13 @@ import {
   QUEUE_MAX,
   rejectQuarantined,
   releaseHold,
-  requestRollback,
   setHold,
   submitRelease,
   takeNext,
 } from '../../src/domain/targetQueue.ts';
 import { counterLateRevision } from '../../src/domain/lateRevisions.ts';
 import { recordResult } from '../../src/domain/targetResult.ts';
+import { requestRollback } from '../../src/domain/targetRollback.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../src/domain/targetState.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
@@ -103,110 +103,6 @@ describe('a release that is submitted', () => {
   });
 });
 
-describe('a rollback that is requested', () => {
-  const waiting = submitRelease(seasoned(), runs('release-0'), request('a'), NOW).state;
-
-  it.each<[string, TargetState, Running | null, string | undefined, string, boolean]>([
-    ['on a new target', EMPTY_TARGET, null, undefined, 'ignored', false],
-    ['while a release runs', seasoned(), runs('release-1'), undefined, 'preempting', true],
-    ['while a release runs, by name', seasoned(), runs('release-1'), 'x', 'preempting', true],
-    ['on an idle target', seasoned(), null, undefined, 'queued', false],
-    ['on an idle target, by name', seasoned(), null, 'x', 'queued', false],
-    ['on hold', seasoned({ hold: HOLD }), null, undefined, 'ignored', false],
-    ['on hold, by name', seasoned({ hold: HOLD }), null, 'x', 'queued', false],
-    [
-      'on hold, while a release that overrode it runs',
-      seasoned({ hold: HOLD }),
-      runs('release-1'),
-      undefined,
-      'preempting',
-      true,
-    ],
-    [
-      'while a rollback waits',
-      seasoned({ rollbacks: [rollback('r', 'y')] }),
-      null,
-      undefined,
-      'ignored',
-      false,
-    ],
-    [
-      'while another waits, by name',
-      seasoned({ rollbacks: [rollback('r', 'y')] }),
-      null,
-      'x',
-      'queued',
-      false,
-    ],
-    [
-      'while the same waits, by name',
-      seasoned({ rollbacks: [rollback('r', 'x')] }),
-      null,
-      'x',
-      'joined',
-      false,
-    ],
-    [
-      'while a rollback runs',
-      seasoned({ rollbacks: [rollback('r')] }),
-      runs('rollback-2'),
-      undefined,
-      'ignored',
-      false,
-    ],
-    [
-      'while one without a name runs, by name',
-      seasoned({ rollbacks: [rollback('r')] }),
-      runs('rollback-2'),
-      'x',
-      'queued',
-      false,
-    ],
-  ])('%s is taken as it should', (_, state, running, to, disposition, preempt) => {
-    const taken = requestRollback(state, running, rollback('id', to), NOW);
-    expect(taken.answer.disposition).toBe(disposition);
-    expect(taken.preempt).toBe(preempt);
-    const acted = disposition === 'preempting' || disposition === 'queued';
-    expect(taken.state.rollbacks.length).toBe(state.rollbacks.length + (acted ? 1 : 0));
-    if (!acted) expect(taken.state).toBe(state);
-  });
-
-  it('rejects what waits with who asked and why, and puts the target on hold', () => {
-    const { state } = requestRollback(waiting, runs('release-0'), rollback('id'), NOW);
-    expect(state.queue).toEqual([]);
-    expect(state.hold).toEqual({ ...HOLD, requestId: 'id' });
-    expect(state.history).toMatchObject([
-      { outcome: 'rejected', reason: 'rejected by a manual rollback, by ada: a reason' },
-    ]);
-  });
-
-  it('keeps the reason of a hold that was there before', () => {
-    const before = { since: 'before', by: { who: 'bo', from: 'cli' } };
-    const { state } = requestRollback(seasoned({ hold: before }), null, rollback('id', 'x'), NOW);
-    expect(state.hold).toEqual(before);
-  });
-
-  it('twice under one id is one', () => {
-    const once = requestRollback(seasoned(), null, rollback('id', 'x'), NOW).state;
-    const twice = requestRollback({ ...once, rollbacks: [] }, null, rollback('id', 'x'), NOW);
-    expect(twice.answer).toMatchObject({ disposition: 'joined', requestId: 'id' });
-    expect(twice.state.rollbacks).toEqual([]);
-  });
-
-  it('that joins another answers which one to follow', () => {
-    const once = requestRollback(seasoned(), null, rollback('first', 'x'), NOW).state;
-    expect(requestRollback(once, null, rollback('second', 'x'), NOW).answer.requestId).toBe('first');
-  });
-
-  it('is not taken where ten wait', () => {
-    let state = seasoned();
-    for (let index = 0; index < 12; index++) {
-      state = requestRollback(state, null, rollback(`${index}`, `revision-${index}`), NOW).state;
-    }
-    expect(state.rollbacks).toHaveLength(10);
-  });
-});
-
 describe('a hold', () => {
   it('keeps its first reason, and ends when it is released', () => {
     const held = setHold(seasoned(), ADA, NOW);
@@ -263,7 +159,10 @@ describe('whatever is asked of a target, in whatever order', () => {
             break;
           }
           case 'rollback':
-            state = requestRollback(state, running, rollback(`${step}`, pick(undefined, name)), NOW).state;
+            state = requestRollback(
+              { state, running, now: NOW },
+              rollback(`${step}`, pick(undefined, name)),
+            ).state;
             break;
           case 'hold':
             state = setHold(state, ADA, NOW);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { recordResult } from '../../src/domain/targetResult.ts';
+import { keepSettings, recordResult } from '../../src/domain/targetResult.ts';
 import { ADA, NOW, result, rollback, seasoned, verified } from './targets.ts';
 
 const HOUR = 3_600_000;
@@ -76,6 +76,21 @@ describe('a result', () => {
   });
 });
 
+describe('the settings for the way back', () => {
+  const { spec: newest } = seasoned();
+
+  it('are those that something ended well under', () => {
+    const ended = result('release-1', { settingsWorked: true });
+    const whole = { ...newest!, sourceConfig: { replicas: 2 }, secrets: [] };
+    expect(keepSettings(seasoned(), ended, whole).lastGood).toEqual(newest);
+  });
+
+  it('stay what they were after anything else', () => {
+    const before = seasoned({ lastGood: newest });
+    expect(keepSettings(before, result('release-1', { outcome: 'rolled_back' }), null)).toBe(before);
+  });
+});
+
 describe('a hold', () => {
   const waiting = rollback('r1');
   const held = seasoned({
@@ -136,6 +151,9 @@ describe('the rollbacks that a result settles', () => {
     startedAt: '',
     status: 'failed',
   } as const;
+  const served = { step: 'serving', restoring: false, startedAt: '', status: 'done' } as const;
+  const stoppedFor = (requestId: string) =>
+    ({ outcome: 'rolled_back', preemptedBy: rollback(requestId) }) as const;
 
   it.each<[string, Parameters<typeof result>, string[], string[]]>([
     [
@@ -145,10 +163,22 @@ describe('the rollbacks that a result settles', () => {
       ['second:x'],
     ],
     [
-      'a release that was stopped settles one without a name',
-      ['release-1', { outcome: 'rolled_back', servingRevisionId: 'old' }],
+      'a release that restored something settles one without a name',
+      ['release-1', { outcome: 'rolled_back', servingRevisionId: 'old', steps: [tried] }],
       ['any'],
       [],
+    ],
+    [
+      'and the one that stopped it, once its own revision served',
+      ['release-1', { ...stoppedFor('any'), servingRevisionId: 'old', steps: [served, tried] }],
+      ['any'],
+      [],
+    ],
+    [
+      'but not the one that stopped it while another revision served',
+      ['release-1', { ...stoppedFor('any'), servingRevisionId: 'old', steps: [tried] }],
+      ['any'],
+      ['any'],
     ],
     [
       'and one to what it put back',
@@ -157,10 +187,16 @@ describe('the rollbacks that a result settles', () => {
       ['other:y'],
     ],
     [
-      'and one to what it tried in vain',
-      ['release-1', { outcome: 'rolled_back', servingRevisionId: 'old', steps: [tried] }],
+      'and one that it was stopped for and tried in vain',
+      ['release-1', { ...stoppedFor('named'), servingRevisionId: 'old', steps: [tried] }],
       ['named:x'],
       [],
+    ],
+    [
+      'but none that it was not stopped for and did not reach',
+      ['release-1', { outcome: 'rolled_back', servingRevisionId: 'old', steps: [tried] }],
+      ['named:x'],
+      ['named:x'],
     ],
     [
       'but not one that came when it was released',
@@ -175,10 +211,10 @@ describe('the rollbacks that a result settles', () => {
       ['any'],
     ],
     [
-      'an aborted one settles one without a name',
-      ['release-1', { outcome: 'aborted', servingRevisionId: null }],
+      'an aborted one that changed nothing settles only one to what serves',
+      ['release-1', { outcome: 'aborted', servingRevisionId: 'y' }],
+      ['any', 'named:x', 'other:y'],
       ['any', 'named:x'],
-      ['named:x'],
     ],
   ])('%s', (_, [id, changes], waiting, left) => {
     const rollbacks = waiting.map((text) => rollback(text.split(':')[0]!, text.split(':')[1]));
@@ -188,5 +224,58 @@ describe('the rollbacks that a result settles', () => {
     ).toEqual(left);
     const settled = waiting.filter((text) => !left.includes(text)).map((text) => text.split(':')[0]);
     expect(state.history.at(-1)?.rollbackRequestIds).toEqual(settled);
+  });
+
+  it.each<[string, Parameters<typeof result>[1], string | undefined, boolean]>([
+    ['where it does not serve any more', { servingRevisionId: 'b', outcome: 'failed' }, 'b', true],
+    ['where a copy of it serves', { servingRevisionId: 'a2', outcome: 'failed' }, 'b', false],
+    ['where nothing was changed', { servingRevisionId: 'a', outcome: 'aborted' }, 'b', false],
+    [
+      'where it was tried in vain',
+      { ...stoppedFor('id'), servingRevisionId: 'a', steps: [tried] },
+      'b',
+      true,
+    ],
+    [
+      'where nothing earlier is known',
+      { ...stoppedFor('id'), servingRevisionId: 'a', steps: [tried] },
+      undefined,
+      false,
+    ],
+    ['where the release completed', { servingRevisionId: 'b', outcome: 'released' }, 'b', false],
+  ])('settle one that says what it leaves %s', (_, changes, to, settles) => {
+    const known = [verified('a'), { ...verified('a2'), copyOf: 'a' }, verified('b')];
+    const asked = { ...rollback('id', to), from: 'a' };
+    const { rollbacks } = recordResult(
+      seasoned({ known, rollbacks: [asked] }),
+      result('release-1', changes),
+      HOUR,
+    );
+    expect(rollbacks).toEqual(settles ? [] : [asked]);
+  });
+});
+
+describe('a revision that a person has left', () => {
+  const known = [
+    verified('a'),
+    { ...verified('b'), quarantined: true as const },
+    { ...verified('b2'), copyOf: 'b' },
+  ];
+  const left = (changes: Parameters<typeof result>[1], asked = rollback('id')): string[] =>
+    recordResult(seasoned({ known, rollbacks: [asked] }), result('rollback-2', changes), HOUR)
+      .known.filter(({ quarantined }) => quarantined === true)
+      .map(({ revisionId }) => revisionId);
+
+  it('stays left with its copies, whatever becomes known of it', () => {
+    expect(left({ servingRevisionId: 'a' })).toEqual(['b', 'b2']);
+    expect(left({ servingRevisionId: 'b', knownRevisions: [verified('b')] })).toEqual(['b', 'b2']);
+    const copy = { ...verified('b3'), copyOf: 'b' };
+    expect(left({ servingRevisionId: 'b3', knownRevisions: [copy] })).toEqual(['b', 'b2', 'b3']);
+  });
+
+  it('is trusted again once a person has gone back to it by name', () => {
+    const copy = { ...verified('b3'), copyOf: 'b' };
+    expect(left({ servingRevisionId: 'b3', knownRevisions: [copy] }, rollback('id', 'b'))).toEqual([]);
+    expect(left({ servingRevisionId: 'a' }, rollback('id', 'b'))).toEqual(['b', 'b2']);
   });
 });

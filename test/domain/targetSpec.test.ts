@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { normalizeServiceUrl, targetWorkflowId } from '../../src/domain/targetSpec.ts';
+import { promotionWorkflowId } from '../../src/domain/promotion/promotion.ts';
+import {
+  mayHaveKey,
+  normalizeServiceUrl,
+  type TargetSpec,
+  targetWorkflowId,
+} from '../../src/domain/targetSpec.ts';
 
 describe('a target’s workflow id', () => {
   it('is the same for two spellings of one control plane', () => {
@@ -59,7 +65,46 @@ describe('a target’s workflow id', () => {
     );
   });
 
+  it('is within that of a promotion to the target, with the tenant', () => {
+    const to = { controlPlane: 'https://Control.test/', deployment: 'agent' } as TargetSpec;
+    const tenantId = '1b9e2f7c-7d5e-4f4e-8a53-111111111111';
+    expect(promotionWorkflowId({ name: 'nightly', to })).toBe('promotion:https://control.test:agent:nightly');
+    expect(promotionWorkflowId({ name: 'nightly', to: { ...to, tenantId } })).toBe(
+      `promotion:https://control.test:${tenantId}:agent:nightly`,
+    );
+  });
+
   it('keeps the case of a path', () => {
     expect(normalizeServiceUrl('http://Host:80/Api/V1/')).toBe('http://host/Api/V1');
+  });
+});
+
+describe("the control plane's key", () => {
+  const target = {
+    controlPlane: 'https://control.test/eu',
+    agentUrl: 'https://agent.test/x',
+    agentOrigins: ['https://one.test:8443', 'https://*.agents.test'],
+  };
+
+  it.each([
+    ['https://control.test/agents/1', true],
+    ['https://agent.test/other', true],
+    ['https://one.test:8443/', true],
+    ['https://a.b.agents.test/', true],
+    ['https://agents.test/', false],
+    ['https://evilagents.test/', false],
+    ['http://a.agents.test/', false],
+    ['https://one.test/', false],
+    ['https://control.test:8443/', false],
+    ['https://control.test.evil.test/', false],
+  ])('may be sent to %s: %s', (url, may) => {
+    expect(mayHaveKey(target, url)).toBe(may);
+  });
+
+  it('may be sent to every name of the loopback if the port is the same', () => {
+    const local = { controlPlane: 'http://localhost:4700' };
+    expect(
+      ['127.0.0.1:4700', '[::1]:4700', '127.0.0.1:4701'].map((host) => mayHaveKey(local, `http://${host}`)),
+    ).toEqual([true, true, false]);
   });
 });

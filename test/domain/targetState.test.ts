@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { requestRollback, submitRelease } from '../../src/domain/targetQueue.ts';
+import { submitRelease } from '../../src/domain/targetQueue.ts';
+import { requestRollback } from '../../src/domain/targetRollback.ts';
 import { recordResult } from '../../src/domain/targetResult.ts';
 import { ignoreMessage, lookUp } from '../../src/domain/targetState.ts';
 import { NOW, request, result, rollback, runs, seasoned } from './targets.ts';
@@ -22,10 +23,11 @@ describe('looking something up', () => {
   });
 
   it('leads from a rollback’s request to what carries it out, and then to its row', () => {
-    const asked = requestRollback(state, running, rollback('id'), NOW).state;
+    const restore = { step: 'redeploy', restoring: true, startedAt: NOW, status: 'done' } as const;
+    const asked = requestRollback({ state, running, now: NOW }, rollback('id')).state;
     expect(lookUp(asked, running, 'id')).toMatchObject({ state: 'running', releaseId: 'release-1' });
     expect(lookUp(asked, null, 'id')).toMatchObject({ state: 'queued' });
-    const ended = recordResult(asked, result('release-1', { outcome: 'rolled_back' }), 0);
+    const ended = recordResult(asked, result('release-1', { outcome: 'rolled_back', steps: [restore] }), 0);
     expect(lookUp(ended, null, 'id')).toMatchObject({ state: 'ended', row: { releaseId: 'release-1' } });
   });
 });

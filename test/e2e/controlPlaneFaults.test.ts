@@ -120,7 +120,7 @@ describe.concurrent('a control plane that refuses', () => {
 });
 
 describe.concurrent('a rollback by signal', () => {
-  it('pre-empts a release that is polling, and what served before serves again', () =>
+  it('to what serves pre-empts a release that is polling, and it serves again', () =>
     onDeployment(async (on, good) => {
       const polling = new Promise<void>((resolve) => {
         on.rule = (request) => {
@@ -133,7 +133,7 @@ describe.concurrent('a rollback by signal', () => {
       const client = await stack.client();
       const { running } = await on.seen.target();
       const [targetId] = running!.workflowId.split('/release-');
-      await client.workflow.getHandle(targetId!).signal('rollback', { reason: 'it looks wrong', who: 'ada' });
+      await client.workflow.getHandle(targetId!).signal('rollback', { reason: 'it looks wrong', who: 'ada', to: good });
       expect(await following.exited).toBe(2);
       const result = await on.seen.result(running!.releaseId);
       expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });

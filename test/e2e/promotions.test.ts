@@ -112,6 +112,7 @@ function config(): object {
         ...promotion,
         schedule: { every: `${EVERY_MS / 1_000}s`, jitter: '0s', overlap: 'skip', catchUp: '10s' },
       },
+      triggered: { ...promotion, approval: { within: '2m' }, schedule: { every: '30d', jitter: '0s' } },
     },
   };
 }
@@ -321,13 +322,21 @@ describe('the schedule of a promotion', () => {
     expect(plan).toContain('"event":"planned"');
   });
 
-  it('comes round at once where somebody says so, though it is paused', async () => {
-    const before = await times();
+  it('comes round at once where somebody says so, though it is paused, and they may not approve it', async () => {
+    await releaseOnCanary(agent('T'));
+    await scheduled((context, file) => runScheduleApply(context, { config: file }));
+    await pause(true, 'scheduled');
+    await pause(true, 'triggered');
     const said = await scheduled((context, file) =>
-      runScheduleTrigger(context, 'scheduled', { config: file }),
+      runScheduleTrigger(context, 'triggered', { config: file, reason: 'it cannot wait' }),
     );
     expect(said).toContain('"event":"triggered"');
-    await eventually(async () => expect(await times()).toBe(before + 1));
+    await eventually(async () => {
+      const { code, text } = await say(bo, 'approve', 'triggered');
+      expect(code, text).toBe(4);
+      expect(text).toContain('nobody approves what they asked for themselves');
+    });
+    expect((await say(bo, 'reject', 'triggered', { reason: 'enough' })).code).toBe(0);
     await noTurnRuns();
   });
 
@@ -367,9 +376,9 @@ async function scheduled(command: Parameters<Person['did']>[0]): Promise<string>
   return text;
 }
 
-function pause(paused: boolean): Promise<string> {
+function pause(paused: boolean, name = 'scheduled'): Promise<string> {
   return scheduled((context, file) =>
-    runSchedulePause(context, paused, 'scheduled', { config: file, reason: 'not yet' }),
+    runSchedulePause(context, paused, name, { config: file, reason: 'not yet' }),
   );
 }
 

@@ -3,15 +3,15 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { Client, Connection } from '@temporalio/client';
+import { type Client, Connection } from '@temporalio/client';
 
 import { audit } from '../../src/domain/audit/audit.ts';
 import type { TargetFacts } from '../../src/domain/audit/facts.ts';
 import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
-import { fetchHistories } from '../../src/temporal/audit/fetchHistories.ts';
+import { fetchAudited } from '../../src/temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
-import { connectTemporal } from '../../src/temporal/connection.ts';
+import { connectTemporal, createClient } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { prepareHome } from '../support/preparedHome.ts';
@@ -178,7 +178,7 @@ export class Stack {
   /** A client of Temporal, for what the command does not say. */
   async client(): Promise<Client> {
     this.#connection ??= await Connection.connect({ address: this.env['TEMPORAL_ADDRESS']! });
-    return new Client({ connection: this.#connection });
+    return createClient(this.#connection);
   }
 
   /** Calls the platform as somebody else would, past Slipway and the proxy. */
@@ -202,7 +202,7 @@ export class Stack {
       }
       const looked: TargetFacts[] = [];
       for (const workflowId of targets) {
-        looked.push(readTargetFacts(workflowId, await fetchHistories(temporal, workflowId)));
+        looked.push(readTargetFacts(workflowId, await fetchAudited(temporal, workflowId)));
       }
       const violations: Violation[] = [];
       for (const target of looked) {

@@ -183,6 +183,35 @@ describe('a platform with real agents', () => {
     expect((await fetch(`${url}/agents/${id}/ok`)).status).toBe(200);
   });
 
+  it('lets a page of another origin ask without a key, and call with one', async () => {
+    const origin = 'https://chat.example.com';
+    const asked = await fetch(`${url}/agents/${id}/threads/search`, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'content-type,x-api-key',
+      },
+    });
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-headers': 'content-type,x-api-key',
+    });
+    const call = (headers: Record<string, string>) =>
+      fetch(`${url}/agents/${id}/threads/search`, {
+        method: 'POST',
+        headers: { origin, ...headers },
+        body: '{}',
+      });
+    const answered = await call({ 'x-api-key': apiKey });
+    expect([answered.status, answered.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
+    expect(answered.headers.get('access-control-expose-headers')).toContain('Content-Location');
+    // Why it was refused is shown to the page, too.
+    const refused = await call({});
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([401, '*']);
+  });
+
   it('switches to a new revision without failing a request, and back again', async () => {
     const over = new AbortController();
     const answers = new Set<string>();

@@ -51,8 +51,8 @@ export async function bundleWorkflows(): Promise<string> {
     fileURLToPath(new URL(`../../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
-    workflowInterceptorModules: [workflows('doorway.ts')],
     payloadConverterPath: workflows('payloadConverter.ts'),
+    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
     logger: new DefaultLogger('ERROR'),
   });
   const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 import { describe, expect, it } from 'vitest';
 
@@ -17,15 +18,25 @@ function settingsFor(address: string): TemporalSettings {
 }
 
 describe('connecting to Temporal', () => {
-  it('says so where nothing listens', async () => {
+  it('fails at once if nothing listens', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => closed.once('listening', resolve));
     const { port } = closed.address() as AddressInfo;
     await new Promise((resolve) => closed.close(resolve));
-    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), 500)).rejects.toMatchObject({
+    const connecting = connectTemporal(settingsFor(`127.0.0.1:${port}`)).catch((error: unknown) => error);
+    const first = await Promise.race([connecting, setTimeout(5_000, 'still waiting')]);
+    expect(first).toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: `Temporal at 127.0.0.1:${port} refuses connections`,
       exitCode: 6,
       place: `127.0.0.1:${port}`,
+    });
+  });
+
+  it('fails at once if the host does not exist', async () => {
+    await expect(connectTemporal(settingsFor('temporal.invalid:7233'))).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: 'there is no host "temporal.invalid"',
     });
   });
 

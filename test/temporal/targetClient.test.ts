@@ -1,6 +1,8 @@
+import { WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
-import { viewTarget } from '../../src/temporal/targetClient.ts';
+import { submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
+import { request } from '../domain/targets.ts';
 import { answeringTemporal } from './answeringTemporal.ts';
 
 /** The two ways in which gRPC tells of a call that took too long. */
@@ -23,6 +25,59 @@ describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   });
 });
+
+describe('a submission that gets no answer', () => {
+  const timedOut = (): Promise<never> =>
+    Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time'));
+  const away = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+
+  it.each([
+    ['SLIPWAY_NO_WORKER', timedOut],
+    ['SLIPWAY_TEMPORAL_UNREACHABLE', away],
+  ])('is withdrawn under its own id before the command ends with %s', async (code, submit) => {
+    const ids: unknown[] = [];
+    const temporal = submitting(
+      (updateId) => {
+        ids.push(updateId);
+        return submit();
+      },
+      ({ signalArgs: [message] }) => {
+        ids.push(message.submission);
+        return Promise.resolve();
+      },
+    );
+    await expect(submitRelease(temporal, request('a'))).rejects.toMatchObject({
+      code,
+      exitCode: 6,
+      message: expect.stringContaining('the release was withdrawn') as string,
+    });
+    expect(ids).toHaveLength(2);
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it('that cannot be withdrawn may still start, and the error says so', async () => {
+    const submitted = submitRelease(submitting(timedOut, away), request('a'));
+    await expect(submitted).rejects.toMatchObject({
+      code: 'SLIPWAY_NO_WORKER',
+      exitCode: 6,
+      message: expect.stringContaining('may still start') as string,
+    });
+  });
+});
+
+function submitting(
+  submit: (updateId: string) => Promise<never>,
+  withdraw: (options: { readonly signalArgs: readonly [{ readonly submission: string }] }) => Promise<void>,
+) {
+  return answeringTemporal({
+    workflow: {
+      startUpdateWithStart: (_update: unknown, { updateId }: { readonly updateId: string }) =>
+        submit(updateId),
+      signalWithStart: (_type: string, options: Parameters<typeof withdraw>[0]) => withdraw(options),
+    },
+  });
+}
 
 function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve({})) {
   return answeringTemporal({ workflow: { getHandle: () => ({ describe: describeIt, query }) } });

@@ -55,6 +55,28 @@ describe('which Temporal is used', () => {
     });
   });
 
+  it.each([
+    'http://localhost:7233',
+    'https://prod.abc.tmprl.cloud',
+    'localhost:http',
+    'localhost:7233/default',
+    'a b',
+  ])('is refused if its address is %j instead of a host and a port', async (address) => {
+    await expect(temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+      exitCode: 1,
+      message: `Temporal's address is "${address}", not host:port`,
+    });
+  });
+
+  it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
+    'is taken if its address is %j',
+    async (address) => {
+      const settings = await temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address });
+      expect(settings.address).toBe(address);
+    },
+  );
+
   it('is the one of a `slipway dev` that runs in this home', async () => {
     await writeDevState(home, devState(process.pid));
     const settings = await temporalSettings(home, noFile);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { Client, Connection } from '@temporalio/client';
+import { type Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 import type { PromotionSchedule } from '../../src/domain/promotion/schedule.ts';
 import { scheduleTimes } from '../../src/domain/promotion/scheduleTimes.ts';
+import { createClient } from '../../src/temporal/connection.ts';
 
 /** What `slipway plan promotion` says of a schedule is what Temporal does: held against the server's own next times. */
 
@@ -12,7 +13,7 @@ let connection: Connection;
 let client: Client;
 beforeAll(async () => {
   connection = await Connection.connect({ address: inject('temporalAddress') });
-  client = new Client({ connection });
+  client = createClient(connection);
 });
 afterAll(() => connection.close());
 

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
+import { claimsAreTrue } from '../../src/domain/audit/claimsAreTrue.ts';
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { MODES } from './describeWorkflows.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
@@ -18,7 +20,7 @@ export interface PromotionTests {
 
 /**
  * Runs a file's tests of promotions once per mode, those of one mode at the same time: each has targets of its own.
- * Afterwards every history that they made replays.
+ * Afterwards every history that they made replays, and what each promotion claims of its release is true.
  */
 export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
   describe.each(MODES)(`${name}, $mode`, ({ mode: _, ...options }) => {
@@ -60,10 +62,15 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
       }),
     );
 
-    test('every history that these tests made replays', async () => {
+    test('every history that these tests made replays, and no promotion claims what is not so', async () => {
       const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+      const ofPromotions = await promotions.histories();
       const ofTargets = await Promise.all(started.map((target) => target.histories()));
-      const histories = [...(await promotions.histories()), ...ofTargets.flat()];
+      const histories = [...ofPromotions, ...ofTargets.flat()];
+      for (const [index, { workflowId }] of started.entries()) {
+        const target = readTargetFacts(workflowId, [...(ofTargets[index] ?? []), ...ofPromotions]);
+        expect(claimsAreTrue({ target, observed: null, secrets: [] })).toEqual([]);
+      }
       expect(histories.length).toBeGreaterThan(10);
       expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
       await Promise.all(started.map((target) => target.terminate()));

@@ -9,12 +9,12 @@ import { QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { ActivityName } from './world.ts';
 
-/** What is down is given up on at once: after so many attempts, however long a busy machine takes for one. */
+/** What is down is given up on soon: a call after few attempts, a poll at its deadline. */
 const IMPATIENT: StepOverrides = {
   ...QUICK,
   find: impatient(QUICK.find),
-  deployed: impatient(QUICK.deployed),
-  serving: impatient(QUICK.serving),
+  deployed: { ...QUICK.deployed, scheduleToCloseMs: 5_000 },
+  serving: { ...QUICK.serving, scheduleToCloseMs: 5_000 },
 };
 
 /** The steps in which the control plane or the agent can be away, with what is asked of it there. */

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../../src/domain/errors.ts';
+import type { DeploymentSnapshot } from '../../src/domain/revision.ts';
 import { failure, type Fault, type World } from './world.ts';
 
 /** The service refuses for good: the call was surely not carried out. */
@@ -38,3 +39,16 @@ export const followedBy =
     happens(world);
     return result;
   };
+
+/** The call is carried out, and its answer still names the latest revision of before. */
+export const answeredWithOldLatest: Fault = async (perform, world) => {
+  const { latest } = world;
+  const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
+  return { ...rest, deployment: { ...deployment, latestRevisionId: latest } };
+};
+
+/** The call is carried out twice on its way, and the second one is refused, as what the first one made is there. */
+export const takenAndRefused: Fault = async (perform) => {
+  await perform();
+  throw failure('SLIPWAY_CONFLICT', { taken: false, final: true, status: 409 });
+};

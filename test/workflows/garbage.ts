@@ -13,7 +13,8 @@ export interface Garbage {
   readonly encoding: string;
 }
 
-const KNOWN_NAMES = [
+/** Signals and updates that targets and releases know. */
+export const KNOWN_NAMES = [
   ...INTERVENTION_KINDS,
   ...['rollback', 'hold', 'unhold', 'quarantine', 'unquarantine', 'withdraw', 'preempt', 'submitRelease'],
 ];

@@ -1,11 +1,11 @@
 import { Context } from '@temporalio/activity';
-import { Client, Connection } from '@temporalio/client';
+import { Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lineActivities } from '../../src/activities/lineActivities.ts';
 import { lockActivities } from '../../src/activities/lockActivities.ts';
-import { placesOf } from '../../src/activities/places.ts';
+import { type Place, placesOf } from '../../src/activities/places.ts';
 import { pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { recoveryActivities } from '../../src/activities/recoveryActivities.ts';
 import { track } from '../../src/activities/track.ts';
@@ -13,8 +13,12 @@ import { watchActivities } from '../../src/activities/watchActivities.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
+import { createClient } from '../../src/temporal/connection.ts';
 import type { TargetInput } from '../../src/workflows/messages.ts';
+import { createWorkers } from '../../src/temporal/createWorkers.ts';
+import { queryAgain } from '../../src/temporal/queryAgain.ts';
 import { stacklessBundle } from '../support/stackless.ts';
+import { GREETS } from './requests.ts';
 import { ScriptedJudge } from './scriptedJudge.ts';
 import { IDENTITY, type RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
@@ -54,34 +58,38 @@ export async function openHarness(
     readonly nameWorld: (number: number) => string;
     /** How many promotions work at once. Default: all. */
     readonly places?: PlaceRules;
+    /** How many activities each task queue runs at once. Default: the SDK's. */
+    readonly slots?: number;
   },
 ): Promise<Harness> {
   const { address, workflowBundle, taskQueue, maxCachedWorkflows, workers = 1, nameWorld } = options;
   installRuntime();
   const clientConnection = await Connection.connect({ address });
-  const client = new Client({ connection: clientConnection, identity: IDENTITY });
+  const client = createClient(clientConnection, 'default', { identity: IDENTITY });
   const targets: TargetUnderTest[] = [];
   const judge = new ScriptedJudge();
   // One connection carries no two workers of one task queue.
   const connections = await Promise.all(
     Array.from({ length: workers }, () => NativeConnection.connect({ address })),
   );
-  const create = (connection: NativeConnection): Promise<Worker> =>
-    Worker.create({
+  const create = (connection: NativeConnection): Promise<readonly Worker[]> =>
+    createWorkers({
       connection,
       taskQueue,
       identity: IDENTITY,
       workflowBundle: {
         codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
       },
-      activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }),
+      activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
+      interceptors: { client: { workflow: [queryAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
+      ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
       // What waits for its turn waits with the server, where another worker may take it.
       ...(maxCachedWorkflows === 0
         ? { maxConcurrentWorkflowTaskExecutions: 1, maxConcurrentWorkflowTaskPolls: 1 }
         : {}),
     });
-  const all = await Promise.all(connections.map(create));
+  const all = (await Promise.all(connections.map(create))).flat();
   const running = all.map((worker) => worker.run());
   const add = (world: World, input: TargetInput, spelling?: string): TargetUnderTest => {
     const target = new TargetUnderTest(client, taskQueue, world, input, spelling);
@@ -101,7 +109,8 @@ export async function openHarness(
     newServingTarget: (input = {}) => {
       const world = newWorld();
       const good = world.madeElsewhere('agent');
-      const known = [{ revisionId: good, verified: true, at: '2026-01-01T00:00:00.000Z' }];
+      const checks = world.keep([GREETS]);
+      const known = [{ revisionId: good, verified: true, checks, at: '2026-01-01T00:00:00.000Z' }];
       const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
       return { target: add(world, { state, ...input }), good };
     },
@@ -146,7 +155,8 @@ function installRuntime(): void {
   if (Runtime._instance === undefined) Runtime.install({ logger: new DefaultLogger('ERROR') });
 }
 
-const ACTIVITIES: readonly ActivityName[] = [
+/** The activities that worlds carry out. */
+export const ACTIVITIES: readonly ActivityName[] = [
   'findDeployment',
   'createDeployment',
   'readDeployment',
@@ -158,10 +168,12 @@ const ACTIVITIES: readonly ActivityName[] = [
   'awaitDeployed',
   'confirmServing',
   'runCheck',
+  'askAgent',
   'lookAtFreezes',
   'awaitLateSuccess',
   'awaitLateUpload',
   'recordRelease',
+  'readChecks',
   'sendNotice',
 ];
 
@@ -169,48 +181,50 @@ const ACTIVITIES: readonly ActivityName[] = [
  * Activities that find the world that a call is meant for: by its control plane's, or its record store's, address, else
  * by the address in the id of the workflow that calls.
  */
-function dispatch(targets: readonly TargetUnderTest[], judge: ScriptedJudge, places: PlaceRules): Activities {
+function dispatch(
+  targets: readonly TargetUnderTest[],
+  judge: ScriptedJudge,
+  places: PlaceRules,
+  taskQueue: string,
+): Activities {
+  /** The world behind an address, however it is spelled. */
+  const worldAt = (place: string): World => {
+    const { hostname, pathname, href } = new URL(place);
+    const id = hostname.replace(/\.test$/, '') || pathname.slice(1);
+    const world = targets.find((target) => target.world.id === id)?.world;
+    if (world === undefined) throw new Error(`there is no world at ${href}`);
+    return world;
+  };
   const call = (activity: ActivityName) => (input: WorldInput) => {
     const place = input.target?.controlPlane ?? input.store ?? addressIn(input.notice?.targetId);
-    const host = new URL(place ?? callingTarget());
-    return worldAt(targets, host).call(activity, input);
+    return worldAt(place ?? callingTarget()).call(activity, input);
   };
   const inWorlds = Object.fromEntries(ACTIVITIES.map((name) => [name, call(name)])) as unknown as Activities;
-  return { ...inWorlds, ...betweenWorlds(inWorlds, targets, judge, places) };
+  return { ...inWorlds, ...betweenWorlds(inWorlds, worldAt, judge, placesOf(places, taskQueue)) };
 }
 
 /** What a promotion does is what it does in earnest, but for the calls of control planes and agents. */
 function betweenWorlds(
   inWorlds: Activities,
-  targets: readonly TargetUnderTest[],
+  worldAt: (place: string) => World,
   judge: ScriptedJudge,
-  places: PlaceRules,
+  place: Place,
 ) {
   const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const neverShutDown = pollsUntilShutdown(new AbortController().signal);
   const { watchRevision } = watchActivities(inWorlds);
+  const line = lineActivities(find, neverShutDown, place);
   return track({
-    ...lineActivities(find, neverShutDown, placesOf(places)),
+    ...line,
+    submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
+      worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
-    ...recoveryActivities(storeIn(targets), neverShutDown),
+    ...recoveryActivities((store) => worldAt(store).store, neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),
   } as unknown as Parameters<typeof track>[0]);
-}
-
-/** The world behind an address, however it is spelled. */
-function worldAt(targets: readonly TargetUnderTest[], { hostname, pathname, href }: URL): World {
-  const id = hostname.replace(/\.test$/, '') || pathname.slice(1);
-  const world = targets.find((target) => target.world.id === id)?.world;
-  if (world === undefined) throw new Error(`there is no world at ${href}`);
-  return world;
-}
-
-/** The record stores of the worlds, as far as targets keep their state there. */
-function storeIn(targets: readonly TargetUnderTest[]) {
-  return (url: string) => worldAt(targets, new URL(url)).store;
 }
 
 /** What of an activity's input tells which world it is meant for. */

@@ -150,7 +150,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
   it('skip of a check before it runs leaves it out too', async () => {
     const { target } = harness.newServingTarget();
     const releaseId = await polling(target);
-    await target.say(releaseId, 'skip', BO);
+    await target.say(releaseId, 'skip', { ...BO, what: 'greets' });
     target.world.slow.clear();
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'released', servingVerified: false });

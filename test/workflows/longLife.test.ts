@@ -40,13 +40,19 @@ describeWorkflows('a target with 5,000 releases behind it', (harness) => {
   });
 
   it('has none either where rollbacks are asked for without end: they are carried over too', async () => {
-    const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 10 });
+    const { target, good } = harness.newServingTarget();
+    const elsewhere = ['p', 'q', 'r', 's', 't', 'u'].map((name) => target.world.patchElsewhere(name));
+    const known = [...elsewhere, good].map((revisionId) => ({
+      revisionId,
+      verified: true,
+      at: '2026-01-01T00:00:00.000Z',
+    }));
+    const state = { ...EMPTY_TARGET, known, activeRevisionId: good };
+    target.startWith({ continueAsNewAfterEvents: 10, state });
     const gate = target.world.gate('uploadArtifact');
     await target.submit('b');
     await target.world.called('uploadArtifact');
-    const asked = await Promise.all(
-      ['p', 'q', 'r', 's', 't', 'u'].map((to) => target.rollback({ to: `no-revision-${to}` })),
-    );
+    const asked = await Promise.all(elsewhere.map((to) => target.rollback({ to })));
     gate.open();
     await Promise.all(asked.map(({ requestId }) => target.ended(requestId)));
     const own = (await target.histories()).filter(({ workflowId }) => workflowId === target.workflowId);

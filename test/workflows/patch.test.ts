@@ -218,6 +218,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         target.world.bad.add(identity('b'));
         target.world.next('patchDeployment', unansweredButTaken);
         const { revisionId } = await target.release('b');
+        target.world.bad.clear();
         const { requestId } = await target.rollback({ to: revisionId ?? '' });
         expect((await target.ended(requestId)).servingRevisionId).not.toBe(good);
         await target.world.called('awaitLateUpload', 2);

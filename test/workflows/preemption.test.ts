@@ -1,17 +1,20 @@
 import { expect, it } from 'vitest';
 
+import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
 import { preemptSignal } from '../../src/workflows/messages.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { unansweredButTaken } from './faults.ts';
+import type { Harness } from './harness.ts';
 import { identity, QUICK, stepNames } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
 describeWorkflows('a manual rollback while a release runs', (harness) => {
-  it('by update while polling: the release stops and the baseline serves again', async () => {
-    const { target, good } = harness.newServingTarget();
+  it('by update while polling: the release stops, and an earlier revision serves again', async () => {
+    const { target, good } = servingTheSecond(harness);
     const releaseId = await polling(target);
     const answer = await target.rollback({ who: 'bo', reason: 'errors' });
-    expect(answer).toMatchObject({ disposition: 'preempting', reason: `${releaseId} is being stopped` });
+    expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
+    expect(answer.reason).toContain(`${releaseId} is being stopped`);
     const result = await target.result(releaseId);
     expect(result).toMatchObject({
       outcome: 'rolled_back',
@@ -28,7 +31,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
   });
 
   it('by a bare signal while polling does the same', async () => {
-    const { target, good } = harness.newServingTarget();
+    const { target, good } = servingTheSecond(harness);
     const releaseId = await polling(target);
     await target.signal('rollback');
     const result = await target.result(releaseId);
@@ -52,12 +55,12 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, givenUpRevisionIds: [] });
   });
 
-  it('before the PATCH ends it aborted: nothing is sent and nothing redeployed', async () => {
+  it('before the PATCH, to what serves, ends it aborted: nothing is sent and nothing redeployed', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
     const { releaseId } = await target.submit('b');
     await target.world.called('uploadArtifact');
-    const { requestId } = await target.rollback();
+    const { requestId } = await target.rollback({ to: good });
     const result = await target.result(releaseId);
     gate.open();
     expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
@@ -80,7 +83,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
-  it('before the PATCH, to a revision by name, redeploys that one', async () => {
+  it('before the PATCH, to a revision by name, ends it aborted, and then redeploys that one', async () => {
     const { target } = harness.newServingTarget();
     const older = target.world.patchElsewhere('older');
     target.world.end(older, 'DEPLOYED');
@@ -90,14 +93,25 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     const { requestId } = await target.rollback({ to: older });
     const result = await target.result(releaseId);
     gate.open();
-    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
-    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
-    await target.idle();
+    expect(result.outcome).toBe('aborted');
+    expect(await target.ended(requestId)).toMatchObject({ kind: 'rollback', servingRevisionId: older });
     expect(target.world.redeployed).toEqual([older]);
   });
 
-  it('during the PATCH waits for its answer, then restores', async () => {
+  it('with nothing earlier to go back to, what served stays, and the rollback says so', async () => {
     const { target, good } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    const { requestId } = await target.rollback({ serving: good });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(await target.ended(requestId)).toMatchObject({
+      kind: 'rollback',
+      outcome: 'failed',
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+    });
+  });
+
+  it('during the PATCH waits for its answer, then restores', async () => {
+    const { target, good } = servingTheSecond(harness);
     const gate = target.world.gate('patchDeployment');
     const { releaseId } = await target.submit('b');
     await target.world.called('patchDeployment');
@@ -112,7 +126,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
   });
 
   it('during a PATCH that goes unanswered adopts what came of it, and restores', async () => {
-    const { target, good } = harness.newServingTarget();
+    const { target, good } = servingTheSecond(harness);
     const gate = target.world.gate('patchDeployment', unansweredButTaken);
     const { releaseId } = await target.submit('b');
     await target.world.called('patchDeployment');
@@ -165,10 +179,15 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     const releaseId = await polling(target);
     const { requestId } = await target.rollback({ to: older });
     const result = await target.result(releaseId);
-    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_REVISION_NOT_REACHED',
+      servingRevisionId: good,
+    });
+    expect(result.reason).toContain(`revision ${older} was not reached`);
     expect((await target.ended(requestId)).releaseId).toBe(releaseId);
     await target.idle();
-    expect(target.world.redeployed).toEqual([older, good]);
+    expect(target.world.redeployed).toEqual([older, older, good]);
   });
 
   it('just as the release has completed: a rollback follows it', async () => {
@@ -201,7 +220,7 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
   });
 
   it('said twice under one request id is one rollback', async () => {
-    const { target, good } = harness.newServingTarget();
+    const { target, good } = servingTheSecond(harness);
     const releaseId = await polling(target);
     const first = await target.rollback({ requestId: 'once' });
     const again = await target.rollback({ requestId: 'once' });
@@ -244,6 +263,20 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect((await target.result(releaseId)).outcome).toBe('released');
   });
 });
+
+/** A target whose second verified revision serves. */
+function servingTheSecond(harness: Harness): { readonly target: TargetUnderTest; readonly good: string } {
+  const { target, good } = harness.newServingTarget();
+  const second = target.world.patchElsewhere('second');
+  target.world.bringUp(second);
+  const known = [good, second].map((revisionId) => ({
+    revisionId,
+    verified: true,
+    at: '2026-01-01T00:00:00.000Z',
+  }));
+  target.startWith({ state: { ...EMPTY_TARGET, known, activeRevisionId: second } });
+  return { target, good };
+}
 
 /** Submits a release and waits until it polls a revision that does not come up. */
 async function polling(target: TargetUnderTest): Promise<string> {

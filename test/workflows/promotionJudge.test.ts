@@ -94,7 +94,7 @@ describePromotions('a promotion that is judged', (under) => {
       ({ steps, waiting }) => waiting !== null && steps.filter(({ step }) => step === 'judge').length === 2,
     );
     expect(production.world.count('patchDeployment')).toBe(0);
-    await promotion.say('skip', BO);
+    await promotion.say('skip', { ...BO, what: 'judge' });
     const result = await promotion.result();
     expect(result).toMatchObject({ outcome: 'released', judgement: { verdict: 'inconclusive' } });
     expect(stepNames(result)).toContain('judge skipped');

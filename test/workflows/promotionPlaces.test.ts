@@ -1,6 +1,7 @@
-import { Client, Connection } from '@temporalio/client';
+import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
+import { createClient } from '../../src/temporal/connection.ts';
 import { MODES } from './describeWorkflows.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
@@ -27,12 +28,12 @@ describe.each(MODES)('promotions that are freed at once, $mode', ({ mode: _, ...
       ...options,
     });
     connection = await Connection.connect({ address: inject('temporalAddress') });
-    places = new PlacesUnderTest(new Client({ connection }), taskQueue);
+    places = new PlacesUnderTest(createClient(connection), taskQueue);
     promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
   });
 
   afterAll(async () => {
-    await new Client({ connection }).workflow.getHandle(places.workflowId).terminate();
+    await createClient(connection).workflow.getHandle(places.workflowId).terminate();
     for (const target of harness.targets) await target.terminate();
     await connection.close();
     await promotions.close();
@@ -75,7 +76,7 @@ it('the places carry on as a new run, with who has one and who waits, and end on
   const taskQueue = 'places';
   const harness = await openHarness({ address, workflowBundle, taskQueue, nameWorld: String });
   const connection = await Connection.connect({ address });
-  const places = new PlacesUnderTest(new Client({ connection, identity: IDENTITY }), taskQueue);
+  const places = new PlacesUnderTest(createClient(connection, 'default', { identity: IDENTITY }), taskQueue);
   const aMinutePasses = async () => time.until((await time.now()) + 61_000);
   try {
     await places.enter('one');

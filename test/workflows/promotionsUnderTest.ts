@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
 
 import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention.ts';
 import { DEFAULT_POLICY, type OnInconclusive } from '../../src/domain/judge/policy.ts';
@@ -13,6 +13,7 @@ import {
   promotionWorkflowId,
 } from '../../src/domain/promotion/promotion.ts';
 import type { Progress } from '../../src/domain/release.ts';
+import { createClient } from '../../src/temporal/connection.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../src/workflows/messages.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { QUICK } from './requests.ts';
@@ -29,7 +30,7 @@ export class PromotionsUnderTest {
 
   private constructor(connection: Connection, taskQueue: string) {
     this.#connection = connection;
-    this.#client = new Client({ connection, identity: IDENTITY });
+    this.#client = createClient(connection, 'default', { identity: IDENTITY });
     this.#taskQueue = taskQueue;
   }
 

@@ -62,26 +62,24 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(target.world.redeployed).toEqual([]);
   });
 
-  it('without a name, on hold since the last rollback, is ignored', async () => {
+  it('said again within a minute, without what it leaves, changes nothing', async () => {
     const { target, good } = harness.newServingTarget();
     await target.release('b');
     await target.ended((await target.rollback()).requestId);
-    const again = await target.rollback();
-    expect(again).toMatchObject({ disposition: 'ignored' });
+    expect(await target.rollback()).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
     await target.signal('rollback', { reason: 'again' });
-    const { state } = await target.viewOnce((view) => view.state.ignored.length === 2);
-    expect(state.ignored.map(({ message }) => message)).toEqual(['rollback', 'rollback']);
+    await target.viewOnce((view) => view.state.said.length === 3);
     expect(target.world.redeployed).toEqual([good]);
   });
 
-  it('while another rollback runs, to another revision runs next, without a name does nothing', async () => {
+  it('while another rollback runs, to another revision runs next, without a name joins it', async () => {
     const { target, good } = harness.newServingTarget();
     const second = await target.release('b');
     await target.release('c');
     const gate = target.world.gate('redeployRevision');
     const first = await target.rollback({ to: good });
     await target.world.called('redeployRevision');
-    expect(await target.rollback()).toMatchObject({ disposition: 'ignored' });
+    expect(await target.rollback()).toMatchObject({ disposition: 'joined', requestId: first.requestId });
     expect(await target.rollback({ to: good })).toMatchObject({
       disposition: 'joined',
       requestId: first.requestId,
@@ -100,23 +98,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     target.world.broken.set(second.revisionId ?? '', 'DEPLOY_FAILED');
     const { requestId } = await target.rollback();
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect(target.world.redeployed).toEqual([second.revisionId, good]);
-  });
-
-  it('to a revision that is none of the deployment ends failed, changes nothing, and walks nowhere', async () => {
-    const { target } = harness.newServingTarget();
-    const second = await target.release('b');
-    target.world.next('readRevision', refused('SLIPWAY_NOT_FOUND', 404));
-    const { requestId } = await target.rollback({ to: 'a-slip-of-the-pen' });
-    const row = await target.ended(requestId);
-    expect(await target.result(row.releaseId)).toMatchObject({
-      outcome: 'failed',
-      code: 'SLIPWAY_NOT_FOUND',
-      servingRevisionId: second.revisionId,
-      servingVerified: true,
-      instructions: null,
-    });
-    expect(target.world.redeployed).toEqual([]);
+    expect(target.world.redeployed).toEqual([second.revisionId, second.revisionId, good]);
   });
 
   it('that cannot put anything back ends rollback_failed with instructions, and claims nothing to serve', async () => {

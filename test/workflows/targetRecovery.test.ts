@@ -126,6 +126,14 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     await remembers(target, good);
   });
 
+  it('new, refuses a wrong request, whichever worker rebuilds it', async () => {
+    const target = harness.newTarget();
+    const wrong = target.request('a', { queue: 'some' as never });
+    await expect(target.submit(wrong)).rejects.toThrow();
+    expect(await target.release('b')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    expect(target.world.count('uploadArtifact')).toBe(1);
+  });
+
   it('new, looks once for earlier runs, before its first release', async () => {
     const target = harness.newTarget();
     await target.release('a');

@@ -25,7 +25,7 @@ import {
 } from '../../src/workflows/messages.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
-import type { World } from './world.ts';
+import type { ActivityName, World } from './world.ts';
 
 /** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
 export const IDENTITY = 'slipway-test';
@@ -97,10 +97,15 @@ export class TargetUnderTest {
     return { ...request, target: { ...request.target, controlPlane } };
   }
 
-  /** Submits a release, and starts the target where it does not run. */
+  /**
+   * Submits a release, and starts the target where it does not run.
+   *
+   * @param submission - the submission's id. Default: a fresh one.
+   */
   async submit(
     artifact: string | ReleaseRequest,
     changes: Partial<ReleaseRequest> = {},
+    submission?: string,
   ): Promise<ReleaseAnswer> {
     const request = typeof artifact === 'string' ? this.request(artifact, changes) : artifact;
     const answer = await this.#client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
@@ -111,6 +116,7 @@ export class TargetUnderTest {
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
       args: [request],
+      ...(submission === undefined ? {} : { updateId: submission }),
     });
     this.#children.add(answer.releaseId);
     return answer;
@@ -341,6 +347,31 @@ export class TargetUnderTest {
     const runs: { readonly runId: string }[] = [];
     for await (const { runId } of this.#client.workflow.list({ query })) runs.push({ runId });
     return runs;
+  }
+
+  /** Has an activity of a release that is under way fail, as `temporal activity fail` does: without any details. */
+  async failActivity(releaseId: string, name: ActivityName): Promise<void> {
+    const activityId = await this.#pendingActivity(releaseId, name);
+    const { workflowId } = this.child(releaseId);
+    await this.#client.activity.fail({ workflowId, activityId }, new Error('failed by hand'));
+  }
+
+  /** Resets an activity of a release that is under way, as `temporal activity reset` does. */
+  async resetActivity(releaseId: string, name: ActivityName): Promise<void> {
+    const id = await this.#pendingActivity(releaseId, name);
+    const { workflowId } = this.child(releaseId);
+    await this.#client.workflowService.resetActivity({
+      namespace: 'default',
+      execution: { workflowId },
+      id,
+      identity: IDENTITY,
+    });
+  }
+
+  async #pendingActivity(releaseId: string, name: ActivityName): Promise<string> {
+    const { raw } = await this.child(releaseId).describe();
+    const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === name);
+    return pending?.activityId ?? '';
   }
 
   /** Ends the target for good, where it still runs. */

@@ -227,15 +227,14 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
     },
     [
       ['hold', {}, 'the target is on hold already'],
-      ['rollback', {}, 'the target is on hold since its last rollback; name a revision to go back to'],
       ['unhold', {}, null],
+      ['rollback', {}, null],
     ],
   ],
   'while a rollback runs': [
     MOMENTS['while a rollback runs']!.reach,
     [
       ['hold', {}, 'the target is on hold already'],
-      ['rollback', {}, 'a rollback is under way'],
       ['withdraw', {}, 'no release waits'],
       ['quarantine', { artifact: ARTIFACT }, null],
       ['unhold', {}, null],

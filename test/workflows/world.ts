@@ -1,13 +1,18 @@
+import { createHash } from 'node:crypto';
+
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
+import { checksDigest } from '../../src/activities/keptChecks.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
+import { type Check, judge } from '../../src/domain/check.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
 import type { Notice } from '../../src/domain/notify/notice.ts';
 import type { ReleaseResult } from '../../src/domain/release.ts';
 import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
+import type { TargetSpec } from '../../src/domain/targetSpec.ts';
 
 /** The activities that call a control plane, an agent, or the store. */
 export type ActivityName = Exclude<
@@ -18,7 +23,7 @@ export type ActivityName = Exclude<
   | 'findArtifact'
   | 'submitToTarget'
   | 'awaitRelease'
-  | 'stopRelease'
+  | 'withdrawSubmission'
   | 'rollBackTarget'
   | 'holdTarget'
   | 'recordPromotion'
@@ -38,6 +43,9 @@ export interface Call {
   readonly startedAt: number;
   endedAt: number | undefined;
 }
+
+/** What can be made to fail: also a promotion's submission, in the world of the target that it goes to. */
+type FaultyName = ActivityName | 'submitToTarget';
 
 /** What happens to one call instead of, before, or after what it asks for. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
@@ -60,6 +68,8 @@ interface Deployment {
   revisions: Revision[];
 }
 
+/** Revisions on the newest page of the list. */
+const PAGE = 50;
 const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
@@ -88,6 +98,18 @@ export class World {
   readonly slow = new Set<string>();
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
+  /** What a check's answer must contain that only these revisions, or identities of artifacts, answer. */
+  readonly knownOnlyTo = new Map<string, ReadonlySet<string>>();
+  /** The model's provider is away: no check passes. */
+  providerIsAway = false;
+  /** Agents' addresses at which nothing answers. */
+  readonly deadAddresses = new Set<string>();
+  /** References of keys that the control plane refuses. */
+  readonly refusedKeys = new Set<string>();
+  /** The checks that the store keeps, by their digest. */
+  readonly keptChecks = new Map<string, readonly Check[]>();
+  /** What the agent answers, where it is not a greeting. */
+  answer = 'hello';
   /** What goes on in a redeploy: the same revision again, or a new one made of it. */
   redeployMakesRevision = false;
   /** Whether the control plane offers a list of revisions. */
@@ -95,7 +117,7 @@ export class World {
   /** The freeze that is in force until it ends, whatever the request's freezes say. */
   frozen: Frozen | null = null;
   deployment: Deployment | null = null;
-  readonly #faults = new Map<ActivityName, Fault[]>();
+  readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #gates = new Set<Gate>();
   #waiters: (() => void)[] = [];
   #numbers = { revision: 0, upload: 0 };
@@ -104,12 +126,26 @@ export class World {
     this.id = id;
   }
 
+  /** The control plane's own name of its nth revision: a UUID, as contract 000 has it, that begins with the number. */
+  revisionId(number: number): string {
+    const digits = createHash('sha256').update(this.id).digest('hex');
+    const parts = [digits.slice(0, 4), `4${digits.slice(4, 7)}`, `8${digits.slice(7, 10)}`];
+    return [number.toString().padStart(8, '0'), ...parts, digits.slice(10, 22)].join('-');
+  }
+
   /** A deployment that somebody made, with one active revision. */
   madeElsewhere(name: string): string {
     this.deployment = { deploymentId: `${this.id}-deployment`, name, activeRevisionId: null, revisions: [] };
     const { revisionId } = this.#add({ identity: 'elsewhere', status: 'DEPLOYED' });
     this.deployment.activeRevisionId = revisionId;
     return revisionId;
+  }
+
+  /** Keeps checks in the store. @returns their digest. */
+  keep(checks: readonly Check[]): string {
+    const digest = checksDigest(checks);
+    this.keptChecks.set(digest, checks);
+    return digest;
   }
 
   /** Somebody else's PATCH. */
@@ -132,7 +168,7 @@ export class World {
   }
 
   /** The faults of the next calls of an activity, in order; afterwards it works. */
-  next(activity: ActivityName, ...faults: Fault[]): void {
+  next(activity: FaultyName, ...faults: Fault[]): void {
     this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
   }
 
@@ -187,6 +223,10 @@ export class World {
     }));
   }
 
+  get latest(): string | null {
+    return this.deployment?.revisions.at(-1)?.revisionId ?? null;
+  }
+
   get active(): string | null {
     return this.deployment?.activeRevisionId ?? null;
   }
@@ -208,10 +248,13 @@ export class World {
     readRevision: async ({ revisionId }: Input<'readRevision'>) =>
       Promise.resolve({ revision: revisionSnapshot(this.#revision(revisionId)) }),
 
-    listRevisions: async () =>
-      Promise.resolve({
-        revisions: this.offersList ? this.#existing().revisions.toReversed().map(revisionSnapshot) : null,
-      }),
+    listRevisions: async ({ since }: Input<'listRevisions'>) => {
+      if (!this.offersList) return Promise.resolve({ revisions: null });
+      const { revisions } = this.#existing();
+      const known = revisions.findIndex(({ revisionId }) => revisionId === since);
+      const listed = since === undefined ? revisions.slice(-PAGE) : revisions.slice(known + 1);
+      return Promise.resolve({ revisions: listed.toReversed().map(revisionSnapshot) });
+    },
 
     uploadArtifact: async () => {
       this.#numbers.upload++;
@@ -243,31 +286,36 @@ export class World {
       return { revision: revisionSnapshot(revision) };
     },
 
-    confirmServing: async ({ revisionId, overtakers = [] }: Input<'confirmServing'>) => {
+    confirmServing: async ({ target, revisionId, overtakers = [] }: Input<'confirmServing'>) => {
       await poll('SLIPWAY_NOT_SERVING', () => {
         if (this.active !== null && overtakers.includes(this.active))
           throw failure('SLIPWAY_REVISION_REPLACED', { taken: false, final: true });
-        return this.active === revisionId ? true : undefined;
+        return this.active === revisionId && !this.#isDead(target) ? true : undefined;
       });
       return { agentUrl: `http://agent.${this.id}.test` };
     },
 
-    runCheck: async ({ revisionId, check }: Input<'runCheck'>) => {
+    runCheck: async ({ target, revisionId, check }: Input<'runCheck'>) => {
       if (this.active !== revisionId) throw failure('SLIPWAY_NOT_SERVING', { taken: false });
-      const failed = this.bad.has(revisionId) || this.bad.has(this.#revision(revisionId).identity);
+      if (this.#isDead(target)) throw failure('SLIPWAY_UNREACHABLE', { taken: false });
+      const failed = !this.#passes(check, this.#revision(revisionId));
       return Promise.resolve({
         verdict: {
           check: check.name,
           revisionId,
           passed: !failed,
           reasons: failed ? ['the answer does not contain "hello": "goodbye"'] : [],
-          answer: failed ? 'goodbye' : 'hello',
+          answer: judge({}, { status: 'success', values: failed ? 'goodbye' : this.answer, latencyMs: 12 })
+            .answer,
           runId: 'run',
           latencyMs: 12,
           feedbackRecorded: null,
         },
       });
     },
+
+    askAgent: async ({ target }: Input<'askAgent'>) =>
+      Promise.resolve({ silent: this.#isDead(target) ? 'the agent does not answer' : null }),
 
     lookAtFreezes: async ({ at }: Input<'lookAtFreezes'>) =>
       Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
@@ -294,9 +342,16 @@ export class World {
       return Promise.resolve({ detail: 'told' });
     },
 
-    recordRelease: async ({ result }: Input<'recordRelease'>) => {
+    recordRelease: async ({ result, passed }: Input<'recordRelease'>) => {
       this.records.push(result);
-      return Promise.resolve({ location: `records/${result.releaseId}.json` });
+      const digests = passed.map(({ checks }) => this.keep(checks));
+      return Promise.resolve({ location: `records/${result.releaseId}.json`, digests });
+    },
+
+    readChecks: async ({ digest }: Input<'readChecks'>) => {
+      const checks = this.keptChecks.get(digest);
+      if (checks === undefined) throw failure('SLIPWAY_RECORD_UNREADABLE', { taken: false, final: true });
+      return Promise.resolve({ checks });
     },
   };
 
@@ -315,9 +370,12 @@ export class World {
     this.calls.push(call);
     this.#wake();
     const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
-    const fault = this.#faults.get(activity)?.shift();
+    const { target } = input as { target?: TargetSpec };
+    const isRefused = this.refusedKeys.has(target?.apiKey.from ?? '');
     try {
-      const result = await (fault === undefined ? perform(input) : fault(() => perform(input), this));
+      const result = await (isRefused
+        ? refuseKey(() => perform(input), this)
+        : this.faulty(activity, () => perform(input)));
       return { ...(result as object), attempt };
     } finally {
       call.endedAt = performance.now();
@@ -325,10 +383,27 @@ export class World {
     }
   }
 
+  /** Carries something out, with the next fault of its name, if there is one. */
+  faulty<T>(name: FaultyName, perform: () => Promise<T>): Promise<T> {
+    const fault = this.#faults.get(name)?.shift();
+    return fault === undefined ? perform() : (fault(perform, this) as Promise<T>);
+  }
+
   #wake(): void {
     const waiters = this.#waiters;
     this.#waiters = [];
     for (const wake of waiters) wake();
+  }
+
+  #isDead({ agentUrl }: TargetSpec): boolean {
+    return this.deadAddresses.has(agentUrl ?? '');
+  }
+
+  #passes({ expect: { contains = '' } }: Check, { revisionId, identity }: Revision): boolean {
+    const names = [revisionId, identity];
+    if (this.providerIsAway || names.some((name) => this.bad.has(name))) return false;
+    const knowing = this.knownOnlyTo.get(contains);
+    return knowing === undefined || names.some((name) => knowing.has(name));
   }
 
   #existing(): Deployment {
@@ -350,7 +425,7 @@ export class World {
       imageUri: null,
       repoRef: null,
       ...revision,
-      revisionId: `${this.id}-revision-${this.#numbers.revision}`,
+      revisionId: this.revisionId(this.#numbers.revision),
     };
     this.#existing().revisions.push(added);
     return added;
@@ -387,6 +462,9 @@ export class World {
 }
 
 type Input<Name extends ActivityName> = Parameters<Activities[Name]>[0];
+
+const refuseKey: Fault = () =>
+  Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 }));
 
 /** Something for an activity to wait at. */
 export class Gate {

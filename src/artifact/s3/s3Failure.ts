@@ -102,10 +102,14 @@ function refused(place: S3Place, message: string, hint: string): SlipwayError {
   return new SlipwayError('SLIPWAY_ARTIFACT_STORE_REFUSED', message, { place: s3Url(place), hint });
 }
 
+/** What the SDK says of an answer without a body: nothing that helps anybody. */
+const SAYS_NOTHING = /^(?:|Error|Unknown|UnknownError|[1-5]\d\d)$/;
+
 function told({ name, message, $metadata }: SdkError): string {
   const status = $metadata?.httpStatusCode;
-  const text = [name, message].filter((part) => part !== '' && part !== 'Error').join(': ');
-  return status === undefined ? text : `${text} (HTTP ${status})`;
+  const text = [name, message].filter((part) => !SAYS_NOTHING.test(part)).join(': ');
+  if (status === undefined) return text;
+  return text === '' ? `HTTP ${status}` : `${text} (HTTP ${status})`;
 }
 
 /** What the SDK throws: an answer of the service, no answer at all, or no way to ask. */

@@ -9,10 +9,12 @@ import type { TargetSpec } from '../../domain/targetSpec.ts';
 import { connectTemporal, type TemporalConnection } from '../../temporal/connection.ts';
 import { findTemporal } from '../../temporal/installation.ts';
 import { missingSearchAttributes, registerSearchAttributes } from '../../temporal/searchAttributes.ts';
+import { findStuckTasks, terminateStuck } from '../../temporal/stuckTask.ts';
 import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { pollingWorkers } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../counted.ts';
+import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 import { withControlPlane } from '../targetAccess.ts';
 
 /** One thing that was looked at. */
@@ -30,7 +32,7 @@ export interface Finding {
 
 /** How findings are looked for. */
 export interface DoctorOptions {
-  /** Register what is missing in Temporal. */
+  /** Register what is missing in Temporal, and terminate workflows that no worker can continue. */
   readonly fix: boolean;
   readonly config: string | undefined;
 }
@@ -94,6 +96,7 @@ async function* temporalFindings(
     yield ok('Temporal', `${address}, namespace "${namespace}"`);
     yield await searchAttributesFinding(temporal, fix);
     yield await workerFinding(temporal, taskQueue);
+    yield* stuckFindings(temporal, fix);
   } finally {
     await temporal.close();
   }
@@ -114,6 +117,24 @@ async function searchAttributesFinding(
   if (missing.length > 0)
     return lacking(name, `not registered: ${missing.join(', ')}`, 'slipway doctor --fix', 6);
   return ok(name, registered.length === 0 ? 'registered' : `registered now: ${registered.join(', ')}`);
+}
+
+/** Workflows that no worker can continue; `fix` terminates them, so that targets can start again. */
+async function* stuckFindings(temporal: TemporalConnection, fix: boolean): AsyncGenerator<Finding, void> {
+  const name = 'workflows';
+  const found = await attempt(name, () => findStuckTasks(temporal));
+  if ('finding' in found) {
+    yield found.finding;
+    return;
+  }
+  for (const stuck of found.value) {
+    const detail = `${stuck.workflowId}: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`;
+    if (fix) await terminateStuck(temporal, stuck);
+    yield fix
+      ? ok(name, `${stuck.workflowId}: terminated`)
+      : lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
+  }
+  if (found.value.length === 0) yield ok(name, 'workers can continue each of them');
 }
 
 async function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
@@ -147,6 +168,8 @@ async function* configFindings(
         'slipway.yaml',
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
+  for (const { message } of await pythonAgentProblems(loaded.value))
+    yield { name: 'agent', state: 'warning', detail: message, mend: null, exitCode: 0 };
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { INTERVENTION_KINDS } from '../../domain/intervention.ts';
 import { Count, event, ExitCode, Instant, maybe, openWords } from './fields.ts';
 import { CheckVerdict, Code, Outcome, ReleaseResult, StepRecord, Waiting } from './records/release.ts';
-import { HistoryRow } from './records/target.ts';
+import { HistoryRow, RevisionWords } from './records/target.ts';
 
 export const SuspectedSecret = event(
   'suspected_secret',
@@ -52,8 +52,12 @@ export const RollbackSubmitted = event(
   '`rollback`: the target has taken the request, or refused it',
   {
     requestId: z.string(),
-    disposition: z.enum(['preempting', 'queued', 'joined', 'ignored']),
+    disposition: z
+      .enum(['preempting', 'queued', 'joined', 'done', 'ignored'])
+      .describe('`done`: what was to be left does not serve any more'),
     reason: z.string(),
+    serves: RevisionWords.nullable().describe('What will serve, or serves already; `null`: not known yet'),
+    onHold: z.boolean().nullable().describe('`null`: no worker has answered yet'),
     via: z.enum(['update', 'signal']).describe('`signal`: no worker has answered yet'),
     target: z.string(),
   },

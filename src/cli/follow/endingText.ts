@@ -8,7 +8,8 @@ export type Asked = 'release' | 'rollback';
 
 /** The command's exit code for how it ended (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
-  const { outcome } = ended(ending);
+  const { outcome, code } = ended(ending);
+  if (asked === 'rollback' && code === 'SLIPWAY_REVISION_NOT_REACHED') return 2;
   // A rollback that stopped a release before it changed anything: what was to serve again has never stopped serving.
   const stoppedInTime =
     asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
@@ -48,7 +49,9 @@ export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
   rejected: 'rejected',
 };
 
-function ended(ending: Ending): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason'> {
+function ended(
+  ending: Ending,
+): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason'> & Partial<Pick<ReleaseResult, 'code'>> {
   return ending.from === 'result' ? ending.result : ending.row;
 }
 

@@ -28,6 +28,7 @@ export interface LogEnd {
 }
 
 const PAGE_LINES = 1_000;
+const REVISIONS_SHOWN = 5;
 
 /**
  * The last lines of a revision's log, of both stages or of one. Where a control plane has no logs of revisions (the
@@ -46,8 +47,11 @@ export async function logEnd(
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
-  // Where it is the revision that there is not, this says so.
-  await client.getRevision(revision.deploymentId, revision.revisionId);
+  try {
+    await client.getRevision(revision.deploymentId, revision.revisionId);
+  } catch (error) {
+    throw isNotFound(error) ? await revisionUnknown(client, revision, error) : error;
+  }
   try {
     return { lines: await publicLines(client, revision, stage, count), after: undefined };
   } catch (error) {
@@ -58,6 +62,24 @@ export async function logEnd(
       cause: error,
     });
   }
+}
+
+/** A revision that the deployment does not have: names the newest that it has. */
+async function revisionUnknown(
+  client: ControlPlaneClient,
+  { deploymentId, revisionId }: RevisionOf,
+  cause: unknown,
+): Promise<SlipwayError> {
+  const known: string[] = [];
+  for await (const { id } of client.eachRevision(deploymentId)) {
+    known.push(id);
+    if (known.length === REVISIONS_SHOWN) break;
+  }
+  return new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment has no revision "${revisionId}"`, {
+    place: deploymentId,
+    hint: `its newest ones: ${known.join(', ')}`,
+    cause,
+  });
 }
 
 async function newestLines(
@@ -107,5 +129,6 @@ export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
 }
 
 function isNotFound(error: unknown): boolean {
-  return error instanceof ServiceError && (error.status === 404 || error.status === 405);
+  // 422: what is no id at all.
+  return error instanceof ServiceError && [404, 405, 422].includes(error.status ?? 0);
 }

@@ -3,7 +3,7 @@ import type { ReleaseResult } from '../../domain/release.ts';
 import type { CommandContext } from '../context.ts';
 import { type ChosenTarget, withControlPlane } from '../targetAccess.ts';
 import { logEnd } from './revisionLog.ts';
-import { sayLine } from './sayLine.ts';
+import { logPrinter } from './logPrinter.ts';
 
 const LINES = 20;
 
@@ -25,7 +25,7 @@ export async function tellFailedRevision(
     );
     if (lines.length === 0) return;
     output.say(`The last lines of revision ${revisionId} (all of them: ${command}):`);
-    for (const line of lines) sayLine(output, { target, revisionId }, line);
+    lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     output.note(`why the revision failed, where the control plane can be called: ${command}`);

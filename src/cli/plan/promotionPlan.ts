@@ -5,11 +5,11 @@ import { type Planned, type PlannedTurn, planPromotions } from '../../domain/pro
 import { promotionWorkflowId } from '../../domain/promotion/promotion.ts';
 import { seeTarget, type TargetSeen } from '../../domain/promotion/targetSeen.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/targetSpec.ts';
-import { connectTemporal, type TemporalConnection } from '../../temporal/connection.ts';
+import type { TemporalConnection } from '../../temporal/connection.ts';
 import { listSchedules } from '../../temporal/schedules.ts';
 import { viewTarget } from '../../temporal/targetClient.ts';
-import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
+import { openTemporal } from '../openTemporal.ts';
 import { declaredSchedule } from '../promote/declaredSchedule.ts';
 import type { PlanOptions } from '../plan.ts';
 import { chooseTargetSpec } from '../targetAccess.ts';
@@ -31,7 +31,7 @@ export async function planPromotionsOf(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const only = wanted === undefined ? undefined : choosePromotion(file.config, wanted);
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const now = Date.now();
     const planned = await plannedPromotions(context, file, temporal);

@@ -2,11 +2,10 @@ import { ServiceError } from '../../clients/serviceError.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/targetSpec.ts';
 import { EMPTY_TARGET } from '../../domain/targetState.ts';
-import { connectTemporal } from '../../temporal/connection.ts';
 import { viewTarget } from '../../temporal/targetClient.ts';
-import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import { requireWorker } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
+import { openTemporal } from '../openTemporal.ts';
 import { type Deployment, findDeployment, withControlPlane } from '../targetAccess.ts';
 
 /** A target's own word of itself. */
@@ -17,11 +16,11 @@ const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
 
 /** A target's own word; an error where it cannot be asked: Temporal is away, or no worker answers. */
 export async function askTarget(
-  { home, environment }: CommandContext,
+  context: CommandContext,
   spec: TargetSpec,
 ): Promise<TargetView | SlipwayError> {
   try {
-    const temporal = await connectTemporal(await temporalSettings(home, environment));
+    const temporal = await openTemporal(context);
     try {
       const view = await viewTarget(temporal, targetWorkflowId(spec));
       if (view !== undefined) return view;

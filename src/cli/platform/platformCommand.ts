@@ -50,11 +50,15 @@ export function addPlatformCommand(platform: Command, run: Run): void {
         .env('SLIPWAY_AUDIT_DAYS')
         .argParser(wholeNumber(1, 36_500)),
     )
+    .option(
+      '--adopt-database',
+      'start although home and database do not belong together; from then on they do',
+    )
     .action((options: CommonOptions & Omit<PlatformCommandOptions, 'home' | 'json'>) =>
-      run(options, async ({ home, environment }) => {
-        exitWithParent(environment);
+      run(options, async (context) => {
+        exitWithParent(context.environment);
         const { runPlatformCommand } = await import('../platform.ts');
-        await runPlatformCommand({ ...options, home, json: options.json ?? false });
+        await runPlatformCommand({ ...options, home: context.home, json: options.json ?? false }, context);
         return 0;
       }),
     );

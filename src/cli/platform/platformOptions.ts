@@ -1,4 +1,5 @@
 import { SlipwayError } from '../../domain/errors.ts';
+import { createClientAddress } from '../../platform/access/clientAddress.ts';
 import { buildLimitsFrom } from '../../platform/builder/buildLimits.ts';
 import { type PlatformOptions, RATE_LIMIT } from '../../platform/platform.ts';
 import type { PlatformCommandOptions } from '../platform.ts';
@@ -11,7 +12,7 @@ const DAY_MS = 86_400_000;
  * `SLIPWAY_PUBLIC_URL` where it is reached from outside, with `SLIPWAY_PLATFORM_API_KEY` its key (default: one of its
  * own, kept in the home), with `SLIPWAY_READY_TIMEOUT_MS` how long an agent may take to answer, with
  * `SLIPWAY_GIT_POLL_MS` how often followed branches are asked about (0: never), with `SLIPWAY_DOCKER` the command that
- * images are run with (default: `docker`), and the limits of builds (`BUILD_LIMIT_SETTINGS`).
+ * images are run with (default: `docker`), with `SLIPWAY_TRUSTED_PROXIES` the proxies before it, and the limits of builds (`BUILD_LIMIT_SETTINGS`).
  * @throws SlipwayError SLIPWAY_USAGE where a variable is not what it has to be.
  */
 export function platformOptionsOf(
@@ -29,12 +30,14 @@ export function platformOptionsOf(
     rateLimit: rateLimitOf(options),
     ...given('host', options.host),
     ...given('databaseUrl', options.databaseUrl),
+    ...given('adoptDatabase', options.adoptDatabase),
     ...given('vocabulary', options.vocabulary),
     ...given('bodyMaxBytes', times(options.maxBody, MEGABYTE)),
     ...given('uploadMaxBytes', times(options.maxUpload, MEGABYTE)),
     ...given('auditKeptMs', times(options.keepAudit, DAY_MS)),
     ...given('publicUrl', addressIn(environment, 'SLIPWAY_PUBLIC_URL')),
     ...given('apiKey', textIn(environment, 'SLIPWAY_PLATFORM_API_KEY')),
+    ...given('trustedProxies', networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES')),
     ...given('dockerCommand', textIn(environment, 'SLIPWAY_DOCKER')),
     ...given('readyTimeoutMs', millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1)),
     ...given('gitPollMs', millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0)),
@@ -57,6 +60,19 @@ function addressIn(environment: NodeJS.ProcessEnv, name: string): string | undef
   if (value === undefined) return undefined;
   if (URL.canParse(value) && /^https?:\/\/[^?#]+$/u.test(value)) return value.replace(/\/+$/u, '');
   throw wrong(name, value, 'an address such as https://agents.example.com');
+}
+
+function networksIn(environment: NodeJS.ProcessEnv, name: string): string[] | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  const networks = value.split(',').map((entry) => entry.trim());
+  try {
+    createClientAddress(networks);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw wrong(name, value, 'addresses or networks such as 10.0.0.0/8, with commas between them');
+  }
+  return networks;
 }
 
 function millisecondsIn(environment: NodeJS.ProcessEnv, name: string, least: number): number | undefined {

@@ -68,10 +68,13 @@ export function addLookCommands({ command, run }: CommandTable): void {
     'What a revision wrote while it was built, and while it serves',
     'slipway logs staging --stage build',
     'slipway logs production --follow',
-    'slipway logs production --revision 0f5c… --tail 1000',
+    'slipway logs production --serving --tail 1000',
   )
     .addOption(configOption())
     .option('--revision <id>', 'the revision (default: the newest)')
+    .addOption(
+      new Option('--serving', 'the revision that serves, instead of the newest').conflicts('revision'),
+    )
     .addOption(
       new Option('--stage <stage>', 'of its build alone, or of its agent').choices(['build', 'deploy']),
     )

@@ -109,7 +109,7 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
 
   command('doctor', 'What is missing for a release, and the command that mends it', 'slipway doctor --fix')
     .addOption(configOption())
-    .option('--fix', 'register what is missing in Temporal')
+    .option('--fix', 'register what is missing in Temporal; terminate workflows that no worker can continue')
     .action((options: CommonOptions & DoctorCommandOptions) =>
       run(options, async (context) => (await import('../doctor.ts')).runDoctorCommand(context, options)),
     );

@@ -35,12 +35,15 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     'rollback [target]',
     'Put an earlier verified revision back, before everything else, and hold the target',
     'slipway rollback production --reason "answers in French"',
-    'slipway rollback production --to 0f5c…',
+    'slipway rollback production --to release-12',
     'slipway rollback production --break-glass --reason "Temporal is down"',
   )
     .addOption(configOption())
     .option('--reason <text>', 'why, for the record and for whoever finds the hold')
-    .option('--to <revision>', 'the revision (default: the newest verified one before the active one)')
+    .option(
+      '--to <revision>',
+      "a revision, the beginning of its id, or its release (default: an earlier release's newest verified one)",
+    )
     .option('--break-glass', 'without Temporal: call the control plane from here')
     .option('--no-wait', 'return once the rollback is taken')
     .addOption(timeoutOption())

@@ -3,10 +3,9 @@ import { choosePromotion, promotionSettings } from '../../config/promotionSettin
 import type { InterventionKind } from '../../domain/intervention.ts';
 import type { InterventionMessage } from '../../domain/message.ts';
 import { promotionWorkflowId } from '../../domain/promotion/promotion.ts';
-import { connectTemporal } from '../../temporal/connection.ts';
 import { intervenePromotion } from '../../temporal/promotionClient.ts';
-import { temporalSettings } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
+import { openTemporal } from '../openTemporal.ts';
 import { gitIn, whoAsks } from '../release/provenance.ts';
 import { chooseTargetSpec } from '../targetAccess.ts';
 
@@ -32,7 +31,7 @@ export async function runPromotionIntervention(
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
   const message = { ...options.said, who, from, ...(reason === undefined ? {} : { reason }) };
-  const temporal = await connectTemporal(await temporalSettings(context.home, context.environment));
+  const temporal = await openTemporal(context);
   try {
     const taken = await intervenePromotion(temporal, promotionWorkflowId({ name, to }), kind, message);
     output.event({ event: 'intervention', kind, promotion: name, ...taken });

@@ -1,5 +1,5 @@
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
-import { ServiceError } from '../../clients/serviceError.ts';
+import { notOffered, ServiceError } from '../../clients/serviceError.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { redeployCommand } from '../../domain/instructions.ts';
 import type { Actor } from '../../domain/release.ts';
@@ -17,7 +17,7 @@ export interface BreakGlassOrder {
   /** The revision. Default: the newest good one from before the active one. */
   readonly to: string | undefined;
   readonly requestedBy: Actor;
-  /** What is known of the deployment's revisions without Temporal: whether each was verified. */
+  /** What is known of the deployment's revisions without Temporal, oldest first: whether each was verified. */
   readonly verified: ReadonlyMap<string, boolean>;
   /** How long the revision is awaited, in milliseconds. */
   readonly timeoutMs: number;
@@ -80,20 +80,45 @@ async function previousGood(
   const isAnyVerified = [...verified.values()].includes(true);
   let previous: string | undefined;
   let isBefore = active === null;
-  for await (const { id, status } of client.eachRevision(deployment.id)) {
-    if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
-      if (verified.get(id) === true) return id;
-      if (verified.get(id) === undefined) previous ??= id;
-      if (previous !== undefined && !isAnyVerified) break;
+  try {
+    for await (const { id, status } of client.eachRevision(deployment.id)) {
+      if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
+        if (verified.get(id) === true) return id;
+        if (verified.get(id) === undefined) previous ??= id;
+        if (previous !== undefined && !isAnyVerified) break;
+      }
+      isBefore ||= id === active;
     }
-    isBefore ||= id === active;
+  } catch (error) {
+    if (!notOffered(error)) throw error;
+    previous = previousInRecords(active, verified);
+    if (previous !== undefined) return previous;
+    throw nothingToRestore(
+      deployment.id,
+      'the control plane offers no list of revisions, and the records name no good one from before the active one',
+    );
   }
   if (previous !== undefined) return previous;
-  throw new SlipwayError(
-    'SLIPWAY_NOTHING_TO_RESTORE',
+  throw nothingToRestore(
+    deployment.id,
     'no revision from before the active one was deployed and may be good',
-    { place: deployment.id, hint: 'name the revision with --to' },
   );
+}
+
+/** The newest revision that the records call good, of those from before the active one; they may not know that one. */
+function previousInRecords(
+  active: string | null,
+  verified: ReadonlyMap<string, boolean>,
+): string | undefined {
+  const recorded = [...verified.keys()];
+  const before =
+    active !== null && verified.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
+  return before.findLast((revisionId) => verified.get(revisionId) === true);
+}
+
+function nothingToRestore(deploymentId: string, message: string): SlipwayError {
+  const hint = 'name the revision with --to';
+  return new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', message, { place: deploymentId, hint });
 }
 
 /** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */

@@ -1,9 +1,9 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import type { ActivityFact } from '../../domain/audit/facts.ts';
-import { SlipwayError } from '../../domain/errors.ts';
 import { type PastRelease, pastOfResult, pastOfWork } from '../../domain/pastRelease.ts';
 import type { Progress, ReleaseRequest, ReleaseResult, RollbackRequest } from '../../domain/release.ts';
 import { targetWorkflowId } from '../../domain/targetSpec.ts';
+import { releaseUnknown } from '../../temporal/ask.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { findWork, pastReleases } from '../../temporal/pastReleases.ts';
 import { readProgress } from '../../temporal/targetClient.ts';
@@ -55,10 +55,11 @@ export async function findRelease(
   const { releases = [] } = past ?? (await pastReleases(temporal, targetId)) ?? {};
   const row = releases.find((release) => release.releaseId === releaseId);
   if (row !== undefined) return { ...BARE, target, past: row, from: 'target' };
-  const known = releases.slice(0, 5).map((release) => release.releaseId);
-  throw new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `"${target}" knows no release "${wanted}"`, {
-    hint: known.length === 0 ? 'it has never taken one' : `its last ones: ${known.join(', ')}`,
-  });
+  throw releaseUnknown(
+    target,
+    wanted,
+    releases.map((release) => release.releaseId),
+  );
 }
 
 const BARE = {

@@ -12,8 +12,17 @@ import { type Branch, treeLines } from './tree.ts';
 const ANSWER_MAX_CHARACTERS = 300;
 const LABEL_WIDTH = 9;
 
-/** Everything that is known of a release, for people. `now` in milliseconds since 1970. */
-export function releaseLines(found: FoundRelease, now: number, style: Style): readonly string[] {
+/**
+ * Everything that is known of a release, for people. `now` in milliseconds since 1970.
+ *
+ * @param answers - whole answers, by the names of their records.
+ */
+export function releaseLines(
+  found: FoundRelease,
+  now: number,
+  style: Style,
+  answers: ReadonlyMap<string, string> = new Map(),
+): readonly string[] {
   const { target, past, result, progress, workflowUrl, calls } = found;
   const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
   const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
@@ -32,7 +41,7 @@ export function releaseLines(found: FoundRelease, now: number, style: Style): re
     lines.push(
       ...section(
         'checks',
-        told.verdicts.map((verdict) => verdictBranch(verdict, style)),
+        told.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
       ),
     );
     lines.push(...section('said', told.interventions.map(saidBranch)));
@@ -95,7 +104,8 @@ function fact(label: string, value: string): string {
 function beforeText(baseline: Baseline | null): string | null {
   if (baseline === null) return null;
   if (baseline.revisionId === null) return 'nothing';
-  return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}`;
+  const silent = baseline.silent === undefined ? '' : `; ${baseline.silent}`;
+  return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}${silent}`;
 }
 
 /** What was put back: the revisions that were redeployed, in their order. */
@@ -122,13 +132,15 @@ function stepBranch(step: StepRecord, verdicts: readonly CheckVerdict[], now: nu
   return { line: `${style.faint(clock(step.startedAt))}${stepLine(step, verdicts, now, style).slice(1)}` };
 }
 
-function verdictBranch(verdict: CheckVerdict, style: Style): Branch {
-  const { check, passed, reasons, answer, runId, latencyMs, revisionId } = verdict;
+function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, string>, style: Style): Branch {
+  const { check, passed, reasons, answer, answerRecord = '', runId, latencyMs, revisionId } = verdict;
+  const whole = answers.get(answerRecord);
+  const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
   const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
   const run = runId === null ? '' : `, run ${runId}`;
   return {
     line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}`,
-    below: [...reasons, `answered ${fitLine(answer, ANSWER_MAX_CHARACTERS)}`],
+    below: [...reasons, `answered ${answered}`],
   };
 }
 

@@ -74,6 +74,9 @@ export async function targetStatus(
   };
 }
 
+/** Why a target does not answer, where everything else can be told all the same. */
+const SILENT: ReadonlySet<string> = new Set(['SLIPWAY_NO_WORKER', 'SLIPWAY_WORKFLOW_STUCK']);
+
 /** The target's own word; `undefined` where it has never taken a release, an error where no worker answers. */
 async function askTarget(
   temporal: TemporalConnection,
@@ -88,7 +91,7 @@ async function askTarget(
       progress: running === null ? undefined : await readProgress(temporal, running.workflowId),
     };
   } catch (error) {
-    if (error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER') return error;
+    if (error instanceof SlipwayError && SILENT.has(error.code)) return error;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { LIST_IDS_MAX } from '../limits.ts';
 import { PageQuery } from '../pageQuery.ts';
 import { QueryBoolean, text, Uuid } from '../scalars.ts';
 import { Deployment } from './deployment.ts';
-import { DeploymentType } from './sourceConfig.ts';
+import { PublicDeploymentType } from './sourceConfig.ts';
 
 /** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
 export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
@@ -28,7 +28,7 @@ export const DeploymentsQuery = z.object({
   name_contains: text().optional(),
   status: text().optional(),
   image_version: text().optional(),
-  deployment_type: DeploymentType.optional(),
+  deployment_type: PublicDeploymentType.optional(),
   deployment_ids: Ids.optional(),
   remote_reconciled: QueryBoolean.optional(),
   tag_value_ids: text().optional(),

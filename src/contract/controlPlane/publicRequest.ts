@@ -1,12 +1,15 @@
 import { z } from 'zod';
 
 import type { ValidationIssue } from '../httpErrors.ts';
-import { createBreaches, DeploymentFields } from './deployment.ts';
+import { createBreaches, DeploymentFields, DeploymentPatch } from './deployment.ts';
+import { PublicSourceConfig } from './sourceConfig.ts';
 import { BUILDABLE_SOURCES } from './sourceRules.ts';
 import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
 
 /** `POST /v2/deployments` by the contract's rules, but for `deployment_type`: every source may have it. */
-export const TypedDeploymentCreate = DeploymentFields.superRefine((request, context) => {
+export const TypedDeploymentCreate = DeploymentFields.extend({
+  source_config: PublicSourceConfig,
+}).superRefine((request, context) => {
   for (const { path, message, type } of createBreaches(request, isDeploymentType)) {
     context.addIssue({ code: 'custom', path, message, params: { type } });
   }
@@ -21,6 +24,12 @@ export const TypedDeploymentCreate = DeploymentFields.superRefine((request, cont
  * - `deployment_type` is taken for every source, kept and answered. It changes nothing on this platform.
  */
 export const PublicDeploymentCreate = z.preprocess(withPublicDefaults, TypedDeploymentCreate);
+
+export type PublicDeploymentCreate = z.infer<typeof PublicDeploymentCreate>;
+
+/** `PATCH /v2/deployments/{deployment_id}` as clients of the public relative send it, in the contract's names. */
+export const PublicDeploymentPatch = DeploymentPatch.extend({ source_config: PublicSourceConfig.nullish() });
+export type PublicDeploymentPatch = z.infer<typeof PublicDeploymentPatch>;
 
 /**
  * A request of the public vocabulary in the contract's names. Its `revision_source` ("override the source for this

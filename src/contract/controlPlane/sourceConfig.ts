@@ -5,8 +5,16 @@ import { ListenerConfig } from './listener.ts';
 import { ResourceSpec } from './resourceSpec.ts';
 
 /** Contract 000, "SourceConfig": `deployment_type`. */
-export const DeploymentType = oneOf(['dev_free', 'dev', 'prod']);
-export type DeploymentType = z.infer<typeof DeploymentType>;
+export const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
+
+/** What clients of the public relative send: its document names those of the contract, its newest clients two more. */
+export const PUBLIC_DEPLOYMENT_TYPES = ['serverless', 'dedicated'] as const;
+export const PublicDeploymentType: z.ZodType<string, string> = oneOf([
+  'dev_free',
+  'dev',
+  'prod',
+  ...PUBLIC_DEPLOYMENT_TYPES,
+]);
 
 /**
  * What a request says about the source without (but for `resource_spec`) making a revision (contract 000,
@@ -28,6 +36,9 @@ export const SourceConfig = z.object({
   build_command: nonEmptyText().nullish(),
 });
 export type SourceConfig = z.infer<typeof SourceConfig>;
+
+/** {@link SourceConfig} in the public vocabulary. */
+export const PublicSourceConfig = SourceConfig.extend({ deployment_type: PublicDeploymentType.nullish() });
 
 /** {@link SourceConfig} in an answer: nothing is checked again but what a reader rests on. */
 export const AnsweredSourceConfig = z.looseObject({

@@ -1,11 +1,12 @@
 import type { ValidationIssue } from '../httpErrors.ts';
+import { PUBLIC_DEPLOYMENT_TYPES } from './sourceConfig.ts';
 import { valueAt } from './sourceRules.ts';
 import { namesOf, type ToldName, type Vocabulary } from './vocabulary.ts';
 
 /**
  * Which vocabulary a request was written in: told by the names that only one of them has. Decisions:
  * - `revision_source`, which the contract does not know, tells of the public relative.
- * - So does `deployment_type` beside source `internal_source` and an empty `source_revision_config`: the public deploy
+ * - So does a `deployment_type` that only it has, and any `deployment_type` beside source `internal_source` and an empty `source_revision_config`: the public deploy
  *   command creates like that, and the contract forbids both.
  * - A file's name is no sign: `graph_config_path: langgraph.json` is a contract's request about a file of that name.
  * - Names of both: neither, see {@link mixedVocabulary}.
@@ -45,9 +46,11 @@ export function notPublic(request: unknown): ValidationIssue[] {
 
 function isPublicByShape(request: unknown): boolean {
   if (valueAt(request, ['revision_source']) !== undefined) return true;
+  const type = valueAt(request, ['source_config', 'deployment_type']);
+  if (PUBLIC_DEPLOYMENT_TYPES.some((each) => each === type)) return true;
   return (
     valueAt(request, ['source']) === 'internal_source' &&
-    valueAt(request, ['source_config', 'deployment_type']) != null &&
+    type != null &&
     JSON.stringify(valueAt(request, ['source_revision_config'])) === '{}'
   );
 }

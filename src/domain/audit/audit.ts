@@ -1,14 +1,16 @@
 import { alwaysBack } from './alwaysBack.ts';
+import { claimsAreTrue } from './claimsAreTrue.ts';
 import { oneAtATime } from './oneAtATime.ts';
 import { oneOwner } from './oneOwner.ts';
 import { oneRevision } from './oneRevision.ts';
+import { ownChecks } from './ownChecks.ts';
 import { ownRevision } from './ownRevision.ts';
 import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
 import { servedWhenChecked } from './servedWhenChecked.ts';
 import type { Evidence, Rule, Violation } from './violation.ts';
 import { watched } from './watched.ts';
 
-/** Rules 1 to 9 of the design. Rule 10 is held by replaying. */
+/** Rules 1 to 9 and 12 of the design. Rule 10 is held by replaying. */
 const RULES: readonly Rule[] = [
   oneAtATime,
   oneOwner,
@@ -16,10 +18,12 @@ const RULES: readonly Rule[] = [
   ownRevision,
   servedWhenChecked,
   alwaysBack,
+  ownChecks,
   watched,
   noSecrets,
   deployedOnly,
   neverWedged,
+  claimsAreTrue,
 ];
 
 /** Holds everything that is known of a target against the rules that hold always: what was broken, and where. */

@@ -1,4 +1,6 @@
+import type { PromotionResult } from '../promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, ReleaseResult, RollbackRequest } from '../release.ts';
+import type { ReleaseAnswer } from '../targetState.ts';
 
 /** One activity as a history tells it. Times are milliseconds since 1970. */
 export interface ActivityFact {
@@ -35,6 +37,23 @@ export interface TaskFailure {
   readonly message: string;
 }
 
+/** One submission of a release as the target's history tells it. */
+export interface SubmissionFact {
+  readonly id: string;
+  /** Which release it led to; `null`: it was not answered. */
+  readonly answer: Pick<ReleaseAnswer, 'releaseId' | 'disposition'> | null;
+  /** When it was withdrawn: milliseconds since 1970; `null`: it stands. */
+  readonly withdrawnAt: number | null;
+}
+
+/** One promotion to the target as its history tells it. */
+export interface PromotionFact {
+  readonly workflowId: string;
+  readonly runId: string;
+  /** `null`: it runs still, or ended without one. */
+  readonly result: PromotionResult | null;
+}
+
 /** Everything that the histories of one target tell: its own, over all of its runs, and those of its children. */
 export interface TargetFacts {
   readonly workflowId: string;
@@ -46,6 +65,9 @@ export interface TargetFacts {
   readonly works: readonly WorkFact[];
   /** What the target did itself: looking, and watching revisions that were given up on. */
   readonly activities: readonly ActivityFact[];
+  readonly submissions: readonly SubmissionFact[];
+  /** Those whose releases ran on the target, where their histories were read. */
+  readonly promotions: readonly PromotionFact[];
   readonly taskFailures: readonly TaskFailure[];
   /** Every history as text, with its payloads decoded. */
   readonly texts: readonly { readonly workflowId: string; readonly text: string }[];

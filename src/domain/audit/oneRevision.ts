@@ -1,15 +1,18 @@
 import type { ActivityFact, ObservedRevision, TargetFacts, WorkFact } from './facts.ts';
+import { latestIn, seenBeforePatch } from './seenBeforePatch.ts';
 import type { Rule, Violation } from './violation.ts';
 
 /**
- * Rule 2: one release's PATCH creates at most one revision. It is sent again only where the one before was surely not
- * taken, or after reading did not find what it made; never again where reading could not tell; and what is there twice
- * all the same is reported. The same for creating a deployment.
+ * Rule 2: one release's PATCH creates at most one revision. It is sent again only if the one before was surely not
+ * taken, or if reading showed that it made none: the latest revision had not moved, or a list that reaches back to what
+ * was there before holds none of ours. What is there twice all the same is reported. The same for creating a deployment.
  */
 export const oneRevision: Rule = ({ target, observed }) =>
   target.works.flatMap((work) => [
-    ...sentAgainBlindly(work, 'patchDeployment', ['readDeployment', 'listRevisions']),
-    ...sentAgainBlindly(work, 'createDeployment', ['findDeployment', 'readDeployment']),
+    ...sentAgainBlindly(work, 'patchDeployment', showsNoPatch(work)),
+    ...sentAgainBlindly(work, 'createDeployment', ({ name }) =>
+      ['findDeployment', 'readDeployment'].includes(name),
+    ),
     ...sentAgainWithoutKey(work),
     ...unreportedExtras(work, observed ?? [], [...followed(target.works), ...landedLate(target)]),
   ]);
@@ -17,7 +20,7 @@ export const oneRevision: Rule = ({ target, observed }) =>
 function sentAgainBlindly(
   { workflowId, activities }: WorkFact,
   name: ActivityFact['name'],
-  reads: readonly ActivityFact['name'][],
+  tells: (read: ActivityFact) => boolean,
 ): Violation[] {
   const sent = activities.filter((activity) => activity.name === name);
   return sent.slice(1).flatMap((again, index): Violation[] => {
@@ -25,7 +28,7 @@ function sentAgainBlindly(
     if (before === undefined || !before.mayHaveBeenTaken) return [];
     const looked = activities.some(
       (read) =>
-        reads.includes(read.name) &&
+        tells(read) &&
         read.outcome === 'completed' &&
         read.scheduledAt >= (before.endedAt ?? before.scheduledAt) &&
         (read.endedAt ?? Infinity) <= again.scheduledAt,
@@ -35,6 +38,21 @@ function sentAgainBlindly(
     return [{ rule: 2, workflowId, what: `${name} was sent again although the one before ${why}` }];
   });
 }
+
+/** Whether a look shows that an unanswered PATCH has made no revision. */
+function showsNoPatch(work: WorkFact): (read: ActivityFact) => boolean {
+  const { ids, latest } = seenBeforePatch(work);
+  return ({ name, input, result }) => {
+    if (name === 'readDeployment') return latest === undefined || latestIn(result) === latest;
+    if (name !== 'listRevisions' || !Array.isArray(result?.['revisions'])) return false;
+    const listed = result['revisions'] as readonly { readonly revisionId: string }[];
+    const reachesBack = listed.length < PAGE || listed.some(({ revisionId }) => ids.has(revisionId));
+    return input['since'] !== undefined || reachesBack;
+  };
+}
+
+/** What the shortest page of a list holds that may go on. */
+const PAGE = 50;
 
 /** An image or a git ref is no key by which a revision could be recognized. */
 function sentAgainWithoutKey({ workflowId, activities }: WorkFact): Violation[] {

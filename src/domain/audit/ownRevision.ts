@@ -1,9 +1,11 @@
 import type { ActivityFact, WorkFact } from './facts.ts';
+import { latestIn, seenBeforePatch } from './seenBeforePatch.ts';
 import type { Rule } from './violation.ts';
 
 /**
  * Rule 3: a release follows its own revision, never "the newest": what it awaits is what its PATCH made or its redeploy
- * asked for, and a release that ended `released` has awaited just the revision that it claims.
+ * asked for, and a release that ended `released` has awaited just the revision that it claims. What it had seen before
+ * its PATCH is not what the PATCH made, whatever an answer names.
  */
 export const ownRevision: Rule = ({ target }) =>
   target.works.flatMap((work) => {
@@ -19,18 +21,22 @@ export const ownRevision: Rule = ({ target }) =>
   });
 
 /** What its PATCH and its redeploys made, as far as answers and looks afterwards showed. */
-function ownRevisions({ activities, result }: WorkFact): ReadonlySet<string> {
+function ownRevisions(work: WorkFact): ReadonlySet<string> {
+  const { activities, result } = work;
   const own = new Set<string>();
   if (result?.revisionId != null) own.add(result.revisionId);
+  for (const activity of activities) if (activity.name === 'patchDeployment') addLatest(own, activity);
+  for (const revisionId of adopted(activities)) own.add(revisionId);
+  for (const revisionId of seenBeforePatch(work).ids) own.delete(revisionId);
   for (const activity of activities) {
-    if (activity.name === 'redeployRevision') own.add(String(activity.input['revisionId']));
-    if (activity.name === 'redeployRevision' || activity.name === 'patchDeployment') addLatest(own, activity);
+    if (activity.name !== 'redeployRevision') continue;
+    own.add(String(activity.input['revisionId']));
+    addLatest(own, activity);
   }
   // A redeploy that went unanswered, and made a revision of its own: a look told which.
   const redeployed = activities.findIndex(({ name }) => name === 'redeployRevision');
   const looks = redeployed === -1 ? [] : activities.slice(redeployed);
   for (const look of looks) if (look.name === 'readDeployment') addLatest(own, look);
-  for (const revisionId of adopted(activities)) own.add(revisionId);
   return own;
 }
 
@@ -64,6 +70,6 @@ interface Listed {
 }
 
 function addLatest(own: Set<string>, { result }: ActivityFact): void {
-  const deployment = result?.['deployment'] as Latest | undefined;
-  if (deployment?.latestRevisionId != null) own.add(deployment.latestRevisionId);
+  const latest = latestIn(result);
+  if (latest != null) own.add(latest);
 }

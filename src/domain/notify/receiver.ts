@@ -49,6 +49,9 @@ export type ReceiverSpec = SlackReceiver | WebhookReceiver | GithubDeploymentRec
 
 export const RECEIVER_KINDS = ['slack', 'webhook', 'github_deployment', 'github_status'] as const;
 
+/** The most receivers of a file, and of a request. */
+export const RECEIVERS_MAX = 20;
+
 /** The receivers that want to be told of an event. */
 export function receiversOf(receivers: readonly ReceiverSpec[], event: NoticeEvent): readonly ReceiverSpec[] {
   return receivers.filter(({ events }) => events === undefined || events.includes(event));

@@ -11,7 +11,7 @@ import type {
   ReleaseRequest,
   StepRecord,
 } from '../release.ts';
-import { normalizeServiceUrl, type TargetSpec } from '../targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
 
 /** How a promotion's candidate is judged against what serves where it is to go. */
 export interface PromotionJudge {
@@ -88,9 +88,27 @@ export interface PromotionResult {
 }
 
 /**
- * The id of a promotion's workflow: one at a time for each name and target. It comes from the control plane and the
- * deployment, as a target's does.
+ * The id of a promotion's workflow, and of its schedule: one at a time for each name and target. It comes from the control
+ * plane, the tenant and the deployment, as a target's does.
  */
 export function promotionWorkflowId({ name, to }: Pick<PromotionRequest, 'name' | 'to'>): string {
-  return `promotion:${normalizeServiceUrl(to.controlPlane)}:${to.deployment}:${name}`;
+  return `promotion:${targetWorkflowId(to).slice('target:'.length)}:${name}`;
 }
+
+/** The request key of a promotion's release. A promotion that is tried again asks for the same thing; another one does not. */
+export function promotionRequestKey(name: string, artifact: string, runId: string): string {
+  return `promotion ${name} ${artifact} ${runId}`;
+}
+
+/** The promotion that asked for a release; `undefined` where none did. */
+export function promotionOf({
+  requestKey,
+  target,
+}: Pick<ReleaseRequest, 'requestKey' | 'target'>):
+  { readonly workflowId: string; readonly runId: string } | undefined {
+  const { name, runId } = REQUEST_KEY.exec(requestKey)?.groups ?? {};
+  if (name === undefined || runId === undefined) return undefined;
+  return { workflowId: promotionWorkflowId({ name, to: target }), runId };
+}
+
+const REQUEST_KEY = /^promotion (?<name>.+) \S+ (?<runId>\S+)$/u;

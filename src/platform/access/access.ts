@@ -8,6 +8,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import { type ApiKeys, createApiKeys, hashOfKey } from './apiKeys.ts';
 import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin } from './caller.ts';
+import { type Arrival, createClientAddress } from './clientAddress.ts';
 import { createFailedAttempts, tooMany } from './failedAttempts.ts';
 import { createKeyRing, type StoredApiKey } from './keyRing.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
@@ -31,10 +32,12 @@ export interface Access {
    * every tenant, the default one first.
    *
    * Decision: no key is 401; a key that is not valid (unknown, expired, revoked), and a tenant that the key is not
-   * for, is 403.
+   * for, is 403. The key is looked at first: a stranger behind the same proxy locks no right key out.
    * @throws HttpProblem 401, 403; 422 for a tenant id that is no uuid; 429 after too many keys that were not valid.
    */
   authenticate(credentials: Credentials): Promise<Caller>;
+  /** The address of a request's client (`createClientAddress`); null for a request made inside the process. */
+  addressOf(request: Arrival | undefined): string | null;
   /**
    * Counts a request of the control plane.
    * @throws HttpProblem 429 where the key has sent too many.
@@ -51,16 +54,20 @@ export function createAccess({
   kysely,
   log,
   rateLimit,
+  trustedProxies = [],
 }: {
   operatorKey: string;
   kysely: Kysely<Schema>;
   log: Logger;
   /** Of each key. Default: none. */
   rateLimit?: RateLimit | undefined;
+  /** Addresses and networks whose `X-Forwarded-For` is believed. Default: none. */
+  trustedProxies?: readonly string[] | undefined;
 }): Access {
   const ring = createKeyRing(kysely, log);
   const operator = Buffer.from(hashOfKey(operatorKey), 'hex');
-  const attempts = createFailedAttempts();
+  const countFailure = createFailedAttempts();
+  const clientAddress = createClientAddress(trustedProxies);
   const requests = rateLimit === undefined ? undefined : createTokenBuckets(rateLimit);
 
   const find = async (keyHash: string): Promise<StoredApiKey> => {
@@ -79,23 +86,21 @@ export function createAccess({
       const wanted = wantedTenant(credentials);
       const from = { address: credentials.address, userAgent: credentials.userAgent };
       const keyHash = hashOfKey(key);
-      attempts.check(from.address, keyHash);
       // Digests have one length, which is what the comparison in constant time asks for.
       if (timingSafeEqual(Buffer.from(keyHash, 'hex'), operator)) {
-        attempts.succeeded(from.address, keyHash);
         const tenantId = wanted ?? DEFAULT_TENANT_ID;
         return { tenantId, keyId: OPERATOR, keyName: OPERATOR, scope: 'admin', from };
       }
       const found = await find(keyHash).catch((error: unknown) => {
-        if (error instanceof HttpProblem) attempts.failed(from.address);
+        if (error instanceof HttpProblem) countFailure(from.address);
         throw error;
       });
-      attempts.succeeded(from.address, keyHash);
       const tenantId = found.tenant_ids.find((id) => wanted === undefined || id === wanted);
       if (tenantId === undefined) throw new HttpProblem(403, 'The API key is not for this tenant.');
       ring.used(found);
       return { tenantId, keyId: found.id, keyName: found.name, scope: found.scope, from };
     },
+    addressOf: (request) => (request === undefined ? undefined : clientAddress(request)) ?? null,
     limit: (caller) => {
       const wait = requests?.take(caller.keyId) ?? 0;
       if (wait > 0) throw tooMany(`The key '${caller.keyName}' has sent too many requests.`, wait);

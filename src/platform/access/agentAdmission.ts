@@ -10,7 +10,8 @@ import type { Access } from './access.ts';
 export interface AgentAdmission {
   /**
    * Resolves where a request may go on to the deployment's agent. Any key of the deployment's tenant will do: whoever may
-   * look at a deployment may run it. `GET /ok` and feedback links ask for none, as with an agent that runs alone.
+   * look at a deployment may run it. `GET /ok`, feedback links and a browser's preflights ask for none, as with an agent
+   * that runs alone.
    * @throws HttpProblem 401, 403 as `Access.authenticate`; 404 for a deployment that is not of the caller's tenant.
    */
   admit(request: IncomingMessage, deploymentId: string, path: string): Promise<void>;
@@ -35,13 +36,13 @@ export function createAgentAdmission(access: Access, kysely: Kysely<Schema>): Ag
 
   return {
     admit: async (request, deploymentId, path) => {
-      if (isOpen(request.method, path)) return;
-      const { headers, socket } = request;
+      const { headers } = request;
+      if (isOpen(request.method, path) || isPreflight(request)) return;
       const caller = await access.authenticate({
         apiKey: only(headers['x-api-key']),
         authorization: headers.authorization,
         tenantId: only(headers['x-tenant-id']),
-        address: socket.remoteAddress ?? null,
+        address: access.addressOf(request),
         userAgent: headers['user-agent'] ?? null,
       });
       if ((await tenantOf(deploymentId)) !== caller.tenantId) {
@@ -57,6 +58,11 @@ const FEEDBACK_LINK = /^\/api\/v1\/feedback\/tokens\/[0-9a-f-]+(?:\?.*)?$/iu;
 function isOpen(method: string | undefined, path: string): boolean {
   if (FEEDBACK_LINK.test(path)) return true;
   return (method === 'GET' || method === 'HEAD') && /^\/ok(?:\?.*)?$/u.test(path);
+}
+
+/** A browser asks with it whether a page may send a request, and shows no key. */
+function isPreflight({ method, headers }: IncomingMessage): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 function only(value: string | string[] | undefined): string | undefined {

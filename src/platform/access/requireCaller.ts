@@ -12,7 +12,7 @@ export function requireCaller(access: Access): MiddlewareHandler {
       apiKey: c.req.header('x-api-key'),
       authorization: c.req.header('authorization'),
       tenantId: c.req.header('x-tenant-id'),
-      ...originOf(c),
+      ...originOf(c, access),
     });
     access.limit(caller);
     setCaller(c, caller);
@@ -20,11 +20,11 @@ export function requireCaller(access: Access): MiddlewareHandler {
   };
 }
 
-/** Where a request comes from: the other end of the connection; requests made inside the process have none. */
-export function originOf(c: Context): Origin {
+/** Where a request comes from. */
+export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin {
   const env = c.env as { incoming?: IncomingMessage } | undefined;
   return {
-    address: env?.incoming?.socket.remoteAddress ?? null,
+    address: access.addressOf(env?.incoming),
     userAgent: c.req.header('user-agent') ?? null,
   };
 }

@@ -16,6 +16,7 @@ import { Assistants } from './graphs/assistants.ts';
 import { loadGraphs } from './graphs/graphLoader.ts';
 import { GraphStore } from './graphs/graphStore.ts';
 import { ThreadStates } from './graphs/threadStates.ts';
+import { browserAccess } from './http/browserAccess.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { runRoutes } from './http/runRoutes.ts';
 import { stateRoutes } from './http/stateRoutes.ts';
@@ -114,7 +115,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
   const log = options.log ?? createLogger();
   const deploymentId = options.deploymentId ?? 'standalone';
   const webhooks = new Webhooks({ ...options.webhooks, log });
-  const graphs = await loadGraphs(options.agentDir, options.graphConfigPath, log);
+  const { graphs, cors } = await loadGraphs(options.agentDir, options.graphConfigPath, log);
   const {
     database,
     tracing,
@@ -179,9 +180,10 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const app = new Hono();
     app.onError(problemHandler(log));
     app.notFound(respondWithNotFound);
-    app.get('/ok', (c) => c.json({ ok: true }));
     const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
     app.route('/', feedbackRoutes({ tracing, guard, readerOf: () => ({ deploymentId }) }));
+    app.use(browserAccess(cors, guard !== undefined));
+    app.get('/ok', (c) => c.json({ ok: true }));
     if (guard !== undefined) app.use(guard);
     app.use(limitBody(BODY_MAX_BYTES));
     app.get('/info', async (c) =>

@@ -2,9 +2,10 @@ import { access, mkdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
 import type { CommandEnd } from '../runtime/command.ts';
-import { BuildFailure, DISK_FULL_TEXT } from './buildFailure.ts';
+import { BuildFailure } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
 import { boundedLog } from './buildLog.ts';
+import { createFailureLines, type FailureLines } from './failureLines.ts';
 import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
@@ -12,9 +13,6 @@ import { TELLS_MEMORY } from './processMemory.ts';
 import { limitOf, watchResources, workspaceBeyond } from './resourceWatch.ts';
 import { runShellCommand } from './shellCommand.ts';
 import { unpackSource } from './sourceArchive.ts';
-
-/** How many of a failed command's last lines the reason holds. */
-const LINES_IN_REASON = 10;
 
 /** What {@link buildRevision} needs. Field names with their contract section: contract 000, "SourceConfig". */
 export interface BuildOptions {
@@ -122,7 +120,11 @@ async function build(options: Build): Promise<string> {
     });
     await run('build_command', options.buildCommand ?? '', cwd, env, options);
   }
-  const { env: variables } = await checkGraphs(root, file);
+  const { env: variables, node_version: node } = await checkGraphs(root, file);
+  if (node !== undefined && node.split('.')[0] !== process.versions.node.split('.')[0])
+    log(
+      `${relative(root, file)} asks for Node ${node} (node_version). The platform builds and runs it on Node ${process.versions.node}.`,
+    );
   if (typeof variables === 'string')
     await access(join(dirname(file), variables)).catch(() => log(noEnvFile(variables)));
   const beyond = await workspaceBeyond({ workspace, env, limits }, signal);
@@ -139,16 +141,14 @@ function noEnvFile(name: string): string {
 async function install(plan: InstallPlan, env: Record<string, string>, options: Build): Promise<void> {
   const { log, signal, limits } = options;
   const cache = new NodeModulesCache(options.cacheDir, async (from, to) => {
-    const lines: string[] = [];
+    const lines = createFailureLines();
     const end = await runShellCommand({
       command: 'cp -a -- "$FROM" "$TO"',
       cwd: plan.cwd,
       env: { ...env, FROM: from, TO: to },
       timeoutMs: limits.commandTimeoutMs,
       signal,
-      onLine: (line) => {
-        if (lines.length < LINES_IN_REASON) lines.push(line);
-      },
+      onLine: (line) => lines.add(line),
       lineChars: limits.logLineChars,
     });
     if (end.kind !== 'exited' || end.code !== 0)
@@ -182,7 +182,7 @@ async function run(
   { workspace, log, signal, limits }: Build,
 ): Promise<void> {
   log(`$ ${command}`);
-  const last: string[] = [];
+  const lines = createFailureLines();
   const end = await runShellCommand({
     command,
     cwd,
@@ -191,26 +191,25 @@ async function run(
     signal,
     onLine: (line) => {
       log(line);
-      last.push(line.slice(0, limits.logLineChars));
-      // What tells of a full disk is kept, however much is said after it.
-      if (last.length > LINES_IN_REASON) last.splice(DISK_FULL_TEXT.test(last[0] ?? '') ? 1 : 0, 1);
+      lines.add(line.slice(0, limits.logLineChars));
     },
     lineChars: limits.logLineChars + 1,
     watch: (pid, stop) => watchResources(pid, { workspace, env, limits }, stop),
   });
   signal.throwIfAborted();
-  if (end.kind !== 'exited' || end.code !== 0) throw failureOf(what, command, end, last, limits);
+  if (end.kind !== 'exited' || end.code !== 0) throw failureOf(what, command, end, lines, limits);
 }
 
 function failureOf(
   what: string,
   command: string,
   end: CommandEnd,
-  lines: readonly string[],
+  lines: FailureLines,
   limits: BuildLimits,
 ): BuildFailure {
-  const full = lines.some((line) => DISK_FULL_TEXT.test(line)) ? 'The disk is full (ENOSPC). ' : '';
-  const said = lines.length === 0 ? ' It said nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+  const full = lines.tellOfFullDisk ? 'The disk is full (ENOSPC). ' : '';
+  const shown = lines.shown();
+  const said = shown.length === 0 ? ' It said nothing.' : ` Its last lines:\n${shown.join('\n')}`;
   return new BuildFailure(`${full}${what} (\`${command}\`) ${ending(end, limits)}.${said}`);
 }
 

@@ -4,6 +4,7 @@ import { VOCABULARY } from '../../contract/controlPlane/vocabulary.ts';
 import { GraphConfig } from '../../contract/graphConfig.ts';
 import { type ValidationIssue, toValidationIssues } from '../../contract/httpErrors.ts';
 import { doesForNodeVersion } from '../../domain/nodeVersion.ts';
+import { pythonGraphOf, pythonGraphText } from '../../domain/pythonAgent.ts';
 import { BuildFailure, shown } from './buildFailure.ts';
 
 /** How many of a file's mistakes a reason names. */
@@ -46,6 +47,8 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   } catch (error) {
     throw new BuildFailure(`${name} is not valid JSON: ${withPlace(error as SyntaxError, text)}.`);
   }
+  const python = pythonGraphOf(json);
+  if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
   const parsed = GraphConfig.safeParse(json);
   if (!parsed.success)
     throw new BuildFailure(`${name} is not right: ${told(toValidationIssues(parsed.error, 'body'))}.`);
@@ -93,7 +96,7 @@ function sourcesOf(file: string): string[] {
 function checkNodeVersion(name: string, asked: string | undefined): void {
   if (asked === undefined || doesForNodeVersion(asked, process.versions.node)) return;
   throw new BuildFailure(
-    `${name} asks for Node ${asked} (node_version), and this platform runs agents on Node ${process.versions.node}.`,
+    `${name} asks for Node ${asked} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${asked}, or lower node_version.`,
   );
 }
 

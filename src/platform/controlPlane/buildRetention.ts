@@ -5,6 +5,7 @@ import type { Kysely } from 'kysely';
 import { isSettled } from './revisionStates.ts';
 import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, perDeployment } from './homeLayout.ts';
+import { moveToTrash } from './trash.ts';
 
 /** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */
 export const BUILDS_KEPT = 5;
@@ -39,8 +40,8 @@ export async function removeOldBuilds(
   }
 }
 
-/** Removes build directories that no revision knows, left behind by a process that was killed. */
-export async function removeOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
+/** Moves build directories that no revision knows to the trash: a process that was killed left them behind. */
+export async function trashOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
   // The directories first: one that appears after the rows were read belongs to a build that has just begun.
   const found = await perDeployment(home.builds);
   const known = await kysely
@@ -53,6 +54,6 @@ export async function removeOrphanedBuilds(kysely: Kysely<Schema>, home: HomeLay
       .map(({ id, deployment_id }) => home.build(deployment_id, id)),
   );
   for (const path of found) {
-    if (!kept.has(path)) await rm(path, { recursive: true, force: true });
+    if (!kept.has(path)) await moveToTrash(home, path);
   }
 }

@@ -12,7 +12,7 @@ import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
 import { createRotatingSealing } from '../store/rotatingSealing.ts';
 import type { Schema } from '../store/schema.ts';
-import { removeOldBuilds, removeOrphanedBuilds } from './buildRetention.ts';
+import { removeOldBuilds, trashOrphanedBuilds } from './buildRetention.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { homeLayout } from './homeLayout.ts';
@@ -33,9 +33,10 @@ import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
 import type { SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import type { BuildRevision, Containers, StartAgent, Switchboard } from './seams.ts';
-import { removeOldSources, removeOrphanedSources } from './sourceRetention.ts';
+import { removeOldSources, trashOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
 import { removeScratches } from './scratch.ts';
+import { emptyTrash } from './trash.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
 import { createStoredSecrets } from './storedSecrets.ts';
 import { createUploads } from './uploads.ts';
@@ -201,7 +202,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
 
   const app = new Hono();
-  app.route('/', uploadRoutes(uploads));
+  app.route('/', uploadRoutes(uploads, options.access));
   app.route('/', pushRoutes({ kysely, pushes, log }));
   app.route(
     '/',
@@ -270,8 +271,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await idempotency.clean(kysely);
       await pushes.clean();
       await removeOldAudit(kysely, options.auditKeptMs ?? AUDIT_KEPT_MS);
-      await removeOrphanedBuilds(kysely, home);
-      await removeOrphanedSources(kysely, home);
+      await trashOrphanedBuilds(kysely, home);
+      await trashOrphanedSources(kysely, home);
+      await emptyTrash(home);
       // Where no engine answered at the start, it may by now.
       await removeLeftContainers();
     } catch (error) {

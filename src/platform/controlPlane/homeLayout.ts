@@ -20,6 +20,10 @@ export interface HomeLayout {
   /** What work on one thing writes beside its result; removed when the work has ended. */
   scratch(name: string): string;
   readonly scratches: string;
+  /** What no row of the database knows, until it is old enough to be deleted. */
+  readonly trash: string;
+  /** The id that this home shares with its database. */
+  readonly instanceId: string;
   /** The ssh host keys of repositories that were seen. */
   readonly knownHosts: string;
   /** The builder's cache, shared by all builds. */
@@ -42,6 +46,8 @@ export function homeLayout(home: string): HomeLayout {
     buildsOf: (deploymentId) => join(builds, deploymentId),
     scratch: (name) => join(root, 'scratch', name),
     scratches: join(root, 'scratch'),
+    trash: join(root, 'trash'),
+    instanceId: join(root, 'instance.id'),
     knownHosts: join(root, 'known_hosts'),
     cache: join(root, 'cache'),
   };
@@ -68,7 +74,8 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-async function namesIn(directory: string): Promise<string[]> {
+/** The names in a directory; none if there is no such directory. */
+export async function namesIn(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);
   } catch (error) {

@@ -5,6 +5,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../store/schema.ts';
 import { type HomeLayout, perDeployment } from './homeLayout.ts';
 import { isSettled } from './revisionStates.ts';
+import { moveToTrash } from './trash.ts';
 
 /** How many uploaded sources of a deployment are kept where nothing else is said: see {@link removeOldSources}. */
 export const SOURCES_KEPT = 20;
@@ -84,13 +85,13 @@ export async function removeOldSources(
   for (const path of removed) await rm(home.object(path), { force: true });
 }
 
-/** Removes uploaded sources that no row knows, left behind by a process that was killed. */
-export async function removeOrphanedSources(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
+/** Moves uploaded sources that no row knows to the trash: a process that was killed left them behind. */
+export async function trashOrphanedSources(kysely: Kysely<Schema>, home: HomeLayout): Promise<void> {
   // The files first: one that appears after the rows were read has its row from before its upload.
   const found = await perDeployment(home.objects);
   const known = await kysely.selectFrom('uploads').select('object_path').execute();
   const kept = new Set(known.map(({ object_path }) => home.object(object_path)));
   for (const file of found) {
-    if (!kept.has(file)) await rm(file, { recursive: true, force: true });
+    if (!kept.has(file)) await moveToTrash(home, file);
   }
 }

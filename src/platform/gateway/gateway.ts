@@ -153,6 +153,8 @@ function answer(response: ServerResponse, status: number, detail: string): void 
   if (response.destroyed || response.headersSent) return;
   response.writeHead(status, {
     'content-type': 'application/json',
+    // A page is shown why its request failed. These answers hold nothing of the agent.
+    'access-control-allow-origin': '*',
     ...(status === 502 || status === 503 ? { 'retry-after': String(RETRY_AFTER_S) } : {}),
   });
   response.end(JSON.stringify({ detail }));

@@ -1,6 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { SlipwayError } from '../../domain/errors.ts';
+
 /** A listening HTTP server. */
 export interface Listening {
   /** Its address as others reach it: `http://host:port`, without a slash at the end. */
@@ -14,6 +16,8 @@ export interface Listening {
  * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload
  * over a slow line), none for answers, which stream for as long as they like.
  * `port` 0 takes a free one; `host` defaults to `127.0.0.1`.
+ *
+ * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(
   listener: RequestListener,
@@ -25,9 +29,10 @@ export async function listen(
     listener,
   );
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
+    const refuse = (cause: Error): void => reject(portUnavailable(host, options.port, cause));
+    server.once('error', refuse);
     server.listen(options.port, host, () => {
-      server.off('error', reject);
+      server.off('error', refuse);
       resolve();
     });
   });
@@ -37,6 +42,15 @@ export async function listen(
     server,
     close: (graceMs = 5_000) => close(server, graceMs),
   };
+}
+
+function portUnavailable(host: string, port: number, cause: Error): SlipwayError {
+  const place = `${host}:${port}`;
+  return new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `${place} cannot be listened on.`, {
+    place,
+    hint: 'Choose another port with --port; 0 takes a free one.',
+    cause,
+  });
 }
 
 /** The name under which a bound address is reached: an unspecified one is reached by loopback. */

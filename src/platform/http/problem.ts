@@ -64,11 +64,15 @@ export function respondWithProblem(error: unknown, c: Context, log?: Logger): Re
   return c.json({ detail: 'Internal Server Error' }, 500);
 }
 
-/** Answers a request outside of Hono with a problem. The body that may still come is not read: the connection ends. */
+/**
+ * Answers a request to an agent with a problem, also to pages of other origins, which are shown why they were refused.
+ * The body that may still come is not read: the connection ends.
+ */
 export function answerProblem(response: ServerResponse, problem: HttpProblem): void {
   if (response.destroyed || response.headersSent) return;
   response.writeHead(problem.status, {
     'content-type': 'application/json',
+    'access-control-allow-origin': '*',
     connection: 'close',
     ...problem.headers,
   });

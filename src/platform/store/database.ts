@@ -27,7 +27,7 @@ export interface DatabaseOptions {
 
 /**
  * Opens the database and brings the control plane's tables up to date.
- * @throws SlipwayError SLIPWAY_DATABASE_UNREACHABLE, or SLIPWAY_HOME_IN_USE for the embedded one.
+ * @throws SlipwayError SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_NEWER; SLIPWAY_HOME_IN_USE for the embedded one.
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   let closing = false;
@@ -53,6 +53,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     await migrate(kysely, { ledger: 'slipway_migrations', migrations: CONTROL_PLANE_MIGRATIONS });
   } catch (error) {
     await close();
+    if (error instanceof SlipwayError) throw error;
     throw unreachable(error, embedded, connectionString);
   }
   return { kysely, connectionString, close };
@@ -66,7 +67,8 @@ function unreachable(error: unknown, embedded: EmbeddedPostgres | undefined, url
   });
 }
 
-function withoutPassword(url: string): string {
+/** A database's URL as errors show it. */
+export function withoutPassword(url: string): string {
   if (!URL.canParse(url)) return 'the database URL (which does not read as a URL)';
   const parsed = new URL(url);
   return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;

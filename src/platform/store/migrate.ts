@@ -1,5 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 
+import { SlipwayError } from '../../domain/errors.ts';
+
 /** One forward step of a schema: statements that run in one transaction. */
 export interface Migration {
   /** Unique in its list; steps run in the order of the list, and the order never changes. */
@@ -14,6 +16,7 @@ const MIGRATION_LOCK = 735_104_226;
  * Brings a schema up to date: runs the steps that `ledger` does not list yet, each in a transaction together with
  * its line in the ledger. Forward only. Several processes may do it at once: they wait for one another.
  * @param ledger The name of the table that remembers which steps have run; one per list of migrations.
+ * @throws SlipwayError SLIPWAY_DATABASE_NEWER where the ledger lists a step that this version does not know.
  */
 export async function migrate<S>(
   kysely: Kysely<S>,
@@ -27,10 +30,21 @@ export async function migrate<S>(
     );
     const { rows } = await sql<{ name: string }>`select name from ${ledger}`.execute(trx);
     const applied = new Set(rows.map((row) => row.name));
+    const known = new Set(options.migrations.map(({ name }) => name));
+    const unknown = [...applied].filter((name) => !known.has(name));
+    if (unknown.length > 0) throw newer(unknown);
     for (const migration of options.migrations) {
       if (applied.has(migration.name)) continue;
       for (const statement of migration.sql) await sql.raw(statement).execute(trx);
       await sql`insert into ${ledger} (name, applied_at) values (${migration.name}, now())`.execute(trx);
     }
   });
+}
+
+function newer(unknown: readonly string[]): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_DATABASE_NEWER',
+    `A newer version of Slipway has changed this database: this version does not know "${unknown.join('", "')}".`,
+    { hint: 'Start that version or a newer one. Nothing was changed.' },
+  );
 }

@@ -163,6 +163,12 @@ export interface IdempotencyKeysTable {
   created_at: Time;
 }
 
+/** The id that the database shares with its home: one row at most. */
+export interface PlatformInstanceTable {
+  only_row: Generated<boolean>;
+  id: string;
+}
+
 /** The control plane's tables. */
 export interface Schema extends AccessTables {
   deployments: DeploymentsTable;
@@ -175,4 +181,5 @@ export interface Schema extends AccessTables {
   integrations: IntegrationsTable;
   push_deliveries: PushDeliveriesTable;
   idempotency_keys: IdempotencyKeysTable;
+  platform_instance: PlatformInstanceTable;
 }

@@ -1,7 +1,9 @@
 import { SlipwayError } from '../../domain/errors.ts';
+import { promotionOf } from '../../domain/promotion/promotion.ts';
+import type { ReleaseRequest } from '../../domain/release.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { isGone, temporalError } from '../temporalError.ts';
-import type { AuditedHistory } from './readFacts.ts';
+import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
 /** Which histories are fetched. */
 export interface FetchOptions {
@@ -86,6 +88,31 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
     if (child?.workflowId == null) return [];
     return [{ workflowId: child.workflowId, runId: child.runId ?? undefined }];
   });
+}
+
+/**
+ * Everything that is held against the rules: the histories of a target and of its children, and those of the promotions
+ * that asked for its releases, as far as Temporal still has them.
+ *
+ * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function fetchAudited(
+  temporal: TemporalConnection,
+  targetId: string,
+): Promise<readonly AuditedHistory[]> {
+  const histories = await fetchHistories(temporal, targetId);
+  try {
+    const promotions: AuditedHistory[] = [];
+    for (const { kind, request } of readTargetFacts(targetId, histories).works) {
+      const asker = kind === 'release' ? promotionOf(request as ReleaseRequest) : undefined;
+      if (asker === undefined) continue;
+      const history = await fetchHistory(temporal, asker.workflowId, asker.runId);
+      if (history !== undefined) promotions.push({ workflowId: asker.workflowId, history });
+    }
+    return [...histories, ...promotions];
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
 }
 
 /**

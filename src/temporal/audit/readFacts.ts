@@ -1,11 +1,22 @@
-import type { ActivityFact, TargetFacts, TaskFailure, WorkFact } from '../../domain/audit/facts.ts';
+import type {
+  ActivityFact,
+  PromotionFact,
+  SubmissionFact,
+  TargetFacts,
+  TaskFailure,
+  WorkFact,
+} from '../../domain/audit/facts.ts';
 import { failureDetail } from '../../domain/failure.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
+import type { ReleaseAnswer } from '../../domain/targetState.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /** How the ids of the workflows begin that tell receivers of what happened. */
 const NOTICE = 'notice:';
+/** How the ids of promotions begin. */
+const PROMOTION = 'promotion:';
 
 /** One history, under its workflow's id. */
 export interface AuditedHistory {
@@ -16,18 +27,22 @@ export interface AuditedHistory {
 /**
  * Reads what the histories of one target tell.
  *
- * @param targetId - the target's workflow id; the histories are those of its runs and of its children.
+ * @param targetId - the target's workflow id; the histories are those of its runs and of its children, and of the
+ *   promotions to it.
  */
 export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
   const notices = histories.filter(({ workflowId }) => workflowId.startsWith(NOTICE));
+  const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
     lastTaskAt: Math.max(0, ...own.flatMap(({ history }) => taskTimes(history))),
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
+    submissions: readSubmissions(own),
+    promotions: promotions.map(readPromotion),
     taskFailures: [...own, ...children, ...notices].flatMap(readTaskFailures),
     texts: [...own, ...children, ...notices].map(({ workflowId, history }) => ({
       workflowId,
@@ -52,6 +67,44 @@ function readWork({ workflowId, history }: AuditedHistory): WorkFact {
     result,
     activities: readActivities(history),
   };
+}
+
+function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
+  const last = history.events?.at(-1);
+  const completed = last?.workflowExecutionCompletedEventAttributes;
+  const runId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
+  return {
+    workflowId,
+    runId,
+    result: (decode(completed?.result) as PromotionResult | undefined) ?? null,
+  };
+}
+
+/** The submissions that a target's runs took, and those that were withdrawn. */
+function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
+  const found = new Map<string, SubmissionFact>();
+  const note = (id: string, fact: Partial<SubmissionFact>): void => {
+    found.set(id, { ...(found.get(id) ?? { id, answer: null, withdrawnAt: null }), ...fact });
+  };
+  const withdraws = (said: unknown, event: HistoryEvent): void => {
+    const { submission: id } = (said ?? {}) as { readonly submission?: unknown };
+    if (typeof id === 'string') note(id, { withdrawnAt: found.get(id)?.withdrawnAt ?? timeOf(event) });
+  };
+  const asked = new Set<string>();
+  // The newest run comes first.
+  for (const event of own.toReversed().flatMap(({ history }) => history.events ?? [])) {
+    const signaled = event.workflowExecutionSignaledEventAttributes;
+    if (signaled?.signalName === 'withdraw') withdraws(decode(signaled.input), event);
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    const { name, args } = accepted?.acceptedRequest?.input ?? {};
+    if (name === 'withdraw') withdraws(decode(args), event);
+    if (name === 'submitRelease') asked.add(accepted?.protocolInstanceId ?? '');
+    const { meta, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+    const id = meta?.updateId ?? '';
+    const answer = decode(outcome?.success) as ReleaseAnswer | undefined;
+    if (asked.has(id) && answer !== undefined) note(id, { answer });
+  }
+  return [...found.values()];
 }
 
 function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {

@@ -210,6 +210,18 @@ describe('a store in S3', () => {
     expect(inspect(error, { depth: 10 })).not.toContain('Signature');
   });
 
+  it('that refuses a request whose answer has no body says the status', async () => {
+    server.fault = (request, response) => {
+      request.resume();
+      response.writeHead(403).end();
+      return true;
+    };
+    await expect(store.has(DIGEST)).rejects.toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+      message: 'the artifact store did not accept the credentials: HTTP 403',
+    });
+  });
+
   it('without any credentials says where they are looked for', async () => {
     const putBackThese = useAwsEnvironment({
       AWS_ACCESS_KEY_ID: undefined,

@@ -67,6 +67,16 @@ describe('the doctor', () => {
     expect(of('target production')).toMatchObject({ state: 'ok' });
   });
 
+  it('warns of a Python agent, which the included platform does not run', async () => {
+    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "bot": "./bot.py:graph" } }');
+    const { of } = await examined({ KEY }, yaml());
+    expect(of('agent')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/runs JavaScript and TypeScript agents; release it to/) as string,
+      exitCode: 0,
+    });
+  });
+
   it('ends with 1 where slipway.yaml is not right, and says where', async () => {
     const { exitCode, of } = await examined({}, 'targets: {}\n');
     expect(exitCode).toBe(1);

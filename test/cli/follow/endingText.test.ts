@@ -33,6 +33,17 @@ describe('the exit code of how it ended', () => {
   });
 });
 
+describe('the exit code of a rollback that did not reach the revision that was named', () => {
+  const code = 'SLIPWAY_REVISION_NOT_REACHED';
+
+  it('is 2, whether the result or only its row is left', () => {
+    const result = sampleResult({ outcome: 'rolled_back', code, preemptedBy });
+    expect(endingExitCode('rollback', { from: 'result', result })).toBe(2);
+    const row = { releaseId: 'rollback-3', outcome: 'rolled_back', code } as HistoryRow;
+    expect(endingExitCode('rollback', { from: 'history', row })).toBe(2);
+  });
+});
+
 describe('how it ended, in lines', () => {
   it('tells what serves and where to look', () => {
     const lines = endingLines('release', { from: 'result', result: sampleResult({}) }, 'http://ui/x', plain);

@@ -32,6 +32,7 @@ describe('how the platform is started', () => {
       SLIPWAY_DOCKER: 'podman',
       SLIPWAY_READY_TIMEOUT_MS: '5000',
       SLIPWAY_GIT_POLL_MS: '0',
+      SLIPWAY_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8',
     };
     expect(platformOptionsOf(CALLED, environment)).toMatchObject({
       publicUrl: 'https://agents.example.com',
@@ -39,6 +40,7 @@ describe('how the platform is started', () => {
       dockerCommand: 'podman',
       readyTimeoutMs: 5_000,
       gitPollMs: 0,
+      trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
     });
   });
 
@@ -46,6 +48,8 @@ describe('how the platform is started', () => {
     ['SLIPWAY_READY_TIMEOUT_MS', '0', 'not a whole number of milliseconds from 1'],
     ['SLIPWAY_READY_TIMEOUT_MS', '1m', 'not a whole number of milliseconds from 1'],
     ['SLIPWAY_GIT_POLL_MS', '-1', 'not a whole number of milliseconds from 0'],
+    ['SLIPWAY_TRUSTED_PROXIES', 'proxy.example.com', 'not addresses or networks such as 10.0.0.0/8'],
+    ['SLIPWAY_TRUSTED_PROXIES', '10.0.0.0/33', 'not addresses or networks such as 10.0.0.0/8'],
     ['SLIPWAY_PUBLIC_URL', 'agents.example.com', 'not an address such as https://agents.example.com'],
     ['SLIPWAY_PUBLIC_URL', 'https://agents.example.com/?a=b', 'not an address such as'],
   ])('refuses %s=%s and says what is expected', (name, value, message) => {

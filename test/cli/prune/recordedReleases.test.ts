@@ -26,6 +26,7 @@ describe('the releases that records tell of', () => {
     await store.putRecord('staging/4.json', result('rollback-4', { artifact: null }));
     await store.putRecord('_promotions/night/1.json', { outcome: 'released' });
     await store.putRecord('judgements/1/report.json', {});
+    await store.putRecord('_checks/0123.json', []);
     const found = await recordedReleases(store);
     expect(found.toSorted((one, other) => one.releaseId.localeCompare(other.releaseId))).toEqual([
       expect.objectContaining({ target: 'staging', artifact: 'sha256:a', released: true }),

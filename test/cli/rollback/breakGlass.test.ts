@@ -28,6 +28,8 @@ class ControlPlane {
   /** How a redeploy is answered: as it should, with 404, not at all after it was taken, or not at all without taking it. */
   redeploy: 'answers' | 'refuses' | 'silent_after' | 'silent_before' = 'answers';
   endsAs = 'DEPLOYED';
+  /** Whether it offers more than the contract: a list of revisions. */
+  offersList = true;
   #looks = 0;
   readonly #server: Server;
 
@@ -43,7 +45,10 @@ class ControlPlane {
         answer({ detail: 'no' });
       } else if (path === '/v2/deployments') answer({ resources: [this.#deployment()], offset: 1 });
       else if (path === `/v2/deployments/${this.id}`) answer(this.#deployment());
-      else if (path.endsWith('/revisions')) answer(this.#page(Number(query.get('offset') ?? 0)));
+      else if (path.endsWith('/revisions') && !this.offersList) {
+        response.statusCode = 404;
+        answer({ detail: 'Not Found' });
+      } else if (path.endsWith('/revisions')) answer(this.#page(Number(query.get('offset') ?? 0)));
       else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
         response.statusCode = 404;
         answer({ detail: 'no such revision' });
@@ -174,6 +179,31 @@ describe('rolling back without Temporal', () => {
     plane.active = PAGE + 10;
     await breaking();
     expect(plane.redeployed).toEqual([plane.revisions[PAGE + 11]]);
+  });
+
+  it('takes what the records call good where the control plane offers no list of revisions', async () => {
+    plane.offersList = false;
+    const [newest, before, oldest] = plane.revisions as [string, string, string];
+    const verified = new Map([
+      [oldest, true],
+      [before, true],
+      [newest, true],
+    ]);
+    const { exitCode } = await breaking({ verified });
+    expect(exitCode).toBe(0);
+    expect(plane.redeployed).toEqual([before]);
+    // The active one was made by hand: no record knows it.
+    plane.active = 0;
+    await breaking({ verified: new Map([...verified].slice(0, 2)) });
+    expect(plane.redeployed).toEqual([before, before]);
+  });
+
+  it('changes nothing where there is neither a list nor a good revision in the records', async () => {
+    plane.offersList = false;
+    await expect(breaking({ verified: new Map([[plane.revisions[1]!, false]]) })).rejects.toMatchObject({
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+    });
+    expect(plane.redeployed).toEqual([]);
   });
 
   it('puts the one that was named back', async () => {

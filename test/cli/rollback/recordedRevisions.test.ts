@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
-  return store.putRecord(name, sampleResult(result));
+  return store.putRecord(name, sampleResult({ baseline: null, ...result }));
 }
 
 it('knows nothing without records', async () => {
@@ -49,4 +49,17 @@ it('takes the newest word on each revision, and a release that failed for a bad 
       ['c', false],
     ]),
   );
+});
+
+it('knows what served before a release, and puts it before what the release made', async () => {
+  const at = '2026-11-21T12:00:00.000Z';
+  await record('production/1-release-1.json', {
+    revisionId: 'b',
+    baseline: { revisionId: 'a', verified: true },
+    knownRevisions: [{ revisionId: 'b', verified: true, at }],
+  });
+  expect([...(await recordedRevisions(store, 'production'))]).toEqual([
+    ['a', true],
+    ['b', true],
+  ]);
 });

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
+import type { ArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../src/cli/show/differenceLines.ts';
 import type { FoundRelease } from '../../../src/cli/show/findRelease.ts';
 import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
+import { wholeAnswers } from '../../../src/cli/show/wholeAnswers.ts';
 import { styleOf } from '../../../src/cli/style.ts';
 import { pastOfResult } from '../../../src/domain/pastRelease.ts';
 import { sampleResult, sampleStep, sampleVerdict } from '../follow/sampleProgress.ts';
@@ -47,6 +49,21 @@ function shown(change: Partial<FoundRelease> = {}): readonly string[] {
   return releaseLines({ ...found, ...change }, NOW, styleOf(false));
 }
 
+it('prints the whole answer of a check that the artifact store keeps, and what the verdict holds of any other', async () => {
+  const whole = `Hello ${'界😀'.repeat(500)}`;
+  const store = {
+    getRecord: (name: string) => Promise.resolve(name === '_answers/1.json' ? whole : undefined),
+  };
+  const verdicts = ['_answers/1.json', '_answers/2.json'].map((answerRecord) =>
+    sampleVerdict({ answer: 'Hel…', answerRecord }),
+  );
+  const answers = await wholeAnswers(store as ArtifactStore, verdicts);
+  const lines = releaseLines({ ...found, result: { ...result, verdicts } }, NOW, styleOf(false), answers);
+  const answered = lines.filter((line) => line.includes('answered '));
+  expect(answered[0]).toContain(whole);
+  expect(answered[1]).toContain('answered Hel…');
+});
+
 describe('a release that is shown', () => {
   it('tells its outcome, who asked, each step with its time and attempts, the checks with their answers, and what was said', () => {
     const lines = shown();
@@ -62,6 +79,12 @@ describe('a release that is shown', () => {
     );
     expect(text).toContain('└─ 12:00:01 pause by bo (look): paused');
     expect(text).toContain('http://temporal/w');
+  });
+
+  it('tells that what served before did not answer under its settings', () => {
+    const baseline = { revisionId: 'revision-1', verified: true, silent: 'the agent does not answer' };
+    const text = shown({ result: { ...result, baseline } }).join('\n');
+    expect(text).toMatch(/before +revision revision-1, verified; the agent does not answer/);
   });
 
   it('tells the calls of one that runs while no worker answers', () => {

@@ -35,6 +35,7 @@ describe('a request tells its vocabulary', () => {
     ['a resource', { source_config: { resource_spec: { redis_cpu: 1 } } }],
     ['a namespace', { source_config: { listener_config: { k8s_namespace: 'a' } } }],
     ['a revision source', { revision_source: 'internal_source' }],
+    ['a deployment type that only it has', { source_config: { deployment_type: 'serverless' } }],
     ['the shape in which the public command creates', PUBLIC_COMMAND_CREATES],
   ])('the public one, by %s', (_, request) => expect(toldVocabulary(request)).toBe('public'));
 

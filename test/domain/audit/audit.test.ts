@@ -34,6 +34,22 @@ describe('an audit', () => {
     [4, 'a check before the revision served', [released({ remove: 5 })]],
     [5, 'a failed release that put nothing back', [putBack({ cut: 7 })]],
     [5, 'a restore that went round', [putBack({ insert: [8, redeploy('other', 9), redeploy('old', 10)] })]],
+    [
+      5,
+      'a restore that asked what the revision had not passed',
+      [putBack({ replace: [11, asks('new', false)] })],
+    ],
+    [
+      5,
+      'a restore in which what failed everywhere took a verification',
+      [
+        putBack({
+          replace: [11, asks('own', false)],
+          insert: [0, activity('readChecks', {}, 0, { checks: [{ name: 'own' }] })],
+          result: { outcome: 'errored', knownRevisions: [{ ...verified('old'), verified: false }] },
+        }),
+      ],
+    ],
     [6, 'a revision given up on that nobody watches', [putBack({ result: { givenUpRevisionIds: ['new'] } })]],
     [
       8,
@@ -71,6 +87,36 @@ describe('an audit', () => {
     ]);
     expect(held(at('one', 0, 100), at('two', 200))).toEqual([]);
     expect(held(at('two', 200), at('one', 0, 100))).toEqual([]);
+  });
+
+  it('finds a revision from before that a release took for its own, because its PATCH’s answer named it', () => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const steps = [looked, { ...patch(3), result: deployed('old') }, awaited('old', 5)];
+    const serving = activity('confirmServing', { revisionId: 'old' }, 6);
+    const took = work({}, { revisionId: 'old' }, [...steps, serving]);
+    expect(broken(target([{ ...took, known: [] }]))).toContain(3);
+    const running = { ...took, known: [], ended: 'running', endedAt: null, result: null } as const;
+    expect(broken(target([running]))).toContain(3);
+  });
+
+  it.each<[string, ActivityFact]>([
+    ['that finds somebody else’s alone', activity('readDeployment', {}, 2.5, deployed('theirs'))],
+    ['at a list that there is not', activity('listRevisions', {}, 2.5, { revisions: null })],
+    ['at a page that does not reach back', activity('listRevisions', {}, 2.5, { revisions: theirs(50) })],
+  ])('finds a PATCH that was sent again after a look %s', (_, look) => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
+    expect(broken(target([again]))).toContain(2);
+  });
+
+  it.each<[string, ActivityFact]>([
+    ['that finds nothing new', activity('readDeployment', {}, 2.5, deployed('old'))],
+    ['at a short list', activity('listRevisions', {}, 2.5, { revisions: theirs(10) })],
+    ['at all that came since', activity('listRevisions', { since: 'old' }, 2.5, { revisions: theirs(130) })],
+  ])('allows a PATCH to be sent again after a look %s', (_, look) => {
+    const looked = activity('findDeployment', {}, 1, deployed('old'));
+    const again = released({ insert: [3, looked, unanswered(patch(2)), look] });
+    expect(broken(target([again]))).toEqual([]);
   });
 
   it('allows a PATCH to be sent again where reading in between did not find what it made', () => {
@@ -176,6 +222,19 @@ describe('an audit', () => {
   });
 });
 
+/** A look at the deployment, by its latest revision. */
+function deployed(latestRevisionId: string): Record<string, unknown> {
+  return { deployment: { latestRevisionId, activeRevisionId: latestRevisionId, latestTarballPath: PATH } };
+}
+
+/** Other people's revisions, as a list has them. */
+function theirs(count: number): readonly object[] {
+  return Array.from({ length: count }, (_, index) => ({
+    revisionId: `theirs-${index}`,
+    tarballPath: `uploads/theirs-${index}`,
+  }));
+}
+
 function broken(facts: TargetFacts): number[] {
   return audit({ target: facts, observed: null, secrets: [] }).map(({ rule }) => rule);
 }
@@ -184,6 +243,8 @@ function target(works: WorkFact[]): TargetFacts {
   return {
     workflowId: 't',
     idle: true,
+    submissions: [],
+    promotions: [],
     lastTaskAt: 1_000,
     works,
     activities: [],
@@ -278,6 +339,11 @@ function patch(at: number): ActivityFact {
 
 function redeploy(revisionId: string, at: number): ActivityFact {
   return activity('redeployRevision', { revisionId }, at);
+}
+
+/** A check of the restored revision, told by its name. */
+function asks(name: string, passed: boolean): ActivityFact {
+  return activity('runCheck', { revisionId: 'old', check: { name } }, 13, { verdict: { passed } });
 }
 
 function awaited(revisionId: string, at: number, status = 'DEPLOYED'): ActivityFact {

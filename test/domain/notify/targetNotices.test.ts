@@ -4,13 +4,13 @@ import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNo
 import type { Outcome } from '../../../src/domain/release.ts';
 import {
   releaseHold,
-  requestRollback,
   setHold,
   submitRelease,
   takeNext,
   withdrawReleases,
 } from '../../../src/domain/targetQueue.ts';
 import { recordResult } from '../../../src/domain/targetResult.ts';
+import { requestRollback } from '../../../src/domain/targetRollback.ts';
 import { EMPTY_TARGET, noteSaid, type TargetState } from '../../../src/domain/targetState.ts';
 import { ADA, NOW, request, result, rollback, seasoned, verified } from '../targets.ts';
 
@@ -86,7 +86,7 @@ describe('what receivers are told of a change of a target', () => {
   });
 
   it('is the hold that goes with a rollback which had nothing to go back to', () => {
-    const asked = requestRollback(seasoned(), null, rollback('r'), NOW).state;
+    const asked = requestRollback({ state: seasoned(), running: null, now: NOW }, rollback('r')).state;
     const ended = recordResult(
       asked,
       result('rollback-2', { outcome: 'failed', servingRevisionId: null }),
@@ -150,7 +150,7 @@ describe('what receivers are told when work begins', () => {
   });
 
   it('is where a rollback goes', () => {
-    const { state } = requestRollback(seasoned(), null, rollback('r', 'old'), NOW);
+    const { state } = requestRollback({ state: seasoned(), running: null, now: NOW }, rollback('r', 'old'));
     expect(startNotice(request('a').target, takeNext(state)!.work)).toMatchObject({
       event: 'rollback_started',
       name: 'rollback-2',

@@ -114,6 +114,42 @@ describe('a caller', () => {
   });
 });
 
+describe('keys that are not valid', () => {
+  const from = (remoteAddress: string, forwardedFor?: string) => ({
+    headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
+    socket: { remoteAddress },
+  });
+
+  it('are refused with 429 once many came from an address, and lock out no right key', async () => {
+    const { key } = await make({});
+    const { key: later } = await make({});
+    const address = '192.0.2.7';
+    expect(await caller({ apiKey: key, address })).toBeDefined();
+    const statuses = [];
+    for (let i = 0; i < 12; i++) statuses.push(await statusOf(caller({ apiKey: `made up ${i}`, address })));
+    expect(statuses).toEqual([...Array<number>(10).fill(403), 429, 429]);
+    for (const apiKey of [key, later, 'the-key']) expect(await caller({ apiKey, address })).toBeDefined();
+    expect(await statusOf(caller({ apiKey: 'made up', address: '192.0.2.8' }))).toBe(403);
+  });
+
+  it('count for the client behind a trusted proxy, as that proxy names it', () => {
+    const trusting = createAccess({
+      operatorKey: 'the-key',
+      kysely: database.kysely,
+      log: createLogger({ destination: { write: () => undefined } }),
+      trustedProxies: ['10.0.0.0/8', '::1'],
+    });
+    expect(trusting.addressOf(from('10.1.2.3', '203.0.113.9'))).toBe('203.0.113.9');
+    expect(trusting.addressOf(from('::ffff:10.1.2.3', 'made up, 203.0.113.9, 10.9.9.9'))).toBe('203.0.113.9');
+    expect(trusting.addressOf(from('::1', '10.0.0.1, 10.0.0.2'))).toBe('10.0.0.1');
+    expect(trusting.addressOf(from('10.1.2.3', 'no address'))).toBe('10.1.2.3');
+    expect(trusting.addressOf(from('10.1.2.3'))).toBe('10.1.2.3');
+    expect(trusting.addressOf(from('192.0.2.1', '203.0.113.9'))).toBe('192.0.2.1');
+    expect(access.addressOf(from('10.1.2.3', '203.0.113.9'))).toBe('10.1.2.3');
+    expect(access.addressOf(undefined)).toBeNull();
+  });
+});
+
 describe('an API key', () => {
   it('is shown once, and stored so that nobody can use what is stored', async () => {
     const { key, ...answered } = await make({ name: 'release job' });

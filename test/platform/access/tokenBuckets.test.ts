@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 
-import { createFailedAttempts } from '../../../src/platform/access/failedAttempts.ts';
 import { createTokenBuckets } from '../../../src/platform/access/tokenBuckets.ts';
 
 describe('a bucket of tokens', () => {
@@ -32,22 +31,5 @@ describe('a bucket of tokens', () => {
     for (let i = 0; i < 10_000; i++) buckets.take(`name ${i}`);
     expect(buckets.take('first')).toBe(0);
     expect(buckets.take('name 9999')).toBeGreaterThan(0);
-  });
-});
-
-describe('failed attempts', () => {
-  it('of one address are refused with 429 once they are many, but not with a key that was right before', () => {
-    const attempts = createFailedAttempts();
-    attempts.succeeded('192.0.2.1', 'known');
-    for (let i = 0; i < 10; i++) {
-      attempts.check('192.0.2.1', 'made up');
-      attempts.failed('192.0.2.1');
-    }
-    expect(() => attempts.check('192.0.2.1', 'made up')).toThrow(
-      expect.objectContaining({ status: 429, headers: { 'retry-after': '6' } }),
-    );
-    attempts.check('192.0.2.1', 'known');
-    attempts.check('192.0.2.2', 'made up');
-    attempts.check(null, 'made up');
   });
 });

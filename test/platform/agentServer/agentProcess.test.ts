@@ -1,5 +1,7 @@
 /* eslint-disable @typescript-eslint/no-unsafe-call -- answers are judged by what the tests expect of them */
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readdir, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -60,6 +62,22 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
       /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
     );
     expect(agent.stdout()).toBe('');
+  });
+
+  it('exits 1 before it loads anything if its port is taken', async () => {
+    const dir = await agentWith({
+      'graph.json': graphs('./bot.mjs:graph'),
+      'bot.mjs': 'console.log("loading"); export const graph = {}',
+    });
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const agent = launchAgent({ dir, port });
+    expect((await agent.exited).code).toBe(1);
+    taken.close();
+    expect(agent.stderr().trimEnd()).toBe(
+      `SLIPWAY_PORT_UNAVAILABLE: port ${port} cannot be listened on: choose another one with --port, or leave it out to take a free one`,
+    );
   });
 
   it('exits 1, and names what is no folder', async () => {

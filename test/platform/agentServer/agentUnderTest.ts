@@ -15,11 +15,11 @@ export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from '.
 
 export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
 
-/** `slipway agent`. */
+/** `slipway agent`, up to its port and its folder. */
 const AGENT_COMMAND: readonly string[] =
   BUILT_COMMAND === undefined
     ? ['--import', import.meta.resolve('tsx'), fileURLToPath(new URL('runAgent.ts', import.meta.url))]
-    : [BUILT_COMMAND, 'agent', '--port', '0', '--json'];
+    : [BUILT_COMMAND, 'agent', '--json', '--port'];
 
 /** Compiling and opening a database on a busy machine. */
 const START_TIMEOUT_MS = 180_000;
@@ -39,8 +39,14 @@ export interface Launched extends Omit<AgentUnderTest, 'url'> {
 }
 
 /** Starts an agent's process without waiting for it. */
-export function launchAgent(options: { dir: string; env?: Record<string, string> }): Launched {
-  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, options.dir], {
+export function launchAgent(options: {
+  dir: string;
+  env?: Record<string, string>;
+  /** Default: a free one. */
+  port?: number;
+}): Launched {
+  const { dir, port = 0 } = options;
+  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir], {
     env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });

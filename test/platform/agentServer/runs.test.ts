@@ -107,6 +107,25 @@ describe('a run', () => {
     expect(await unknown.json()).toEqual({ detail: 'Assistant nobody not found.' });
   });
 
+  it('takes no keys that are for LangGraph’s own use, whether its request or its assistant has them', async () => {
+    const reserved = { __pregel_checkpointer: {}, __pregel_resuming: true, __slipway_attempt: 99 };
+    const assistant = await api.json('POST', '/assistants', {
+      graph_id: 'echo',
+      config: { configurable: { __pregel_scratchpad: { resume: [] }, word: 'preset' } },
+    });
+    const thread = await api.thread();
+    const run = await api.json('POST', `/threads/${thread}/runs`, {
+      assistant_id: assistant.assistant_id as string,
+      ...input('hi'),
+      config: { configurable: { ...reserved, word: 'kept' } },
+    });
+    expect(Object.keys(run.kwargs.config.configurable).filter((key) => key.startsWith('__'))).toEqual([]);
+    expect(run.kwargs.config.configurable.word).toBe('kept');
+    expect(await api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`)).toMatchObject({
+      text: 'echo: hi',
+    });
+  });
+
   it('makes its thread where that is asked for', async () => {
     const thread = crypto.randomUUID();
     const body = { assistant_id: 'echo', ...input('a'), if_not_exists: 'create' };

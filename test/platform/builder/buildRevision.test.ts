@@ -194,6 +194,16 @@ describe('a source that does not build', () => {
     expect(existsSync(join(home, 'workspace'))).toBe(false);
   });
 
+  it('is told what its lock file lacks, not how npm is used', async () => {
+    const source = withDependency();
+    const manifest = { name: 'agent', version: '1.0.0' };
+    const lock = { ...manifest, lockfileVersion: 3, requires: true, packages: { '': manifest } };
+    const reason = await reasonFor({ ...source, 'package-lock.json': JSON.stringify(lock) });
+    expect(reason).toContain('`npm ci` can only install packages when');
+    expect(reason).toContain('Missing: dep@1.0.0 from lock file');
+    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help ci|^npm error$/m);
+  });
+
   it('gets the last lines of a build command that fails', async () => {
     const reason = await reasonFor(AGENT, {
       buildCommand: 'for i in $(seq 30); do echo step $i; done; echo cannot compile >&2; exit 3',
@@ -303,13 +313,27 @@ describe('a source that does not build', () => {
       'graph.json names "./src/nothing.js:graph" for graph "a", and there is no file "src/nothing.js"',
     ],
     [
-      'asks for another Node',
-      { ...AGENT, 'graph.json': JSON.stringify({ graphs: { a: './agent.js:graph' }, node_version: '4' }) },
+      'names a Python graph',
+      { 'graph.json': '{"graphs":{"a":"./agent.py:graph"}}', 'agent.py': '' },
       'graph.json',
-      `graph.json asks for Node 4 (node_version), and this platform runs agents on Node ${process.versions.node}`,
+      'graph.json: the graph "a" (./agent.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents',
+    ],
+    [
+      'asks for a newer Node',
+      { ...AGENT, 'graph.json': JSON.stringify({ graphs: { a: './agent.js:graph' }, node_version: '999' }) },
+      'graph.json',
+      `graph.json asks for Node 999 or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node 999, or lower node_version.`,
     ],
   ])('is told so when its graph configuration %s', async (_, tree, graphConfigPath, reason) => {
     expect(await reasonFor(tree, { graphConfigPath })).toContain(reason);
+  });
+
+  it('is built for an older Node than the platform’s, and its log says so', async () => {
+    const graphConfig = { graphs: { a: './agent.js:graph' }, node_version: '4' };
+    expect(await build({ ...AGENT, 'graph.json': JSON.stringify(graphConfig) })).toMatchObject({ ok: true });
+    expect(log).toContain(
+      `graph.json asks for Node 4 (node_version). The platform builds and runs it on Node ${process.versions.node}.`,
+    );
   });
 
   it('is told so when a graph’s file is a link out of the source that a command made', async () => {

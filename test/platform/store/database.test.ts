@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type Database, openDatabase } from '../../../src/platform/store/database.ts';
 import { migrate } from '../../../src/platform/store/migrate.ts';
+import { prepareHome } from '../../support/preparedHome.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 
 let home: string;
@@ -71,6 +72,32 @@ describe('migrations', () => {
     const { rows } = await sql`select n from steps order by n`.execute(database.kysely);
     expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
     expect(await ledger('test_ledger')).toEqual(['one', 'two']);
+  });
+
+  it('that this version does not know are refused: a newer one has made them', async () => {
+    const migrations = [
+      { name: 'first', sql: [] },
+      { name: 'from a newer version', sql: [] },
+    ];
+    const run = (count: number) =>
+      migrate(database.kysely, { ledger: 'newer_ledger', migrations: migrations.slice(0, count) });
+    await run(2);
+    await expect(run(1)).rejects.toMatchObject({
+      code: 'SLIPWAY_DATABASE_NEWER',
+      message: expect.stringContaining('from a newer version') as string,
+    });
+  });
+
+  it('that a newer version has made keep this version out of the database', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
+    const url = await emptyDatabaseUrl();
+    const place = { home: other, ...(url === undefined ? {} : { databaseUrl: url }) };
+    if (url === undefined) await prepareHome(other);
+    const newer = await openDatabase(place);
+    await sql`insert into slipway_migrations values ('999 of a newer version', now())`.execute(newer.kysely);
+    await newer.close();
+    await expect(openDatabase(place)).rejects.toMatchObject({ code: 'SLIPWAY_DATABASE_NEWER' });
+    await rm(other, { recursive: true, force: true });
   });
 
   it('that fail leave nothing half done', async () => {

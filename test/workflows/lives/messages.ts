@@ -64,6 +64,12 @@ export const MESSAGES: Readonly<Record<string, Life>> = {
     await target.handle.executeUpdate('withdraw', { args: [{ ...BO, release: releaseId }] });
     await target.say(running, 'abort', BO);
     await target.result(running);
+    await target.signal('withdraw', { ...BO, submission: 'late' });
+    await target.submit('f', {}, 'late');
+    target.world.slow.add(identity('g'));
+    const stopped = await target.submit('g', {}, 'one');
+    await target.handle.executeUpdate('withdraw', { args: [{ ...BO, submission: 'one' }] });
+    await target.result(stopped.releaseId);
     return target;
   },
   'said-by-update': async (harness) => {

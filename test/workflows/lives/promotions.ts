@@ -76,7 +76,7 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
     await asks.progressOnce(({ waiting }) => waiting !== null);
     await asks.say('retry', BO);
     await asks.progressOnce(({ waiting, steps }) => waiting !== null && steps.length === 4);
-    await asks.say('skip', BO);
+    await asks.say('skip', { ...BO, what: 'judge' });
     await asks.result();
     await canary.release('c');
     judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });

@@ -7,7 +7,7 @@ import { always, type Command, command, expectAnswer, underWay } from './command
 import type { ArtifactName } from './plan.ts';
 import { artifactOf } from './scriptedWorld.ts';
 import { refusal } from './subject.ts';
-import type { Rollback, TargetModel } from './targetModel.ts';
+import { isSame, type Rollback, type TargetModel } from './targetModel.ts';
 
 export type Way = 'update' | 'signal';
 
@@ -15,38 +15,48 @@ const BO = { who: 'bo', reason: 'a reason' };
 
 /** Where a rollback goes: to the one before, to a slip of the pen, or to one of the revisions that there are. */
 export type Where = 'the one before' | 'a slip of the pen' | number;
+/** How a revision is named. */
+export type By = 'its id' | 'the beginning of its id' | 'its release';
+/** What a rollback without a name says to leave: what serves, any other revision, or nothing. */
+export type Leaving = 'what serves' | 'nothing' | number;
 
 /** A person rolls back. */
-export function rollBackTo(where: Where, way: Way, again: boolean): Command {
-  const name = `rollback by ${way} to ${where}${again ? ', said again' : ''}`;
+export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Way, again: boolean): Command {
+  const what = where === 'the one before' ? `leaving ${leaving}` : `by ${by}`;
+  const name = `rollback by ${way} to ${where}, ${what}${again ? ', said again' : ''}`;
   return command(name, always, async (model, subject) => {
-    const to = whereTo(model, where);
-    const said = again ? model.requestIds.at(-1) : undefined;
-    const requestId = said ?? randomUUID();
+    const { world, target } = subject;
+    const meant = meantBy(model, where, by, (revision) => world.revisionId(revision));
+    const from = where === 'the one before' ? fromOf(model, leaving) : undefined;
     const message = {
       ...BO,
-      requestId,
-      ...(to === undefined ? {} : { to: to === 'slip' ? 'no-revision' : subject.world.revisionId(to) }),
+      requestId: (again ? model.requestIds.at(-1) : undefined) ?? randomUUID(),
+      ...(meant.text === undefined ? {} : { to: meant.text }),
+      ...(from === undefined ? {} : { serving: world.revisionId(from) }),
     };
+    const rollback = {
+      id: message.requestId,
+      to: meant.revision,
+      ...(from === undefined ? {} : { from }),
+    };
+    if (!model.started) return;
     if (way === 'signal') {
-      await begun(model, () => subject.target.signal('rollback', message));
-      takeRollback(model, { id: requestId, to });
+      if (meant.isWrong && model.taken) model.ignored++;
+      else takeRollback(model, rollback);
+      await target.signal('rollback', message);
       return;
     }
-    if (!model.taken) {
-      await begun(model, async () =>
-        expectAnswer(await refusal(subject.target.rollback(message)), 'never taken a release'),
-      );
+    if (!model.taken || meant.isWrong) {
+      const because = model.taken ? 'no revision' : 'never taken a release';
+      expectAnswer(await refusal(target.rollback(message)), because);
       return;
     }
-    const disposition = takeRollback(model, { id: requestId, to });
-    expect((await subject.target.rollback(message)).disposition).toBe(disposition);
+    const { disposition, serves } = takeRollback(model, rollback);
+    const answer = await target.rollback(message);
+    expect(answer.disposition).toBe(disposition);
+    const said = answer.serves === null ? null : world.revisionNumber(answer.serves.revisionId);
+    if (serves !== undefined) expect(said).toBe(serves);
   });
-
-  /** Nothing can be said to a target that nobody has started. */
-  async function begun(model: TargetModel, say: () => Promise<void>): Promise<void> {
-    if (model.started) await say();
-  }
 }
 
 export function hold(holding: boolean, way: Way): Command {
@@ -135,36 +145,84 @@ function started(model: TargetModel): boolean {
   return model.started;
 }
 
-function whereTo(model: TargetModel, where: Where): Rollback['to'] {
-  if (where === 'the one before') return undefined;
-  if (where === 'a slip of the pen') return 'slip';
+/** What a person types, and the revision that it stands for. */
+interface Meant {
+  readonly text?: string;
+  readonly revision: number | undefined;
+  readonly isWrong: boolean;
+}
+
+function meantBy(model: TargetModel, where: Where, by: By, idOf: (revision: number) => string): Meant {
+  if (where === 'the one before') return { revision: undefined, isWrong: false };
   const revisions = [...model.revisions.keys()].filter(
     (revision) => revision !== model.running?.revision && model.revisions.get(revision) !== 'hangs',
   );
-  return revisions.length === 0 ? 'slip' : revisions[where % revisions.length];
+  const revision = where === 'a slip of the pen' ? undefined : revisions[where % revisions.length];
+  if (revision === undefined) return { text: 'no-revision', revision, isWrong: true };
+  const made = model.endings.find((ending) => ending.revision === revision)?.id;
+  const { release = made } = model.known.find((one) => one.revision === revision) ?? {};
+  const isSeen = made !== undefined || model.known.some((one) => one.revision === revision);
+  if (by === 'the beginning of its id')
+    return { text: idOf(revision).slice(0, 8), revision, isWrong: !isSeen };
+  if (by === 'its id' || release === undefined) return { text: idOf(revision), revision, isWrong: false };
+  const all = model.known.filter((one) => one.release === release);
+  const best = all.findLast(({ verified }) => verified) ?? all.at(-1);
+  return { text: release, revision: best?.revision ?? revision, isWrong: false };
+}
+
+/** What a rollback says to leave. Right after a restore one that says nothing does nothing: how long, no model tells. */
+function fromOf(model: TargetModel, leaving: Leaving): number | undefined {
+  if (typeof leaving === 'number') {
+    const revisions = [...model.revisions.keys()];
+    return revisions[leaving % revisions.length];
+  }
+  const { active } = model;
+  const isRestored = isSame(model.known, active, model.restored);
+  return active !== null && (leaving === 'what serves' || isRestored) ? active : undefined;
+}
+
+interface Taken {
+  readonly disposition: string;
+  /** What will serve, where the answer names it. Absent: whatever it says. */
+  readonly serves?: number | null;
 }
 
 /** @returns how it is answered. */
-function takeRollback(model: TargetModel, rollback: Rollback): string {
-  const { running, rollbacks } = model;
-  const ignore = (): string => {
+function takeRollback(model: TargetModel, asked: Rollback): Taken {
+  const { running, rollbacks, active } = model;
+  if (model.requestIds.includes(asked.id)) return { disposition: 'joined' };
+  if (!model.taken) {
     model.ignored++;
-    return 'ignored';
+    return { disposition: 'ignored' };
+  }
+  const answer = (disposition: string, serves: number | null = null): Taken => {
+    model.requestIds.push(asked.id);
+    return { disposition, serves };
   };
-  if (!model.started) return '';
-  if (model.requestIds.includes(rollback.id)) return 'joined';
-  if (!model.taken) return ignore();
-  if (rollback.to === undefined && rollbacks.length > 0) return ignore();
-  if (rollback.to === undefined && running === null && model.hold !== null) return ignore();
-  if (rollbacks.some(({ to }) => to === rollback.to)) return 'joined';
-  model.requestIds.push(rollback.id);
+  let rollback = asked;
+  if (asked.to === undefined) {
+    const waiting = rollbacks.at(-1);
+    if (asked.from === undefined && waiting !== undefined) return answer('joined', waiting.to);
+    const from = asked.from ?? active;
+    if (from !== null) {
+      const same = rollbacks.find((other) => isSame(model.known, other.from ?? null, from));
+      if (asked.from !== undefined || same === undefined) running?.left.push(from);
+      if (same !== undefined) return answer('joined', same.to);
+      model.leave(from);
+      if (active !== null && !isSame(model.known, active, from)) return answer('done', active);
+      rollback = { id: asked.id, to: model.before(from), from };
+    }
+  }
+  const same = rollbacks.find(({ to }) => to !== undefined && to === rollback.to);
+  if (same !== undefined) return answer('joined', same.to);
   model.reject(always);
   model.rollbacks = [...rollbacks, rollback];
   model.hold ??= { by: rollback.id };
-  if (running === null) return 'queued';
+  if (running === null) return answer('queued', rollback.to);
   running.preemptedBy ??= rollback;
+  const taken = answer('preempting', rollback.to);
   running.stop();
-  return 'preempting';
+  return taken;
 }
 
 /** Why something cannot be said to the release at this moment. */

@@ -16,6 +16,7 @@ export interface Observed {
     readonly revision: number;
     readonly verified: boolean;
     readonly shunned: boolean;
+    readonly copyOf: number | null;
   }[];
   readonly quarantined: readonly string[];
   readonly late: readonly { readonly revision: number; readonly restoreTo: number }[];
@@ -25,6 +26,8 @@ export interface Observed {
 }
 
 const IGNORED_MAX = 20;
+/** Another revision serves than the one that was named. */
+const MISSED = ', instead of the one that was named';
 
 /** What the model says is there to be seen. */
 export function expected(model: TargetModel): Observed {
@@ -40,12 +43,14 @@ export function expected(model: TargetModel): Observed {
       revision: one.revision,
       verified: one.verified,
       shunned: model.isShunned(one),
+      copyOf: one.copyOf ?? null,
     })),
     quarantined: [...model.quarantined].sort(),
     late: model.late,
     drift: model.drift,
     endings: model.endings.map(
-      ({ id, outcome, serving }) => `${id} ${outcome}, serving ${serving ?? 'nothing'}`,
+      ({ id, outcome, serving, missed }) =>
+        `${id} ${outcome}, serving ${serving ?? 'nothing'}${missed === true ? MISSED : ''}`,
     ),
     ignored: Math.min(model.ignored, IGNORED_MAX),
   };
@@ -64,10 +69,11 @@ export function observed({ state, running }: TargetView, world: ScriptedWorld): 
     serving: numberOrNull(world.active),
     believed: numberOrNull(state.activeRevisionId),
     revisions: world.deployment?.revisions.length ?? 0,
-    known: state.known.map(({ revisionId, verified, quarantined }) => ({
+    known: state.known.map(({ revisionId, verified, quarantined, copyOf = null }) => ({
       revision: number(revisionId),
       verified,
       shunned: quarantined === true,
+      copyOf: numberOrNull(copyOf),
     })),
     quarantined: state.quarantined.map(({ artifact }) => nameOf(artifact)).sort(),
     late: state.late.map(({ revisionId, restoreTo }) => ({
@@ -79,8 +85,9 @@ export function observed({ state, running }: TargetView, world: ScriptedWorld): 
         ? null
         : { expected: number(state.drift.expected), found: numberOrNull(state.drift.found) },
     endings: state.history.map(
-      ({ releaseId, outcome, servingRevisionId }) =>
-        `${releaseId} ${outcome}, serving ${numberOrNull(servingRevisionId) ?? 'nothing'}`,
+      ({ releaseId, outcome, servingRevisionId, code }) =>
+        `${releaseId} ${outcome}, serving ${numberOrNull(servingRevisionId) ?? 'nothing'}` +
+        (code === 'SLIPWAY_REVISION_NOT_REACHED' ? MISSED : ''),
     ),
     ignored: state.ignored.length,
   };

@@ -26,18 +26,13 @@ export function cancelTarget(): Command {
   });
 }
 
-let plans = 0;
-
 /** Another target reaches the same deployment under another address: it is refused, and changes nothing. */
 export function releaseUnderOtherSpelling(plan: Plan): Command {
   const possible = ({ deployed, running, ran }: TargetModel): boolean =>
     deployed && (running !== null || ran > 0);
   return command(`release ${plan.artifact} under another spelling`, possible, async (model, subject) => {
-    plans++;
-    const planId = `other-${plans}`;
-    subject.world.follow(planId, plan);
     model.ran++;
-    const { outcome, code } = await subject.releaseUnderOtherSpelling(plan, planId);
+    const { outcome, code } = await subject.releaseUnderOtherSpelling(plan);
     expect({ outcome, code }).toEqual({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
   });
 }

@@ -15,14 +15,23 @@ export interface Plan {
   readonly overrideHold: boolean;
   readonly stop: Stop | null;
   readonly onError: 'rollback' | 'wait' | 'stop';
-  /** `taken`: carried out, but not answered; `lost`: neither, once. Where there is a deployment, nothing happens. */
-  readonly create: 'answered' | 'taken' | 'lost';
+  /**
+   * `taken`: carried out, but not answered; `lost`: neither, once; `conflict`: carried out, and answered with 409. Where
+   * there is a deployment, nothing happens.
+   */
+  readonly create: 'answered' | 'taken' | 'lost' | 'conflict';
   readonly upload: 'answered' | 'refused';
-  readonly patch: 'answered' | 'taken' | 'lost' | 'never answered' | 'refused';
+  /** `old latest`: answered, with the latest revision of before. */
+  readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused';
   /** `unreachable`: as often as the step is tried by itself. */
   readonly check: 'answered' | 'unreachable';
+  /** What its check asks: what every artifact answers, or what only its own does. */
+  readonly asks: Question;
   readonly redeploy: 'answered' | 'taken' | 'lost';
 }
+
+/** What a check asks: two releases that ask the same have the same check. */
+export type Question = 'what all answer' | 'what it alone answers';
 
 /** How a sequence begins. */
 export interface Beginning {

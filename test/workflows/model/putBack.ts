@@ -1,82 +1,139 @@
-import type { Known, Rollback, TargetModel } from './targetModel.ts';
+import {
+  type Check,
+  isSame,
+  type Known,
+  originalOf,
+  type Rollback,
+  type TargetModel,
+} from './targetModel.ts';
 
 /** What came of putting a revision back. */
 export interface PutBack {
   /** What serves again; `null`: nothing could be put back. */
   readonly revision: number | null;
+  /** It serves, but what failed there says nothing of it, or a person asked for it: a person is needed. */
+  readonly stays: boolean;
   readonly tried: readonly number[];
   readonly news: readonly Known[];
 }
 
-/** Puts the best of several revisions back that comes up, serves, and passes the checks that it passed before. */
+/** The check that failed on a revision, or could not be carried out (`silent`). */
+export interface Found {
+  readonly check: Check;
+  readonly silent: boolean;
+}
+
+/**
+ * Puts the best of several revisions back that comes up, serves, and passes its own check. Each is tried twice. What
+ * fails everywhere is not the revision: it stays, and no revision loses its verification.
+ */
 export function putBack(
   model: TargetModel,
   known: readonly (Known & { readonly shunned: boolean })[],
   wish: {
     readonly to: number | undefined;
+    /** A person asked for it. */
+    readonly manual: boolean;
     readonly baseline: { readonly revision: number | null; readonly verified: boolean };
-    readonly failed: number | null;
+    /** What is put back only by name: what failed, and what a person has left. */
+    readonly avoid: readonly number[];
+    /** What was found before anything is put back. */
+    readonly found: readonly Found[];
   },
 ): PutBack {
-  const { to, baseline, failed } = wish;
+  const { to, manual, baseline, avoid, found } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
   const baselineFirst = baseline.verified && before?.shunned !== true ? [baseline.revision] : [];
   const order = [to ?? null, ...baselineFirst, ...good.toReversed(), baseline.revision];
   const candidates = [...new Set(order)].filter(
-    (revision): revision is number => revision !== null && (revision === to || revision !== failed),
+    (revision): revision is number => revision !== null && (revision === to || !avoid.includes(revision)),
   );
   const tried: number[] = [];
-  const news: Known[] = [];
-  for (const candidate of candidates) {
+  const unverified: Known[] = [];
+  /** Copies that were made in vain. */
+  const copies: Known[] = [];
+  for (const candidate of candidates.flatMap((revision) => [revision, revision])) {
+    // Its second turn comes only after the first went wrong.
+    const isLast = tried.includes(candidate);
     tried.push(candidate);
     const what = model.revisions.get(candidate) ?? 'other';
     const revision = model.beginning.redeployMakesRevision ? model.make(what) : candidate;
+    const { shunned: _, ...words }: Known & { readonly shunned: boolean } = {
+      ...(known.findLast((one) => one.revision === candidate) ?? {
+        revision: candidate,
+        verified: false,
+        shunned: false,
+      }),
+      left: false,
+    };
+    const copied = revision === candidate ? words : { ...words, copyOf: originalOf(known, candidate) };
+    const failedCopy = (): void => {
+      if (revision !== candidate) copies.push({ ...copied, revision, verified: false });
+    };
     const fails = model.ruined.has(candidate) || what === 'breaks';
     if (fails) model.failed.add(revision);
-    if (fails || what === 'hangs') continue;
-    model.active = revision;
-    const word = known.find((one) => one.revision === candidate);
-    const verified = word?.verified ?? (candidate === baseline.revision && baseline.verified);
-    const judged = verified || candidate === to;
-    const artifact = word?.artifact === undefined ? {} : { artifact: word.artifact };
-    if (judged && what === 'fails') {
-      news.push({ revision: candidate, verified: false, left: false, ...artifact });
+    if (fails || what === 'hangs') {
+      failedCopy();
       continue;
     }
-    news.push({ revision, verified: judged, left: false, ...artifact });
-    return { revision, tried, news };
+    model.active = revision;
+    const isJudged = words.verified || candidate === to;
+    const check = isJudged ? (words.passed ?? null) : null;
+    if (check === null || model.passes(revision, check)) {
+      const verified = isJudged && (words.verified || check !== null);
+      const news = [...copies, ...unverified, { ...copied, revision, verified }];
+      return { revision, stays: false, tried, news };
+    }
+    failedCopy();
+    if (manual || unverified.length > 0 || found.some((one) => one.check === check)) {
+      return { revision, stays: true, tried, news: [...copies, { ...copied, revision }] };
+    }
+    if (isLast) unverified.push({ ...words, revision: candidate, verified: false });
   }
-  return { revision: null, tried, news };
+  return { revision: null, stays: false, tried, news: [...copies, ...unverified] };
 }
 
 /** One rollback on an idle target. */
-export function rollBack(model: TargetModel, { to: wanted }: Rollback): void {
+export function rollBack(model: TargetModel, rollback: Rollback): void {
   const id = model.number('rollback');
   const { active } = model;
+  const common = { id, kind: 'rollback' as const, rollback };
+  const nothing = { ...common, serving: active, news: [], tried: [] };
+  if (rollback.from !== undefined && active !== null && !isSame(model.known, active, rollback.from)) {
+    model.end({ ...nothing, outcome: 'rolled_back' });
+    return;
+  }
+  const to = rollback.to ?? model.before(active);
+  if (to === undefined) {
+    model.end({ ...nothing, outcome: 'failed' });
+    return;
+  }
   const known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
-  const position = known.findIndex(({ revision }) => revision === active);
-  const earlier = position === -1 ? known : known.slice(0, position);
-  const to = wanted ?? earlier.findLast(({ verified, shunned }) => verified && !shunned)?.revision;
-  if (to === undefined || to === 'slip') {
-    model.end({ id, kind: 'rollback', outcome: 'failed', serving: active, news: [], tried: [] });
-    return;
-  }
-  const back = putBack(model, known, { to, baseline: { revision: null, verified: false }, failed: active });
+  const baseline = { revision: null, verified: false };
+  const avoid = copiesOf(known, active);
+  const back = putBack(model, known, { to, manual: true, found: [], baseline, avoid });
+  const { news, tried } = back;
   if (back.revision === null) {
-    const { news, tried } = back;
-    model.end({ id, kind: 'rollback', outcome: 'rollback_failed', serving: model.active, news, tried });
+    model.end({ ...common, outcome: 'rollback_failed', serving: model.active, news, tried });
     return;
   }
-  const left = model.known
-    .filter(({ revision }) => revision === active && active !== back.revision)
-    .map((one) => ({ ...one, left: true }));
-  model.end({
-    id,
-    kind: 'rollback',
-    outcome: 'rolled_back',
-    serving: back.revision,
-    news: [...left, ...back.news],
-    tried: back.tried,
-  });
+  const all = [...known, ...news];
+  const left =
+    active === null || isSame(all, active, back.revision)
+      ? []
+      : [
+          {
+            ...(all.find(({ revision }) => revision === active) ?? { revision: active, verified: false }),
+            left: true,
+          },
+        ];
+  const outcome = back.stays ? 'errored' : 'rolled_back';
+  model.end({ ...common, outcome, serving: back.revision, news: [...left, ...news], tried });
+}
+
+/** A revision with its copies and its original. */
+export function copiesOf(known: readonly Known[], revision: number | null): readonly number[] {
+  if (revision === null) return [];
+  return [revision, ...known.map((one) => one.revision).filter((one) => isSame(known, one, revision))];
 }

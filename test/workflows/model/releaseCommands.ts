@@ -2,19 +2,31 @@ import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
-import type { Ending, TargetModel } from './targetModel.ts';
+import type { Ending, Submission, TargetModel } from './targetModel.ts';
 
-let plans = 0;
+let submissions = 0;
 
-/** Somebody asks for a release. */
-export function release(plan: Plan): Command {
-  return command(`release ${words(plan)}`, always, async (model, subject) => {
-    plans++;
-    const planId = `plan-${plans}`;
-    subject.world.follow(planId, plan);
+/**
+ * Somebody asks for a release.
+ *
+ * @param isLate - whether the withdrawal of the submission arrives before it does.
+ */
+export function release(plan: Plan, isLate: boolean): Command {
+  const name = `release ${words(plan)}${isLate ? ', withdrawn before it arrives' : ''}`;
+  return command(name, always, async (model, subject) => {
+    submissions++;
+    const id = `submission-${submissions}`;
+    if (isLate && !model.started) await subject.target.startOnly();
     model.started = true;
-    const predicted = submit(model, plan, planId);
-    const answer = await subject.target.submit(subject.request(plan, planId));
+    if (isLate) {
+      await subject.target.signal('withdraw', { submission: id });
+      await subject.target.viewOnce(({ state }) => state.submissions.some((other) => other.id === id));
+    }
+    const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
+    const { releaseId, disposition } = predicted;
+    if (disposition === 'queued') subject.world.follow(releaseId, plan);
+    model.submissions.push({ id, plan, releaseId, disposition, withdrawn: isLate });
+    const answer = await subject.target.submit(subject.request(plan), {}, id);
     expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
       releaseId: predicted.releaseId,
       disposition: predicted.disposition,
@@ -23,13 +35,69 @@ export function release(plan: Plan): Command {
   });
 }
 
+/** A submission is sent again under its id, as by an activity whose answer was lost: it is answered as it was. */
+export function submitAgain(pick: number): Command {
+  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
+  return command(`submit again (${pick})`, possible, async (model, subject) => {
+    const { id, plan, releaseId, disposition } = picked(model, pick);
+    const answer = await subject.target.submit(subject.request(plan), {}, id);
+    expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
+      releaseId,
+      disposition,
+    });
+  });
+}
+
+/** A submission is withdrawn, wherever it has got to. */
+export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Command {
+  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
+  return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
+    const submission = picked(model, pick);
+    const { id, releaseId } = submission;
+    submission.withdrawn = true;
+    const all = model.submissions.filter((other) => other.releaseId === releaseId);
+    const stands = all.some(({ withdrawn }) => !withdrawn);
+    const { running } = model;
+    const stops = !stands && running?.id === releaseId;
+    if (!stands && model.queue.some((queued) => queued.id === releaseId)) {
+      model.neverStarted([releaseId], 'aborted');
+      model.queue = model.queue.filter((queued) => queued.id !== releaseId);
+    }
+    const message = { submission: id };
+    if (way === 'signal') await subject.target.signal('withdraw', message);
+    else {
+      const led = await subject.target.handle.executeUpdate('withdraw', { args: [message] });
+      expect(led).toEqual([releaseId]);
+    }
+    if (!stops) return;
+    await subject.target.progressOnce(releaseId, ({ interventions }) =>
+      interventions.some((said) => said.id === 'withdrawn'),
+    );
+    if (running.stopped) return;
+    running.aborted = true;
+    running.stop();
+  });
+}
+
+function picked({ submissions }: TargetModel, pick: number): Submission {
+  const submission = submissions.at(-1 - (pick % submissions.length));
+  if (submission === undefined) throw new Error('nothing was submitted');
+  return submission;
+}
+
+function rejectWithdrawn(model: TargetModel): Answer {
+  const releaseId = model.number('release');
+  model.neverStarted([releaseId], 'aborted');
+  return { releaseId, disposition: 'rejected', because: 'withdrawn before it arrived' };
+}
+
 /** What held the release up does so no longer. */
 export function goOn(): Command {
   const isAtGate = ({ running }: TargetModel): boolean =>
     running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
   return command('what holds the release up lets it go on', isAtGate, async (model, subject) => {
     const running = underWay(model);
-    subject.world.open(running.planId);
+    subject.world.open(running.id);
     running.open();
     return Promise.resolve();
   });
@@ -74,6 +142,16 @@ export function ruin(pick: number): Command {
   });
 }
 
+/** The model's provider goes away, so that no check passes, or is back. */
+export function provider(isAway: boolean): Command {
+  const possible = (model: TargetModel): boolean => model.providerIsAway !== isAway;
+  return command(`the model's provider is ${isAway ? 'away' : 'back'}`, possible, async (model, subject) => {
+    model.providerIsAway = isAway;
+    subject.world.providerIsAway = isAway;
+    return Promise.resolve();
+  });
+}
+
 /** The worker that knows the workflows is gone. */
 export function loseWorker(): Command {
   return command(
@@ -89,7 +167,7 @@ interface Answer {
   readonly because: string;
 }
 
-function submit(model: TargetModel, plan: Plan, planId: string): Answer {
+function submit(model: TargetModel, plan: Plan): Answer {
   const same = (other: Plan | undefined): boolean =>
     other?.artifact === plan.artifact && other.variant === plan.variant;
   const waiting = model.queue.find((other) => same(other.plan));
@@ -123,7 +201,7 @@ function submit(model: TargetModel, plan: Plan, planId: string): Answer {
     return { releaseId, disposition: 'rejected', because: refused };
   }
   model.taken = true;
-  const queued = { id: releaseId, plan, planId };
+  const queued = { id: releaseId, plan };
   if (plan.queue === 'latest') {
     model.neverStarted(
       model.queue.map(({ id }) => id),
@@ -137,8 +215,8 @@ function submit(model: TargetModel, plan: Plan, planId: string): Answer {
 }
 
 function words(plan: Plan): string {
-  const { artifact, variant, queue, overrideHold, stop, onError, create, upload, patch, check, redeploy } =
-    plan;
+  const { artifact, variant, queue, overrideHold, stop, onError, asks } = plan;
+  const { create, upload, patch, check, redeploy } = plan;
   const unusual = Object.entries({ create, upload, patch, check, redeploy })
     .filter(([, answer]) => answer !== 'answered')
     .map(([call, answer]) => `${call} ${answer}`);
@@ -148,6 +226,7 @@ function words(plan: Plan): string {
     ...(overrideHold ? ['overriding the hold'] : []),
     ...(stop === null ? [] : [`held up at ${stop}`]),
     `on error ${onError}`,
+    `asks ${asks}`,
     ...unusual,
   ].join(', ');
 }

@@ -1,6 +1,6 @@
 import type { Plan, Stop } from './plan.ts';
-import { putBack, rollBack } from './putBack.ts';
-import type { Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
+import { copiesOf, type Found, putBack, rollBack } from './putBack.ts';
+import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
 
 type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
 
@@ -11,17 +11,21 @@ type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed';
 export class ReleaseModel {
   readonly id: string;
   readonly plan: Plan;
-  readonly planId: string;
   /** What holds it up at this moment. */
   stage: Stop | 'paused' | 'decision' = 'approval';
   paused = false;
   skipped = false;
   aborted = false;
   preemptedBy: Rollback | null = null;
+  /** What people have asked to leave meanwhile. */
+  readonly left: number[] = [];
   readonly #model: TargetModel;
   readonly #known: readonly (Known & { readonly shunned: boolean })[];
   readonly #baseline: { readonly revision: number | null; readonly verified: boolean };
   readonly #news: Known[] = [];
+  /** What was found on what served before, and on its own revision. */
+  #foundBefore: readonly Found[] = [];
+  readonly #found: Found[] = [];
   #step: Step = 'approval';
   /** Whether the step's gate has let it pass. */
   #gateIsOpen = false;
@@ -33,10 +37,9 @@ export class ReleaseModel {
   #mayHaveChanged = false;
   #served = false;
 
-  constructor(model: TargetModel, { id, plan, planId }: Waiting) {
+  constructor(model: TargetModel, { id, plan }: Waiting) {
     this.id = id;
     this.plan = plan;
-    this.planId = planId;
     this.#model = model;
     this.#patches = plan.patch;
     this.#checks = plan.check;
@@ -141,8 +144,15 @@ export class ReleaseModel {
   #check(): Failure | 'released' {
     const checks = this.#checks;
     this.#checks = 'answered';
-    if (checks === 'unreachable') return 'not told';
-    return this.plan.artifact === 'fails' ? 'check failed' : 'released';
+    this.#found.pop();
+    if (checks !== 'unreachable' && this.#model.passes(this.#revision ?? 0, this.#question))
+      return 'released';
+    this.#found.push({ check: this.#question, silent: checks === 'unreachable' });
+    return checks === 'unreachable' ? 'not told' : 'check failed';
+  }
+
+  get #question(): Check {
+    return this.plan.asks === 'what all answer' ? 'all' : this.plan.artifact;
   }
 
   #holdUp(stage: ReleaseModel['stage']): 'held up' {
@@ -168,8 +178,12 @@ export class ReleaseModel {
     if (active === null) return { revision: null, verified: false };
     const known = this.#known.find(({ revision }) => revision === active);
     if (known !== undefined) return { revision: active, verified: known.verified };
-    const verified = model.revisions.get(active) !== 'fails';
-    this.#news.push({ revision: active, verified, left: false });
+    const verified = model.passes(active, this.#question);
+    this.#news.push({
+      ...{ revision: active, verified, left: false },
+      ...(verified ? { passed: this.#question } : {}),
+    });
+    if (!verified) this.#foundBefore = [{ check: this.#question, silent: false }];
     return { revision: active, verified };
   }
 
@@ -185,37 +199,47 @@ export class ReleaseModel {
       baseline: baseline.revision,
       failedCheck: why === 'check failed' && !this.stopped,
       tried: [],
+      rollback: this.preemptedBy,
     };
     const news = this.#news;
     const untouched = this.stopped ? 'aborted' : 'failed';
     if (why === 'released') {
       const revision = this.#revision ?? 0;
-      const own = { revision, verified: !this.skipped, artifact: this.plan.artifact, left: false };
+      const { id: release, plan } = this;
+      const passed = this.skipped ? null : this.#question;
+      const own = {
+        ...{ revision, verified: !this.skipped, artifact: plan.artifact, release, left: false },
+        passed,
+      };
       model.end({ ...common, outcome: 'released', serving: revision, news: [...news, own] });
-    } else if (!this.#mayHaveChanged && to === undefined) {
+    } else if (!this.#mayHaveChanged) {
       model.end({ ...common, outcome: untouched, serving: baseline.revision, news });
     } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
       model.end({ ...common, outcome: 'errored', serving: model.active, news });
     } else {
       const known = [...this.#known, ...news.map((one) => ({ ...one, shunned: false }))];
-      // A slip of the pen cannot be redeployed: the next best is put back.
-      const back = putBack(model, known, {
-        to: to === 'slip' ? undefined : to,
-        baseline,
-        failed: this.#revision,
-      });
+      const own = this.#revision === null ? [] : [this.#revision];
+      const left = this.left.flatMap((one) => copiesOf(known, one));
+      const wish = {
+        ...{ to, manual: this.preemptedBy !== null, baseline },
+        found: [...this.#foundBefore, ...this.#found],
+      };
+      const decided = putBack(model, known, { ...wish, avoid: [...own, ...left] });
+      // What a person has left stays where there is nothing else.
+      const back = decided.tried.length > 0 ? decided : putBack(model, known, { ...wish, avoid: own });
       const givenUp =
         this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
-      const tried = to === 'slip' ? [to, ...back.tried] : back.tried;
+      const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =
         this.#revision === null ? model.active !== baseline.revision : model.active === this.#revision;
-      const isUntouched = back.revision === null && back.tried.length === 0 && to !== 'slip' && !ours;
+      const isUntouched = back.revision === null && tried.length === 0 && !ours;
       const restored = this.preemptedBy === null && this.aborted ? 'aborted' : 'rolled_back';
       const failed = isUntouched ? untouched : 'rollback_failed';
+      const reached = back.stays ? 'errored' : restored;
       model.end({
         ...found,
-        outcome: back.revision === null ? failed : restored,
+        outcome: back.revision === null ? failed : reached,
         serving: back.revision ?? model.active,
       });
     }

@@ -1,13 +1,22 @@
 import { Context } from '@temporalio/activity';
 
-import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import {
+  answeredWithOldLatest,
+  notTaken,
+  refused,
+  takenAndRefused,
+  unansweredAndLost,
+  unansweredButTaken,
+} from '../faults.ts';
 import { identity } from '../requests.ts';
 import { type ActivityName, type Fault, Gate, World } from '../world.ts';
-import type { ArtifactName, Plan, Stop } from './plan.ts';
+import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
 
 const FAULTS = {
   answered: [],
+  'old latest': [answeredWithOldLatest],
   taken: [unansweredButTaken],
+  conflict: [takenAndRefused],
   lost: [unansweredAndLost],
   refused: [refused()],
   // As often as the tests' steps are tried by themselves.
@@ -54,7 +63,7 @@ class Script {
   }
 }
 
-/** A world in which each release fares as its plan has it. The plan's name travels in the target's settings. */
+/** A world in which each release fares as its plan has it. */
 export class ScriptedWorld extends World {
   readonly #scripts = new Map<string, Script>();
 
@@ -63,27 +72,23 @@ export class ScriptedWorld extends World {
     this.bad.add(identity('fails'));
     this.broken.set(identity('breaks'), 'BUILD_FAILED');
     this.slow.add(identity('hangs'));
+    for (const name of ARTIFACTS) this.knownOnlyTo.set(name, new Set([identity(name)]));
   }
 
-  follow(planId: string, plan: Plan): void {
-    this.#scripts.set(planId, new Script(plan));
+  follow(releaseId: string, plan: Plan): void {
+    this.#scripts.set(releaseId, new Script(plan));
   }
 
-  isHeldUp(planId: string): boolean {
-    return this.#scripts.get(planId)?.reached === true;
+  isHeldUp(releaseId: string): boolean {
+    return this.#scripts.get(releaseId)?.reached === true;
   }
 
-  open(planId: string): void {
-    this.#scripts.get(planId)?.gate.open();
-  }
-
-  /** The control plane's own name of its nth revision. */
-  revisionId(number: number): string {
-    return `${this.id}-revision-${number}`;
+  open(releaseId: string): void {
+    this.#scripts.get(releaseId)?.gate.open();
   }
 
   revisionNumber(revisionId: string): number {
-    return Number(revisionId.slice(this.revisionId(0).length - 1));
+    return Number(revisionId.slice(0, revisionId.indexOf('-')));
   }
 
   /** Somebody changes the deployment by hand. */
@@ -103,7 +108,7 @@ export class ScriptedWorld extends World {
   }
 
   override async call(activity: ActivityName, input: unknown): Promise<unknown> {
-    const script = this.#scriptOf(input);
+    const script = this.#scriptOfCaller();
     if (script !== undefined && this.#isItsOwn(script, activity, input)) {
       const fault = script.next(activity);
       // Taken up by this very call, before anything else can happen.
@@ -116,15 +121,14 @@ export class ScriptedWorld extends World {
     return result;
   }
 
-  #scriptOf(input: unknown): Script | undefined {
-    const { target } = input as { target?: { sourceConfig?: { plan?: string } } };
-    return this.#scripts.get(target?.sourceConfig?.plan ?? '');
+  /** The script of the release that calls; a rollback has none, and neither has a release under another spelling. */
+  #scriptOfCaller(): Script | undefined {
+    const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
+    return this.#scripts.get(/\.test:agent\/(release-\d+)$/.exec(workflowId)?.[1] ?? '');
   }
 
-  /** A rollback runs under the newest plan too; and a release also deals with revisions that are not its own. */
+  /** A release also deals with revisions that are not its own. */
   #isItsOwn(script: Script, activity: ActivityName, input: unknown): boolean {
-    const workflowId = Context.current().info.workflowExecution?.workflowId ?? '';
-    if (!/\/release-\d+$/.test(workflowId)) return false;
     if (activity !== 'awaitDeployed' && activity !== 'runCheck') return true;
     const { revisionId } = input as { revisionId: string };
     return (

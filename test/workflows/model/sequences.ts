@@ -9,7 +9,17 @@ import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
 import { cancelTarget, releaseUnderOtherSpelling, terminateTarget } from './operatorCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
-import { changeByHand, comesUpLate, goOn, loseWorker, release, ruin } from './releaseCommands.ts';
+import {
+  changeByHand,
+  comesUpLate,
+  goOn,
+  loseWorker,
+  provider,
+  release,
+  ruin,
+  submitAgain,
+  withdrawSubmission,
+} from './releaseCommands.ts';
 import { Subject } from './subject.ts';
 import { TargetModel } from './targetModel.ts';
 
@@ -30,10 +40,11 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   overrideHold: usually(false, true),
   stop: usually<Plan['stop']>(null, 'approval', 'upload', 'patch', 'deployed', 'check'),
   onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
-  create: usually<Plan['create']>('answered', 'taken', 'lost'),
+  create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict'),
   upload: usually<Plan['upload']>('answered', 'answered', 'answered', 'refused'),
-  patch: usually<Plan['patch']>('answered', 'taken', 'lost', 'never answered', 'refused'),
+  patch: usually<Plan['patch']>('answered', 'old latest', 'taken', 'lost', 'never answered', 'refused'),
   check: usually<Plan['check']>('answered', 'answered', 'unreachable'),
+  asks: usually<Plan['asks']>('what all answer', 'what it alone answers'),
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost'),
 });
 
@@ -42,6 +53,12 @@ const where = fc.oneof(
   { weight: 3, arbitrary: fc.constant('the one before' as const) },
   { weight: 3, arbitrary: fc.nat(9) },
   { weight: 1, arbitrary: fc.constant('a slip of the pen' as const) },
+);
+const by = fc.constantFrom('its id' as const, 'the beginning of its id' as const, 'its release' as const);
+const leaving = fc.oneof(
+  { weight: 3, arbitrary: fc.constant('what serves' as const) },
+  { weight: 2, arbitrary: fc.constant('nothing' as const) },
+  { weight: 1, arbitrary: fc.nat(9) },
 );
 const malformed = fc.constantFrom<unknown>(
   7,
@@ -57,11 +74,19 @@ const several = (times: number, command: fc.Arbitrary<Command>): fc.Arbitrary<Co
 
 /** What may happen; what stands here several times happens more often. */
 const COMMANDS: fc.Arbitrary<Command>[] = [
-  ...several(8, plan.map(release)),
+  ...several(
+    8,
+    fc.tuple(plan, usually(false, false, true)).map((asked) => release(...asked)),
+  ),
+  fc.nat(3).map(submitAgain),
+  ...several(
+    2,
+    fc.tuple(fc.nat(3), way).map((said) => withdrawSubmission(...said)),
+  ),
   ...several(5, fc.constant(0).map(goOn)),
   ...several(
     3,
-    fc.tuple(where, way, usually(false, true)).map((said) => rollBackTo(...said)),
+    fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
   ),
   ...several(
     2,
@@ -86,6 +111,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
   fc.constant(0).map(comesUpLate),
   fc.constant(0).map(changeByHand),
   fc.nat(9).map(ruin),
+  ...several(2, fc.boolean().map(provider)),
 ];
 
 const beginning: fc.Arbitrary<Beginning> = fc.record({

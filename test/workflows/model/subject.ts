@@ -6,13 +6,14 @@ import { expect } from 'vitest';
 
 import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
 import { audit } from '../../../src/domain/audit/audit.ts';
+import type { Check } from '../../../src/domain/check.ts';
 import type { InterventionKind } from '../../../src/domain/intervention.ts';
 import type { InterventionMessage } from '../../../src/domain/message.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../../src/domain/release.ts';
 import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
 import type { TargetInput } from '../../../src/workflows/messages.ts';
 import type { Harness } from '../harness.ts';
-import { QUICK } from '../requests.ts';
+import { GREETS, QUICK } from '../requests.ts';
 import type { RecordedHistory, TargetUnderTest } from '../targetUnderTest.ts';
 import { expected, observed } from './observe.ts';
 import type { Beginning, Plan } from './plan.ts';
@@ -31,6 +32,11 @@ const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
   decision: 'decision',
   approval: 'approval',
 };
+
+/** One name for all, so that a person skips them alike. */
+function questionOf({ artifact, asks }: Plan): Check {
+  return asks === 'what all answer' ? GREETS : { ...GREETS, expect: { contains: artifact } };
+}
 
 /** The real target of one sequence. */
 export class Subject {
@@ -58,16 +64,16 @@ export class Subject {
     this.target = harness.newTargetIn(world, input);
   }
 
-  request(plan: Plan, planId: string): ReleaseRequest {
+  request(plan: Plan): ReleaseRequest {
     const { artifact, variant, queue, overrideHold, stop, onError } = plan;
     const request = this.target.request(artifact);
     return {
       ...request,
       requestKey: `${artifact}/${variant}`,
-      target: { ...request.target, sourceConfig: { plan: planId } },
       queue,
       overrideHold,
       onError: { then: onError, waitMs: HOUR_MS },
+      checks: [questionOf(plan)],
       steps: {
         ...QUICK,
         deployed: { ...QUICK.deployed, scheduleToCloseMs: artifact === 'hangs' ? HANGS_MS : HOUR_MS },
@@ -84,22 +90,24 @@ export class Subject {
   }
 
   /** Releases on the same deployment under another address of its control plane. */
-  async releaseUnderOtherSpelling(plan: Plan, planId: string): Promise<ReleaseResult> {
+  async releaseUnderOtherSpelling(plan: Plan): Promise<ReleaseResult> {
     this.#other ??= this.#harness.newTargetIn(this.world, {}, ':8080');
-    const { target, ...request } = this.request({ ...plan, stop: null, overrideHold: true }, planId);
+    const { target, ...request } = this.request({ ...plan, stop: null, overrideHold: true });
     const { controlPlane } = this.#other.request('any').target;
     return this.#other.release({ ...request, target: { ...target, controlPlane } });
   }
 
   /** Says something to the release under way, by its own update. @returns why it was refused. */
   async say(releaseId: string, kind: InterventionKind): Promise<string | undefined> {
-    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason' }));
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    return refusal(this.target.say(releaseId, kind, { who: 'bo', reason: 'a reason', ...what }));
   }
 
   /** The same by signal to the target. Waits until the release has heard it. */
   async saySignal(releaseId: string, kind: InterventionKind, message: InterventionMessage): Promise<void> {
     const requestId = randomUUID();
-    await this.target.signal(kind, { ...message, requestId });
+    const what = kind === 'skip' ? { what: GREETS.name } : {};
+    await this.target.signal(kind, { ...message, ...what, requestId });
     await this.target.progressOnce(releaseId, ({ interventions }) =>
       interventions.some(({ id }) => id === requestId),
     );
@@ -113,7 +121,7 @@ export class Subject {
     const atGate = running !== null && ['upload', 'patch', 'deployed', 'check'].includes(running.stage);
     await this.#soon(() => {
       if (this.world.records.length < model.ran) return false;
-      return !atGate || this.world.isHeldUp(running.planId);
+      return !atGate || this.world.isHeldUp(running.id);
     });
     const wanted = expected(model);
     const wait = running === null ? undefined : WAITS_FOR[running.stage];

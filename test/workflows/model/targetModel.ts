@@ -7,21 +7,40 @@ export interface Known {
   readonly verified: boolean;
   /** What it runs, where the target shipped it. */
   readonly artifact?: ArtifactName;
+  /** The release that made it, or its original. */
+  readonly release?: string;
+  /** The revision that a redeploy made it of. */
+  readonly copyOf?: number;
   /** A person rolled back from it. */
   readonly left: boolean;
+  /** The check that it passed, or that a person skipped (`null`). Absent: nothing is kept of it. */
+  readonly passed?: Check | null;
 }
 
-/** A rollback that waits, or that a release makes way for. `slip`: to a revision that is none. */
+/** A check: what every artifact answers, or what only one does. */
+export type Check = 'all' | ArtifactName;
+
+/** A rollback that waits, or that a release makes way for. */
 export interface Rollback {
   readonly id: string;
-  readonly to: number | 'slip' | undefined;
+  readonly to: number | undefined;
+  /** What is left by one that names no revision. */
+  readonly from?: number;
 }
 
 /** A release that waits. */
 export interface Waiting {
   readonly id: string;
   readonly plan: Plan;
-  readonly planId: string;
+}
+
+/** A submission that was sent, and how it was answered. */
+export interface Submission {
+  readonly id: string;
+  readonly plan: Plan;
+  readonly releaseId: string;
+  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
+  withdrawn: boolean;
 }
 
 /** How a release or a rollback ended. */
@@ -39,7 +58,18 @@ export interface Ending {
   readonly news: readonly Known[];
   readonly givenUp?: readonly number[];
   /** The revisions that were put back, or tried. */
-  readonly tried: readonly (number | 'slip')[];
+  readonly tried: readonly number[];
+  /** The rollback that it was stopped for, or carried out. */
+  readonly rollback?: Rollback | null;
+}
+
+/** What a revision is a copy of; itself where it is none. */
+export function originalOf(known: readonly Known[], revision: number): number {
+  return known.find((one) => one.revision === revision)?.copyOf ?? revision;
+}
+
+export function isSame(known: readonly Known[], one: number | null, other: number | null): boolean {
+  return one !== null && other !== null && originalOf(known, one) === originalOf(known, other);
 }
 
 /**
@@ -56,6 +86,8 @@ export class TargetModel {
   readonly failed = new Set<number>();
   deployed = false;
   active: number | null = null;
+  /** The model's provider is away: no check passes. */
+  providerIsAway = false;
   // The target.
   /** Whether it runs. */
   started = false;
@@ -73,10 +105,15 @@ export class TargetModel {
   late: readonly { readonly revision: number; readonly restoreTo: number }[] = [];
   drift: { readonly expected: number; readonly found: number | null } | null = null;
   running: ReleaseModel | null = null;
-  readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> & Pick<Ending, 'plan' | 'revision'>)[] = [];
+  readonly endings: (Pick<Ending, 'id' | 'outcome' | 'serving'> &
+    Pick<Ending, 'plan' | 'revision'> & { readonly missed?: boolean })[] = [];
+  /** What the last restore put back. */
+  restored: number | null = null;
   /** How many releases and rollbacks have run to their end. */
   ran = 0;
   ignored = 0;
+  /** In the order in which they were sent. */
+  readonly submissions: Submission[] = [];
   readonly requestIds: string[] = [];
   #number = 0;
 
@@ -101,9 +138,38 @@ export class TargetModel {
     return `${kind}-${this.#number}`;
   }
 
+  /** Whether a revision passes a check now. */
+  passes(revision: number, check: Check): boolean {
+    const what = this.revisions.get(revision) ?? 'other';
+    return !this.providerIsAway && what !== 'fails' && (check === 'all' || check === what);
+  }
+
   /** Whether it may be put back without anybody naming it, verified or not. */
   isShunned({ left, artifact }: Known): boolean {
     return left || (artifact !== undefined && this.quarantined.has(artifact));
+  }
+
+  /** A person leaves a revision: neither it nor a copy of it is put back again but by name. */
+  leave(revision: number): void {
+    if (!this.known.some((one) => one.revision === revision)) {
+      this.known = [...this.known, { revision, verified: false, left: true }];
+    }
+    this.known = this.known.map((one) =>
+      isSame(this.known, one.revision, revision) ? { ...one, left: true } : one,
+    );
+  }
+
+  /** The newest good revision of an earlier release than another one's. */
+  before(leaving: number | null): number | undefined {
+    const ages = [...new Set(this.known.map(({ revision }) => originalOf(this.known, revision)))];
+    const end = leaving === null ? -1 : ages.indexOf(originalOf(this.known, leaving));
+    for (const original of (end === -1 ? ages : ages.slice(0, end)).reverse()) {
+      const good = this.known.findLast(
+        (one) => one.verified && !this.isShunned(one) && isSame(this.known, one.revision, original),
+      );
+      if (good !== undefined) return good.revision;
+    }
+    return undefined;
   }
 
   neverStarted(ids: readonly string[], outcome: string): void {
@@ -144,10 +210,15 @@ export class TargetModel {
     this.ran++;
     const { id, outcome, serving, plan, revision } = ending;
     const unknown = outcome === 'errored' || outcome === 'rollback_failed';
-    const settled = this.rollbacks.filter(({ to }, index) => {
+    const all = [...this.known, ...ending.news];
+    const tried = ending.tried.length > 0;
+    const settled = this.rollbacks.filter((rollback, index) => {
       if (ending.kind === 'rollback') return index === 0;
       if (outcome === 'released' || (outcome === 'errored' && serving === null)) return false;
-      return to === undefined || to === serving || ending.tried.includes(to);
+      const { to, from } = rollback;
+      if (tried && rollback === ending.rollback && (to !== undefined || from === undefined)) return true;
+      if (from !== undefined) return serving !== null && !isSame(all, serving, from);
+      return to === undefined ? tried : isSame(all, serving, to);
     });
     if (ending.kind === 'rollback' && outcome === 'failed' && settled[0]?.id === this.hold?.by)
       this.hold = null;
@@ -165,8 +236,16 @@ export class TargetModel {
     this.believed = serving ?? (unknown ? null : this.believed);
     const known = new Map(this.known.map((one) => [one.revision, one]));
     for (const one of ending.news) known.set(one.revision, one);
-    this.known = [...known.values()];
-    if (plan !== undefined && ending.failedCheck === true) {
+    const left = new Set(all.filter((one) => one.left).map(({ revision: one }) => originalOf(all, one)));
+    for (const { to, from } of settled)
+      if (to !== undefined && from === undefined && isSame(all, serving, to))
+        left.delete(originalOf(all, to));
+    this.known = [...known.values()].map((one) => ({
+      ...one,
+      left: left.has(originalOf(all, one.revision)),
+    }));
+    if (tried && serving !== null && outcome !== 'rollback_failed') this.restored = serving;
+    if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored') {
       const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
       this.failedChecks.set(plan.artifact, times);
       if (times >= 2) this.quarantine(plan.artifact);
@@ -177,6 +256,7 @@ export class TargetModel {
       serving,
       ...(plan === undefined ? {} : { plan }),
       ...(revision === undefined ? {} : { revision }),
+      missed: isMissed(ending, all),
     });
   }
 
@@ -185,4 +265,11 @@ export class TargetModel {
     const ours = baseline === this.believed || this.late.some(({ revision }) => revision === baseline);
     this.drift = ours ? null : { expected: this.believed, found: baseline };
   }
+}
+
+/** Whether another revision was put back than the one that a person has named. */
+function isMissed({ rollback, tried, serving, outcome }: Ending, known: readonly Known[]): boolean {
+  const named = rollback?.from === undefined ? rollback?.to : undefined;
+  if (named === undefined || tried.length === 0 || outcome === 'rollback_failed') return false;
+  return !isSame(known, serving, named);
 }

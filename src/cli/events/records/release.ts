@@ -50,6 +50,7 @@ export const CheckVerdict = mirrorOf<domain.CheckVerdict>()(
     passed: z.boolean(),
     reasons: z.array(z.string()).describe('Why not: one sentence for each expectation that did not hold'),
     answer: z.string().describe('The answer of the agent, shortened'),
+    answerRecord: maybe(z.string()).describe('The record in the artifact store that holds the whole answer'),
     runId: z.string().nullable(),
     latencyMs: z.number(),
     feedbackRecorded: z
@@ -71,7 +72,13 @@ export const JudgementRecord = mirrorOf<domain.JudgementRecord>()(
 ).meta({ id: 'JudgementRecord', description: 'What the judge found of the candidate of a promotion' });
 
 export const Baseline = mirrorOf<domain.Baseline>()(
-  z.strictObject({ revisionId: z.string().nullable(), verified: z.boolean() }),
+  z.strictObject({
+    revisionId: z.string().nullable(),
+    verified: z.boolean(),
+    silent: maybe(z.string()).describe(
+      'Why no call to its agent worked under the settings of the release; absent: one did, or none was tried',
+    ),
+  }),
 ).meta({ id: 'Baseline', description: 'The revision that was active before anything was changed' });
 
 export const KnownRevision = mirrorOf<domain.KnownRevision>()(
@@ -79,6 +86,13 @@ export const KnownRevision = mirrorOf<domain.KnownRevision>()(
     revisionId: z.string(),
     verified: z.boolean(),
     artifact: maybe(z.string()).describe('The identity of its artifact, where the target shipped it'),
+    checks: maybe(z.string()).describe(
+      'The digest of the checks that it passed, under which the artifact store keeps them',
+    ),
+    skipped: maybe(z.literal(true)).describe('A person skipped checks of it'),
+    release: maybe(z.string()).describe('The release that it belongs to; absent: the target did not make it'),
+    commit: maybe(z.string()).describe('The commit that its artifact was made from'),
+    copyOf: maybe(z.string()).describe('The revision that a redeploy copied'),
     at: Instant.describe('When it was verified, or found not to be'),
     quarantined: maybe(z.literal(true)).describe('A person rolled back from it: it is put back only by name'),
   }),
@@ -87,7 +101,8 @@ export const KnownRevision = mirrorOf<domain.KnownRevision>()(
 export const RollbackRequest = mirrorOf<domain.RollbackRequest>()(
   z.strictObject({
     requestId: z.string(),
-    to: maybe(z.string()).describe('The revision to go back to; absent: the newest verified one before'),
+    to: maybe(z.string()).describe('The revision to go back to; with `from`, the target has chosen it'),
+    from: maybe(z.string()).describe('The revision to leave, where a person named none to go back to'),
     requestedBy: Actor,
   }),
 ).meta({ id: 'RollbackRequest', description: 'A request to put an earlier revision back' });
@@ -171,6 +186,9 @@ export const ReleaseResult = mirrorOf<domain.ReleaseResult>()(
     unansweredUpload: maybe(z.string()).describe('The upload whose PATCH went unanswered on the way'),
     knownRevisions: z.array(KnownRevision),
     agentUrl: z.string().nullable(),
+    settingsWorked: maybe(z.literal(true)).describe(
+      'The settings of the newest request worked: the next restore uses them',
+    ),
     steps: z.array(StepRecord),
     verdicts: z.array(CheckVerdict),
     requestedBy: Actor,

@@ -4,6 +4,7 @@ import { NOTICE_EVENTS } from '../../../domain/notify/notice.ts';
 import type { Undelivered as UndeliveredNotice } from '../../../domain/notify/undelivered.ts';
 import type { PastRelease as Past } from '../../../domain/pastRelease.ts';
 import type { Quarantined as QuarantinedArtifact } from '../../../domain/quarantine.ts';
+import type { RevisionWords as Words } from '../../../domain/revisionName.ts';
 import type * as domain from '../../../domain/targetState.ts';
 import type { LocalHold as HoldOfMachine } from '../../rollback/localHold.ts';
 import { Instant, maybe } from '../fields.ts';
@@ -16,9 +17,19 @@ export const Running = mirrorOf<domain.Running>()(
     kind: Kind,
     requestKey: z.string().nullable(),
     workflowId: z.string(),
-    to: z.string().nullable().describe('Where a rollback goes, as far as it was named'),
+    to: z.string().nullable().describe('Where a rollback goes, as far as that is known'),
+    restores: maybe(z.string()).describe('The revision that a release is restoring'),
   }),
 ).meta({ id: 'Running', description: 'What runs on a target' });
+
+export const RevisionWords = mirrorOf<Words>()(
+  z.strictObject({
+    revisionId: z.string(),
+    release: z.string().nullable().describe('The release that it belongs to'),
+    commit: z.string().nullable(),
+    artifact: z.string().nullable().describe('The identity of its artifact'),
+  }),
+).meta({ id: 'RevisionWords', description: 'A revision as people tell it from others' });
 
 export const Hold = mirrorOf<domain.Hold>()(
   z.strictObject({
@@ -67,6 +78,7 @@ export const HistoryRow = mirrorOf<domain.HistoryRow>()(
     requestedBy: Actor,
     endedAt: Instant,
     rollbackRequestIds: z.array(z.string()).describe('The rollback requests that it carried out'),
+    restored: maybe(z.literal(true)).describe('It restored the revision that served at its end'),
   }),
 ).meta({ id: 'HistoryRow', description: 'An ended release or rollback as its target remembers it' });
 

@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util';
 import type { Logger } from 'pino';
 
 import { VOCABULARY } from '../../../contract/controlPlane/vocabulary.ts';
-import { GraphConfig } from '../../../contract/graphConfig.ts';
+import { type CorsSettings, GraphConfig } from '../../../contract/graphConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { doesForNodeVersion } from '../../../domain/nodeVersion.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
@@ -17,6 +17,13 @@ export interface LoadedGraph {
   readonly description: string | undefined;
   /** The compiled graph for a run's configuration. Throws what the agent's own function throws. */
   resolve(config: Record<string, unknown>): Promise<CompiledGraph>;
+}
+
+/** What one graph configuration leads to. */
+export interface LoadedAgent {
+  readonly graphs: LoadedGraphs;
+  /** Which pages may call it from a browser, if the configuration says so. */
+  readonly cors: CorsSettings | undefined;
 }
 
 /** The graphs of one agent, by the name that they are deployed under (contract 001, "What the service does"). */
@@ -37,13 +44,13 @@ export async function loadGraphs(
   agentDir: string,
   graphConfigPath: string | undefined,
   log: Logger,
-): Promise<LoadedGraphs> {
+): Promise<LoadedAgent> {
   const file = resolve(agentDir, graphConfigPath ?? (await presentGraphConfig(agentDir)));
   const config = await readGraphConfig(file);
   const root = dirname(file);
   if (!doesForNodeVersion(config.node_version, process.versions.node)) {
     throw notLoaded(
-      `${file} asks for Node ${String(config.node_version)} (node_version), and this is Node ${process.versions.node}.`,
+      `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
       file,
     );
   }
@@ -53,7 +60,7 @@ export async function loadGraphs(
   const graphs = new Map<string, LoadedGraph>();
   // One after another: two graphs of one file must not see it half evaluated, and the first failure is the one told.
   for (const entry of entries) graphs.set(entry.name, await loadGraph(entry, root));
-  return graphs;
+  return { graphs, cors: config.http?.cors ?? undefined };
 }
 
 /** The name of the file that a folder has: the contract's where it has both, or neither. */

@@ -102,8 +102,13 @@ function presetOf(body: RunCreate, assistant: AssistantRecord) {
     ...preset,
     ...body.config,
     metadata: { ...preset.metadata, ...body.config?.metadata } as Record<string, unknown>,
-    configurable: { ...preset.configurable, ...body.config?.configurable } as Record<string, unknown>,
+    configurable: withoutReserved({ ...preset.configurable, ...body.config?.configurable }),
   };
+}
+
+/** Keys that begin with `__` are LangGraph's and ours (its checkpointer, its resumption, our attempt): never a client's. */
+function withoutReserved(configurable: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith('__')));
 }
 
 /** The request's context over the assistant's; null where neither says anything. */

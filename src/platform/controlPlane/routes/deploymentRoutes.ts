@@ -9,7 +9,10 @@ import {
 import { DeploymentsDeleteQuery, DeploymentsQuery } from '../../../contract/controlPlane/deploymentLists.ts';
 import { callerOf } from '../../access/caller.ts';
 import { DeploymentCreateHeaders } from '../../../contract/controlPlane/idempotencyKey.ts';
-import { PublicDeploymentCreate } from '../../../contract/controlPlane/publicRequest.ts';
+import {
+  PublicDeploymentCreate,
+  PublicDeploymentPatch,
+} from '../../../contract/controlPlane/publicRequest.ts';
 import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
 import type { Deployments } from '../deployments.ts';
 import type { OriginOf } from './origin.ts';
@@ -47,7 +50,11 @@ export function deploymentRoutes({
   });
   app.patch('/v2/deployments/:deployment_id', async (c) => {
     const { deployment_id: id } = parsePath(DeploymentPath, c);
-    return c.json(await deployments.patch(callerOf(c), id, await parseBody(DeploymentPatch, c), origin(c)));
+    const request = await parseBody(
+      vocabularyOf(c) === 'public' ? PublicDeploymentPatch : DeploymentPatch,
+      c,
+    );
+    return c.json(await deployments.patch(callerOf(c), id, request, origin(c)));
   });
   app.delete('/v2/deployments/:deployment_id', async (c) => {
     const { deployment_id: id } = parsePath(DeploymentPath, c);

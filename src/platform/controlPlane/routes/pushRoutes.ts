@@ -20,8 +20,11 @@ interface PushRoutesOptions {
   readonly log: Logger;
 }
 
-/** The most that a delivery may have, in bytes: GitHub sends no larger ones. */
-const DELIVERY_MAX_BYTES = 25 * 1024 ** 2;
+/**
+ * The most that a delivery may have, in bytes: some 50,000 changed files. The signature is over all of it, so it is kept
+ * in memory before the sender is known. What a larger push has changed is found by asking the repository.
+ */
+const DELIVERY_MAX_BYTES = 5 * 1024 ** 2;
 const DELIVERY_ID_MAX = 200;
 
 /**
@@ -29,13 +32,14 @@ const DELIVERY_ID_MAX = 200;
  * by the integration's webhook secret, is the permission. Whatever is no push of a branch is answered 2xx too, with what
  * was decided: a host that gets anything else takes its webhook for broken.
  */
-export function pushRoutes(options: PushRoutesOptions): Hono {
-  const app = new Hono();
+export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
+  const app = new Hono<Variables>();
   app.post(
     '/v1/integrations/github/:integration_id/webhook',
-    // Nobody who does not even claim to have the secret is listened to.
+    // All that can be refused without the body is refused before it is read.
     async (c, next) => {
       if (c.req.header('x-hub-signature-256') === undefined) throw unsigned();
+      c.set('webhook', await webhookOf(c, options));
       await next();
     },
     limitBody(DELIVERY_MAX_BYTES),
@@ -44,7 +48,16 @@ export function pushRoutes(options: PushRoutesOptions): Hono {
   return app;
 }
 
-async function receive(c: Context, { kysely, pushes, log }: PushRoutesOptions): Promise<Response> {
+/** The integration whose webhook is called, and its secret. */
+interface Webhook {
+  readonly id: string;
+  readonly secret: string;
+}
+interface Variables {
+  Variables: { webhook: Webhook };
+}
+
+async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions): Promise<Webhook> {
   const { integration_id: id } = parsePath(IntegrationPath, c);
   const integration = await kysely
     .selectFrom('integrations')
@@ -55,8 +68,12 @@ async function receive(c: Context, { kysely, pushes, log }: PushRoutesOptions): 
   if (integration.webhook_secret === null) {
     throw new HttpProblem(401, 'This integration has no webhook secret, so it takes no pushes.');
   }
+  return { id, secret: await secretOf(integration.webhook_secret, integration.name, log) };
+}
+
+async function receive(c: Context<Variables>, { pushes, log }: PushRoutesOptions): Promise<Response> {
+  const { id, secret } = c.get('webhook');
   const body = new Uint8Array(await c.req.arrayBuffer());
-  const secret = await secretOf(integration.webhook_secret, integration.name, log);
   if (!isSigned(body, secret, c.req.header('x-hub-signature-256') ?? '')) throw unsigned();
   const event = c.req.header('x-github-event') ?? '';
   if (event !== 'push') {

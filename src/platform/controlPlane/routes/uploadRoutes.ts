@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { DeploymentPath } from '../../../contract/controlPlane/deployment.ts';
 import { UploadUrlRequest } from '../../../contract/controlPlane/uploadUrl.ts';
 import { callerOf, type Caller } from '../../access/caller.ts';
+import type { Access } from '../../access/access.ts';
 import { originOf } from '../../access/requireCaller.ts';
 import { parseOptionalBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
@@ -39,13 +40,13 @@ export function uploadUrlRoutes({
 }
 
 /** The one path that takes no API key: the token in it is the permission. */
-export function uploadRoutes(uploads: Uploads): Hono {
+export function uploadRoutes(uploads: Uploads, access: Pick<Access, 'addressOf'>): Hono {
   const app = new Hono();
   app.put('/uploads/:token', async (c) => {
     const length = c.req.header('content-length');
     const body = c.req.raw.body ?? new ReadableStream<Uint8Array>({ start: (stream) => stream.close() });
     const declared = length === undefined ? undefined : Number(length);
-    return c.json(await uploads.receive(c.req.param('token'), body, declared, originOf(c)));
+    return c.json(await uploads.receive(c.req.param('token'), body, declared, originOf(c, access)));
   });
   return app;
 }

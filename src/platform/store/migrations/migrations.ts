@@ -7,6 +7,7 @@ import { AUDIT } from './004_audit.ts';
 import { TENANTS } from './004_tenants.ts';
 import { VOCABULARY } from './005_vocabulary.ts';
 import { IDEMPOTENCY } from './007_idempotency.ts';
+import { INSTANCE } from './008_instance.ts';
 
 /** The control plane's tables, step by step. A step that was released is never edited: add the next one. */
 export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const CONTROL_PLANE_MIGRATIONS: readonly Migration[] = [
   AUDIT,
   VOCABULARY,
   IDEMPOTENCY,
+  INSTANCE,
 ];

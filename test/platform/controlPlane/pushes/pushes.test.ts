@@ -214,6 +214,33 @@ describe('a push that a webhook tells of', () => {
     expect(await followed.pushed()).toEqual([]);
   });
 
+  it('is not read where no webhook is known, and only as far as a push needs where one is', async () => {
+    const send = async (id: string): Promise<{ status: number; read: number }> => {
+      let read = 0;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          pull: (stream) => {
+            read += 1;
+            if (read > 30) stream.close();
+            else stream.enqueue(new Uint8Array(1024 ** 2));
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const { status } = await platform.app.request(`/v1/integrations/github/${id}/webhook`, {
+        method: 'POST',
+        headers: { 'x-hub-signature-256': 'sha256=00' },
+        body,
+        duplex: 'half',
+      });
+      return { status, read };
+    };
+    expect(await send(crypto.randomUUID())).toEqual({ status: 404, read: 0 });
+    const { status, read } = await send(integrationId);
+    expect(status).toBe(413);
+    expect(read).toBeLessThan(8);
+  });
+
   it('is refused where it is not signed as it should be', async () => {
     const followed = await Followed.create('unsigned');
     const push = followed.push(await followed.repository.head(), '1'.repeat(40));

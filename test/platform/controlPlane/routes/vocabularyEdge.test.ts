@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { publicAnswerProblems } from '../../../contract/controlPlane/publicDocument.ts';
 import { type Answer, TestPlatform } from '../testPlatform.ts';
@@ -62,6 +62,22 @@ describe('a platform that speaks both vocabularies', () => {
       secrets: [],
     });
     expect(json.source_revision_config).not.toHaveProperty('graph_config_path');
+  });
+
+  it.each(['serverless', 'dedicated'])('takes the deployment type %s of newer clients', async (type) => {
+    const json = await made({ ...commandCreates(), source_config: { deployment_type: type } });
+    expect(json.source_config).toMatchObject({ deployment_type: type });
+    const path = `/v2/deployments/${json.id}`;
+    const again = { source_config: { deployment_type: type }, revision_source: 'internal_source' };
+    expect((await platform.call('PATCH', path, again)).status).toBe(200);
+    const { resources } = (await platform.call('GET', `/v2/deployments?deployment_type=${type}`)).json;
+    expect(resources.map(({ id }) => id)).toEqual([json.id]);
+    const named = { ...contractCreates(), source: 'repo_host', source_config: { deployment_type: type } };
+    const refused = await platform.call('POST', '/v2/deployments', named);
+    expect(issues(refused).map(([loc]) => loc)).toContain('source_config.deployment_type');
+    // The published document, by which other answers are checked, does not know these types yet.
+    await platform.call('DELETE', path);
+    await vi.waitFor(async () => expect((await platform.call('GET', path)).status).toBe(404), 20_000);
   });
 
   it('answers a request in the names that it was written in, wherever they stand', async () => {

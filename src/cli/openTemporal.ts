@@ -1,0 +1,25 @@
+import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
+import { temporalSettings } from '../temporal/temporalSettings.ts';
+import type { CommandContext } from './context.ts';
+
+/** A Temporal that has not answered by then is named, in milliseconds. */
+const SLOW_MS = 1_000;
+
+/**
+ * Connects to the Temporal that this command uses, and prints where it connects to if that takes longer than a second.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_CONFIG_INVALID.
+ */
+export async function openTemporal({
+  home,
+  environment,
+  output,
+}: Pick<CommandContext, 'home' | 'environment' | 'output'>): Promise<TemporalConnection> {
+  const settings = await temporalSettings(home, environment);
+  const slow = setTimeout(() => output.progress(`Connecting to Temporal at ${settings.address}`), SLOW_MS);
+  try {
+    return await connectTemporal(settings);
+  } finally {
+    clearTimeout(slow);
+  }
+}

@@ -1,0 +1,87 @@
+import { canonicalJson } from './canonicalJson.ts';
+import type { Check } from './check.ts';
+
+/** What was found wrong when a revision's agent was asked. */
+export interface Finding {
+  /** The check that failed, or could not be carried out: its {@link checkIdentity}. `null`: no check was begun. */
+  readonly failedCheck: string | null;
+  /** No call to the agent worked. */
+  readonly silent: boolean;
+}
+
+/**
+ * What makes two checks the same: their question and their expectation. Canonical JSON, and no digest of it, because
+ * workflow code can compute none; texts are equal exactly where their digests are.
+ */
+export function checkIdentity({ assistant, input, expect }: Check): string {
+  return canonicalJson({ assistant, input, expect });
+}
+
+/** How an attempt to restore a revision failed. */
+export type FailedAttempt =
+  /** The control plane did not take the redeploy, or nobody knows. */
+  | 'not_taken'
+  /** The revision did not become the active one. */
+  | 'not_deployed'
+  /** It is the active one. */
+  | Finding;
+
+/** Why a revision stays although its checks did not pass, or could not run. */
+export type StayReason =
+  /** It fails the check that failed before the restore. */
+  | 'same_check'
+  /** No call to its agent works, and none worked before the restore. */
+  | 'no_call'
+  /** It is the second that is restored and fails what it passed before. */
+  | 'everywhere'
+  /** A person asked for the rollback, and it serves. */
+  | 'asked_for';
+
+/** What a restore does after an attempt failed: tries the revision again, tries the next one, or leaves it there. */
+export type AfterFailure = 'again' | 'next' | { readonly stays: StayReason };
+
+/** How often a revision is restored before the next one is tried. */
+const TRIES = 2;
+
+/**
+ * Decides what a restore does after an attempt failed (design, "What restoring means"). What fails everywhere is not the
+ * revision: then the restore ends there, and no revision loses its verification.
+ */
+export function afterFailure(facts: {
+  readonly attempt: FailedAttempt;
+  /** How often this revision was tried, this attempt included. */
+  readonly tries: number;
+  /** Whether a person asked for the rollback. */
+  readonly manual: boolean;
+  /** What was found before the restore: on the new revision, and on what served before anything was changed. */
+  readonly before: readonly Finding[];
+  /** How many revisions this restore has tried before that served and failed. */
+  readonly failedBefore: number;
+}): AfterFailure {
+  const { attempt, tries, manual, before, failedBefore } = facts;
+  if (attempt === 'not_taken') return 'next';
+  if (attempt !== 'not_deployed') {
+    const { failedCheck, silent } = attempt;
+    if (failedCheck !== null && before.some((found) => found.failedCheck === failedCheck)) {
+      return { stays: 'same_check' };
+    }
+    if (silent && before.some((found) => found.silent)) return { stays: 'no_call' };
+    if (manual) return { stays: 'asked_for' };
+    if (failedBefore > 0) return { stays: 'everywhere' };
+  }
+  return tries < TRIES ? 'again' : 'next';
+}
+
+/** Why a revision stays, in words. `id`: the revision; `why`: what failed, in words. */
+export function stayText(stays: StayReason, id: string, why: string): string {
+  switch (stays) {
+    case 'same_check':
+      return `revision ${id} is restored and serves, but fails the check that failed before (${why}): the cause may be the model’s provider, the check, or what the new revision changed in shared state`;
+    case 'everywhere':
+      return `revision ${id} is restored, but is the second that fails what it passed before (${why}): the cause may be the model’s provider, the checks, or what the new revision changed in shared state`;
+    case 'no_call':
+      return `revision ${id} is restored, but no call to its agent works, and none worked before (${why}): the cause may be the agent’s address or key, its network, or the model’s provider`;
+    case 'asked_for':
+      return `revision ${id} is restored and serves, but failed its checks: ${why}`;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Says what is wrong with a value that came from outside; `undefined` if nothing is. The sentence names the field by its
+ * path and never quotes the value, which may be a secret. A rule never throws, whatever the value is.
+ */
+export type Rule = (value: unknown, path: string) => string | undefined;
+
+/** A rule for each field of `T`: the compiler reports a field that has none. Fields without a rule are ignored. */
+export type Fields<T> = { readonly [Name in keyof T]-?: Rule };
+
+/**
+ * An object with these fields, and any others.
+ *
+ * @param fields - made when a value is checked: each cached workflow has its own copy of what a module makes.
+ */
+export function object<T extends object>(fields: () => Fields<T>): Rule {
+  return (value, path) => {
+    if (!isRecord(value)) return `"${path}" is not an object`;
+    return firstProblem(Object.entries<Rule>(fields()), ([name, rule]) =>
+      rule(value[name], path === '' ? name : `${path}.${name}`),
+    );
+  };
+}
+
+/** An object whose `kind` decides which fields it has. */
+export function variants<T extends { readonly kind: string }>(
+  kinds: () => {
+    readonly [Kind in T['kind']]: Fields<Omit<Extract<T, { readonly kind: Kind }>, 'kind'>>;
+  },
+): Rule {
+  return (value, path) => {
+    if (!isRecord(value)) return `"${path}" is not an object`;
+    const known = new Map(Object.entries<Fields<object>>(kinds()));
+    const fields = known.get(value['kind'] as string);
+    if (fields === undefined) return `"${path}.kind" is none of ${[...known.keys()].join(', ')}`;
+    return object(() => fields)(value, path);
+  };
+}
+
+/** A list of at most so many. */
+export function list(rule: Rule, most: number): Rule {
+  return (value, path) => {
+    if (!Array.isArray(value)) return `"${path}" is not a list`;
+    if (value.length > most) return `"${path}" has more than ${most} entries`;
+    return firstProblem([...value.entries()], ([index, item]) => rule(item, `${path}.${index}`));
+  };
+}
+
+/** What may be absent. */
+export function optional(rule: Rule): Rule {
+  return (value, path) => (value === undefined ? undefined : rule(value, path));
+}
+
+/** What may be `null`. */
+export function nullable(rule: Rule): Rule {
+  return (value, path) => (value === null ? undefined : rule(value, path));
+}
+
+/** The second rule is asked only about what the first one accepts. */
+export function both(first: Rule, second: Rule): Rule {
+  return (value, path) => first(value, path) ?? second(value, path);
+}
+
+/** One of these words: a key for each word of `T`. */
+export function choice<T extends string>(words: Readonly<Record<T, true>>): Rule {
+  const isWord = (value: unknown): boolean => typeof value === 'string' && Object.hasOwn(words, value);
+  return (value, path) =>
+    isWord(value) ? undefined : `"${path}" is none of ${Object.keys(words).join(', ')}`;
+}
+
+/** A text that says something, of at most so many characters. */
+export function text(most: number): Rule {
+  return (value, path) => {
+    if (typeof value !== 'string' || value === '') return `"${path}" is not text`;
+    return value.length > most ? `"${path}" is longer than ${most} characters` : undefined;
+  };
+}
+
+/**
+ * A text that a reader of such texts accepts.
+ *
+ * @param problemOf - what is wrong with it, in words that follow the field's name.
+ */
+export function textWhere(most: number, problemOf: (text: string) => string | undefined): Rule {
+  return both(text(most), (value, path) => {
+    const problem = problemOf(value as string);
+    return problem === undefined ? undefined : `"${path}": ${problem}`;
+  });
+}
+
+/** A text of a form. */
+export function textLike(pattern: RegExp, what: string): Rule {
+  return textWhere(1_000, (value) => (pattern.test(value) ? undefined : `expected ${what}`));
+}
+
+/** A whole number in a range. */
+export function whole(from: number, to: number): Rule {
+  return both(number(from, to), (value, path) =>
+    Number.isInteger(value) ? undefined : `"${path}" is not a whole number`,
+  );
+}
+
+/** A number in a range. */
+export function number(from: number, to: number): Rule {
+  return (value, path) =>
+    typeof value === 'number' && value >= from && value <= to
+      ? undefined
+      : `"${path}" is not between ${from} and ${to}`;
+}
+
+export const flag: Rule = (value, path) =>
+  typeof value === 'boolean' ? undefined : `"${path}" is neither true nor false`;
+
+/** An object of any fields. */
+export const record: Rule = (value, path) => (isRecord(value) ? undefined : `"${path}" is not an object`);
+
+/** Anything at all, nothing included. */
+export const anything: Rule = () => undefined;
+
+/** Whether something is nested deeper than so many levels: writing it as JSON may exhaust the stack. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= levels && level.length > 0; depth++) {
+    level = level.flatMap((item): unknown[] =>
+      typeof item === 'object' && item !== null ? Object.values(item) : [],
+    );
+  }
+  return level.length > 0;
+}
+
+function firstProblem<T>(
+  items: readonly T[],
+  problemOf: (item: T) => string | undefined,
+): string | undefined {
+  for (const item of items) {
+    const problem = problemOf(item);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

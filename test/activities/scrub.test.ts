@@ -1,0 +1,144 @@
+import type { ServerResponse } from 'node:http';
+
+import { describe, expect, it } from 'vitest';
+
+import { json } from '../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  AGENT_KEY,
+  API_KEY,
+  DEPLOYMENT_ID,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  REVISION_PATH,
+  revisionAnswer,
+  revisionOn,
+  SECRET,
+  startRoutes,
+  targetOn,
+} from './activitiesUnderTest.ts';
+
+/** A target whose deployment has a secret, and whose agent has a key of its own. */
+const fields = {
+  secrets: [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }],
+  agentApiKey: { from: 'env:SLIPWAY_TEST_AGENT_KEY' },
+};
+
+function writeEvents(response: ServerResponse, events: readonly { event: string; data: unknown }[]): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(
+    events.map(({ event, data }) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`).join(''),
+  );
+}
+
+describe('a secret of the target is removed from what others say', () => {
+  it('in the reason of a revision that failed', async () => {
+    const plane = await startRoutes({
+      [`GET ${REVISION_PATH}`]: (response) =>
+        json(response, 200, {
+          ...revisionAnswer('DEPLOY_FAILED'),
+          status_message: `MODEL_KEY=${SECRET} is refused`,
+        }),
+    });
+    const { revision } = await activitiesUnderTest().awaitDeployed(revisionOn(plane.url, fields));
+    expect(revision.reason).toBe('MODEL_KEY=[removed] is refused');
+  });
+
+  it('in an error that names one which the request did not carry', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 500, { detail: `cannot decrypt ${SECRET}` }),
+    });
+    const reading = activitiesUnderTest().readDeployment({
+      target: targetOn(plane.url, fields),
+      deploymentId: DEPLOYMENT_ID,
+    });
+    const failure = await failureOf(reading);
+    expect(failure.message).toContain('cannot decrypt [removed]');
+  });
+
+  it("in an agent's answer and in the reasons of its verdict", async () => {
+    const agent = await startRoutes({
+      'POST /runs/stream': (response) =>
+        writeEvents(response, [
+          { event: 'metadata', data: { run_id: '1', attempt: 1 } },
+          { event: 'values', data: { messages: [{ type: 'ai', content: `I run with ${AGENT_KEY}` }] } },
+        ]),
+    });
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
+    });
+    const { verdict } = await activitiesUnderTest().runCheck({
+      ...revisionOn(plane.url, fields),
+      agentUrl: agent.url,
+      store: 'file:///nowhere',
+      check: { name: 'greets', assistant: 'a', input: {}, expect: { contains: 'Hello' }, timeoutMs: 5_000 },
+    });
+    expect(verdict.answer).toBe('I run with [removed]');
+    expect(verdict.reasons.join()).toContain('I run with [removed]');
+  });
+
+  it('in what a poll says while it waits', async () => {
+    const agent = await startRoutes({
+      'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
+    });
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
+    });
+    const ending = new AbortController();
+    const activities = activitiesUnderTest({}, ending.signal);
+    const serving = failureOf(activities.confirmServing(revisionOn(plane.url, fields)));
+    await expect.poll(() => activities.heartbeats.length).toBeGreaterThan(0);
+    ending.abort();
+    expect((await serving).message).toContain('[removed] is not accepted');
+    expect(JSON.stringify(activities.heartbeats)).not.toContain(SECRET);
+  });
+});
+
+describe("the control plane's key goes to the origins that it was given for", () => {
+  const keyAt = async (settings: (agentUrl: string) => Parameters<typeof targetOn>[1]) => {
+    const agent = await startRoutes({ 'GET /ok': (response) => json(response, 200, { ok: true }) });
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
+    });
+    await activitiesUnderTest().confirmServing(revisionOn(plane.url, settings(agent.url)));
+    return agent.requests[0]?.headers['x-api-key'];
+  };
+
+  it('not to whatever address the control plane names', async () => {
+    expect(await keyAt(() => ({}))).toBeUndefined();
+  });
+
+  it('to an origin that the target lists', async () => {
+    expect(await keyAt((url) => ({ agentOrigins: [url] }))).toBe(API_KEY);
+  });
+
+  it('to the address that the target names itself', async () => {
+    expect(await keyAt((url) => ({ agentUrl: url }))).toBe(API_KEY);
+  });
+
+  it('while an own key of the agent goes where the agent is', async () => {
+    expect(await keyAt(() => ({ agentApiKey: { from: 'env:SLIPWAY_TEST_AGENT_KEY' } }))).toBe(AGENT_KEY);
+  });
+
+  it('so that an agent which asks for a key is refused with the setting to make', async () => {
+    const agent = await startRoutes({
+      'POST /runs/stream': (response) => json(response, 401, { detail: 'no key' }),
+    });
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ source_config: { custom_url: agent.url } })),
+    });
+    const checking = activitiesUnderTest().runCheck({
+      ...revisionOn(plane.url),
+      agentUrl: agent.url,
+      store: 'file:///nowhere',
+      check: { name: 'greets', assistant: 'a', input: {}, expect: {}, timeoutMs: 5_000 },
+    });
+    const { message } = await failureOf(checking);
+    expect(message).toContain(`set targets.production.agentApiKey, or agentOrigins: ["${agent.url}"]`);
+  });
+});

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Where variables are read, or set for what reads them. */
+const PLACES = ['src', 'bin', 'ci', 'templates', 'action.yml', 'docker-compose.yml'];
+const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;
+/** On the page, families too. */
+const NAME_OR_FAMILY = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9](?:\b|(?=_…))/g;
+
+/** The variables of a family are listed together, as `SLIPWAY_AGENT_…`. */
+const FAMILIES = ['SLIPWAY_AGENT', 'SLIPWAY_INPUT', 'SLIPWAY_VAR'];
+
+describe('the page of environment variables', () => {
+  const page = readFileSync(join(ROOT, 'docs/environment.md'), 'utf8');
+
+  it('names every variable that the code reads, and no other', () => {
+    const read = new Set(PLACES.flatMap(files).flatMap(namesIn).map(familyOf));
+    const named = new Set((page.match(NAME_OR_FAMILY) ?? []).map(familyOf));
+    expect([...named].toSorted()).toEqual([...read].toSorted());
+  });
+});
+
+function files(place: string): readonly string[] {
+  const path = join(ROOT, place);
+  if (place.includes('.')) return [path];
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+function namesIn(file: string): readonly string[] {
+  const names = readFileSync(file, 'utf8').match(NAME) ?? [];
+  return names.filter((name) => !isErrorCode(name));
+}
+
+function isErrorCode(name: string): boolean {
+  return name in ERROR_CATALOGUE || name === 'SLIPWAY_X';
+}
+
+function familyOf(name: string): string {
+  return FAMILIES.find((family) => name.startsWith(family)) ?? name;
+}

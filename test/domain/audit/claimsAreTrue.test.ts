@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+
+import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
+import type { SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
+import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
+import { request, result } from '../targets.ts';
+
+const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
+
+describe('a submission, by the audit', () => {
+  const one = (change: Partial<SubmissionFact>): SubmissionFact => ({
+    ...{ id: 'one', answer: QUEUED, withdrawnAt: null },
+    ...change,
+  });
+
+  it('that was rejected must not have run', () => {
+    const rejected = one({ answer: { ...QUEUED, disposition: 'rejected' } });
+    expect(broken([work()], [rejected])).toEqual(['it ran although submission one was rejected']);
+    expect(broken([], [rejected])).toEqual([]);
+  });
+
+  it('that was withdrawn before its release began must not have been released, unless another one stands', () => {
+    const withdrawn = one({ withdrawnAt: 5 });
+    expect(broken([work()], [withdrawn])).toEqual([
+      'it was released although submission one had been withdrawn before it began',
+    ]);
+    expect(broken([work()], [one({ withdrawnAt: 15 })])).toEqual([]);
+    const joined = one({ id: 'two', answer: { ...QUEUED, disposition: 'joined' } });
+    expect(broken([work()], [withdrawn, joined])).toEqual([]);
+  });
+});
+
+describe('a promotion, by the audit', () => {
+  const promotion = (change: Partial<PromotionResult>) => ({
+    workflowId: 'promotion:x:agent:nightly',
+    runId: 'run',
+    result: { outcome: 'aborted', releaseId: 'release-1', ...change } as PromotionResult,
+  });
+
+  it('must not say that nothing was changed where its release ran', () => {
+    expect(broken([work()], [], promotion({ releaseId: null }))).toEqual([
+      'it names no release, and t/release-1 ran',
+    ]);
+  });
+
+  it('that ended aborted or failed has what it released taken back', () => {
+    expect(broken([work()], [], promotion({}))).toEqual([
+      'it ended aborted, and what t/release-1 released was not taken back',
+    ]);
+    const rollback = { ...work(), kind: 'rollback', startedAt: 20, workflowId: 't/rollback-2' } as const;
+    expect(broken([work(), rollback], [], promotion({}))).toEqual([]);
+    expect(broken([work()], [], promotion({ outcome: 'released' }))).toEqual([]);
+    expect(broken([work()], [], { ...promotion({}), runId: 'another' })).toEqual([]);
+  });
+});
+
+function work(): WorkFact {
+  return {
+    workflowId: 't/release-1',
+    kind: 'release',
+    startedAt: 10,
+    endedAt: 12,
+    ended: 'completed',
+    request: request(promotionRequestKey('nightly', 'sha256:x', 'run')),
+    known: [],
+    result: result('release-1'),
+    activities: [],
+  };
+}
+
+function broken(
+  works: readonly WorkFact[],
+  submissions: readonly SubmissionFact[],
+  ...promotions: Parameters<typeof claimsAreTrue>[0]['target']['promotions'][number][]
+): string[] {
+  const idle = { idle: true, lastTaskAt: 0, activities: [], taskFailures: [], texts: [] };
+  const target = { workflowId: 't', works, submissions, promotions, ...idle };
+  return claimsAreTrue({ target, observed: null, secrets: [] }).map(({ what }) => what);
+}

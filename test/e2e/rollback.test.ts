@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { goodAgent, ServingDeployment } from './servingDeployment.ts';
+import { slipway } from './processes.ts';
+import { Stack } from './stack.ts';
+
+let stack: Stack;
+let on: ServingDeployment;
+beforeAll(async () => {
+  stack = await Stack.start();
+  const [only] = await ServingDeployment.several(stack, 'rolled-back', 1);
+  on = only!;
+});
+afterAll(() => stack.stop());
+
+const rollBack = (...words: string[]) =>
+  on.project.ran('rollback', 'staging', '--reason', 'errors', ...words);
+
+describe('slipway rollback', () => {
+  const revisions: string[] = [];
+
+  it('refuses a name that fits nothing before anything is held, and lists the choice', async () => {
+    revisions.push((await on.active())!);
+    await on.project.use(goodAgent(1));
+    expect((await on.project.ran('release', 'staging')).code).toBe(0);
+    revisions.push((await on.active())!);
+
+    const { code, text } = await rollBack('--to', 'relaese-1');
+    expect(code, text).toBe(1);
+    expect(text).toContain('no revision or release of this target is called "relaese-1"');
+    for (const [index, revision] of revisions.entries())
+      expect(text).toMatch(new RegExp(`revision ${revision} \\(release-${index + 1}, .*sha256:`));
+    const unknown = await rollBack('--to', '7b1f3c5e-0000-4000-8000-000000000000');
+    expect(unknown.code, unknown.text).toBe(1);
+    expect(unknown.text).toContain('the control plane has no revision');
+    expect((await on.seen.target()).state.hold).toBeNull();
+  });
+
+  it('while a release uploads aborts it, and leaves what served', async () => {
+    let reached = (): void => undefined;
+    const uploading = new Promise<void>((resolve) => (reached = resolve));
+    let letGo = (): void => undefined;
+    const until = new Promise<void>((resolve) => (letGo = resolve));
+    on.rule = ({ method, path }) => {
+      if (method !== 'POST' || !path.endsWith('/upload-url')) return undefined;
+      reached();
+      return { kind: 'hold', until };
+    };
+    await on.project.use(goodAgent(2));
+    const releasing = on.project.run('release', 'staging');
+    await uploading;
+    const { code, text } = await rollBack();
+    letGo();
+    on.rule = () => undefined;
+    expect(code, text).toBe(0);
+    expect(text).toContain(`release-3 is being stopped; revision ${revisions[0] ?? ''} (release-1, `);
+    expect(text).toMatch(/rolled back .*rollback-4/);
+    expect(await releasing.exited).toBe(4);
+    expect(await on.active()).toBe(revisions[0]);
+    expect((await on.seen.target()).state.hold).not.toBeNull();
+  });
+
+  it('takes the beginning of an id, on a hold too', async () => {
+    const { code, text } = await rollBack('--to', revisions[1]!.slice(0, 8));
+    expect(code, text).toBe(0);
+    expect(await on.active()).toBe(revisions[1]);
+  });
+
+  it('without the key changes nothing right after a restore, and names what serves: exit code 0', async () => {
+    const env = { ...stack.env, SLIPWAY_API_KEY: '', SLIPWAY_HOME: `${stack.folder}/elsewhere` };
+    const asked = slipway(['rollback', 'staging', '--json'], { env, cwd: on.project.folder });
+    expect(await asked.exited, asked.stderr).toBe(0);
+    expect(asked.lines).toMatchObject([
+      { event: 'submitted', disposition: 'done', serves: { revisionId: revisions[1], release: 'release-2' } },
+      { event: 'ended', outcome: 'rolled_back', exitCode: 0 },
+    ]);
+    expect(await on.active()).toBe(revisions[1]);
+  });
+
+  it('ends with 2 where the revision that is named cannot be deployed, and says what serves', async () => {
+    await on.project.use(goodAgent(3));
+    const released = await on.project.ran('release', 'staging', '--override-hold', '--reason', 'a fix');
+    expect(released.code, released.text).toBe(0);
+    on.rule = ({ method, path }) =>
+      method === 'POST' && path.endsWith(`/${revisions[0] ?? ''}/redeploy`)
+        ? { kind: 'answer', status: 422 }
+        : undefined;
+    const { code, text } = await rollBack('--to', 'release-1');
+    on.rule = () => undefined;
+    expect(code, text).toBe(2);
+    expect(text).toContain(`revision ${revisions[0] ?? ''} was not reached`);
+    expect(text).toContain('SLIPWAY_REVISION_NOT_REACHED');
+    expect(await on.active()).toBe(revisions[1]);
+  });
+});

@@ -1,0 +1,248 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+
+import { targetWorkflowId } from '../../../src/domain/targetSpec.ts';
+import type { StepOverrides } from '../../../src/domain/step.ts';
+import { fetchHistories } from '../../../src/temporal/audit/fetchHistories.ts';
+import type { AuditedHistory } from '../../../src/temporal/audit/readFacts.ts';
+import { connectTemporal, type TemporalConnection } from '../../../src/temporal/connection.ts';
+import { follow } from '../../../src/temporal/follow.ts';
+import { submitRelease } from '../../../src/temporal/targetClient.ts';
+import { temporalSettings } from '../../../src/temporal/temporalSettings.ts';
+import { startTemporalServer } from '../../support/temporalServer.ts';
+import { ACTIVITIES, replayFailures } from '../../workflows/harness.ts';
+import { QUICK, releaseRequest } from '../../workflows/requests.ts';
+import { type ActivityName, World } from '../../workflows/world.ts';
+
+/** How much is released while workers are killed. */
+export interface StressOptions {
+  readonly targets: number;
+  /** Per target, one after the other. */
+  readonly releases: number;
+  /** How many kills there are at least; more where releases still run. */
+  readonly kills: number;
+  readonly onProgress: (line: string) => void;
+}
+
+/** What came of it. */
+export interface StressReport {
+  readonly released: number;
+  readonly kills: number;
+  readonly histories: number;
+  readonly seconds: number;
+  /** What is not as it must be. */
+  readonly problems: readonly string[];
+}
+
+const TASK_QUEUE = 'stress';
+const WORKERS = 2;
+/** A killed worker's successor takes a few seconds to start: it works for as long before the next kill. */
+const KILL_EVERY_MS = 5_000;
+/** How long a control plane takes for a call, so that kills hit calls under way. */
+const CALL_MS = 100;
+/** How long one release may take beside all others, while every worker is killed again and again. */
+const RELEASE_MS = 600_000;
+
+/** An activity that is lost with its worker is missed soon. */
+const STEPS: StepOverrides = Object.fromEntries(
+  Object.entries(QUICK).map(([step, row]) => [step, { ...row, startToCloseMs: 5_000 }]),
+);
+
+/**
+ * Releases on many targets at once, as the command does it, while one of two workers is killed again and again and
+ * started at once. Temporal, the workers and their workflows are real; control planes and agents are in memory, out of
+ * reach of the kills.
+ */
+export async function runStress(options: StressOptions): Promise<StressReport> {
+  const startedAt = Date.now();
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  const server = await startTemporalServer();
+  const worlds = Array.from({ length: options.targets }, (_, index) => new World(`stress-${index}`));
+  const controlPlanes = await serveWorlds(worlds);
+  const settings = await temporalSettings('', {
+    TEMPORAL_ADDRESS: server.address,
+    SLIPWAY_TASK_QUEUE: TASK_QUEUE,
+  });
+  const temporal = await connectTemporal(settings);
+  const workers = new Workers([server.address, TASK_QUEUE, controlPlanes.url, ACTIVITIES.join(',')]);
+  const problems: string[] = [];
+  try {
+    await workers.start();
+    const running = new AbortController();
+    const killing = (async () => {
+      while (!running.signal.aborted || workers.kills < options.kills) {
+        await pause(KILL_EVERY_MS);
+        await workers.killOne();
+        if (workers.kills % 10 === 0) options.onProgress(`${workers.kills} kills`);
+      }
+    })();
+    const released = await Promise.all(
+      worlds.map((world) => releaseOn(temporal, world, options.releases, problems)),
+    );
+    running.abort();
+    await killing;
+    options.onProgress('every release has ended: replaying');
+    const histories = await historiesOf(temporal, worlds);
+    problems.push(...(await replayFailures(BUNDLE, histories)));
+    return {
+      released: released.reduce((sum, count) => sum + count, 0),
+      kills: workers.kills,
+      histories: histories.length,
+      seconds: Math.round((Date.now() - startedAt) / 1_000),
+      problems,
+    };
+  } finally {
+    workers.stop();
+    for (const world of worlds) world.close();
+    await temporal.close();
+    controlPlanes.close();
+    await server.close();
+  }
+}
+
+const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url));
+
+/** Releases one artifact after the other on one target, and follows each to its end. */
+async function releaseOn(
+  temporal: TemporalConnection,
+  world: World,
+  releases: number,
+  problems: string[],
+): Promise<number> {
+  let released = 0;
+  for (let number = 1; number <= releases; number++) {
+    const artifact = `r${number}`;
+    const request = releaseRequest(world.id, artifact, { steps: STEPS });
+    const told = `${world.id}, ${artifact}`;
+    const outcome = await releaseOnce(temporal, request);
+    if (outcome === 'released') released++;
+    else problems.push(`${told}: ${outcome}`);
+    const revisions = world.revisionsOf(request.artifact);
+    if (revisions.length !== 1) problems.push(`${told}: ${revisions.length} revisions`);
+    const active = world.deployment?.activeRevisionId;
+    if (active !== revisions[0]) problems.push(`${told}: ${String(active)} serves`);
+  }
+  return released;
+}
+
+/** Submits a release, again where no worker takes it, and follows it; how it ended. */
+async function releaseOnce(
+  temporal: TemporalConnection,
+  request: ReturnType<typeof releaseRequest>,
+): Promise<string> {
+  const workflowId = targetWorkflowId(request.target);
+  const deadline = Date.now() + RELEASE_MS;
+  for (;;) {
+    try {
+      const { releaseId } = await submitRelease(temporal, request);
+      for await (const event of follow(temporal, workflowId, { id: releaseId, timeoutMs: RELEASE_MS })) {
+        if (event.kind === 'gave_up') return `gave up: ${event.why}`;
+        if (event.kind === 'ended') {
+          const { ending } = event;
+          return ending.from === 'result' ? ending.result.outcome : ending.row.outcome;
+        }
+      }
+    } catch (error) {
+      if (Date.now() > deadline) return String(error);
+      await pause(1_000);
+    }
+  }
+}
+
+/** Two workers, each in a process of its own. */
+class Workers {
+  kills = 0;
+  readonly #args: readonly string[];
+  readonly #running: ChildProcess[] = [];
+
+  constructor(args: readonly string[]) {
+    this.#args = args;
+  }
+
+  async start(): Promise<void> {
+    this.#running.push(...Array.from({ length: WORKERS }, () => this.#fork()));
+    await Promise.all(this.#running.map((worker) => once(worker, 'message')));
+  }
+
+  /** Kills the one that has lived longest, and starts another in its place. */
+  async killOne(): Promise<void> {
+    const worker = this.#running.shift();
+    if (worker === undefined) return;
+    if (worker.exitCode !== null) throw new Error(`a worker has ended by itself: ${worker.exitCode}`);
+    worker.kill('SIGKILL');
+    this.kills++;
+    const successor = this.#fork();
+    this.#running.push(successor);
+    await once(successor, 'message');
+  }
+
+  stop(): void {
+    for (const worker of this.#running) worker.kill('SIGKILL');
+  }
+
+  #fork(): ChildProcess {
+    return fork(fileURLToPath(new URL('worker.mjs', import.meta.url)), this.#args, { execArgv: [] });
+  }
+}
+
+interface CarriedCall {
+  readonly activity: ActivityName;
+  readonly input: { readonly target?: { readonly controlPlane: string }; readonly store?: string };
+  readonly info: NonNullable<ConstructorParameters<typeof MockActivityEnvironment>[0]>;
+}
+
+/** Lets workers reach the worlds: each call of an activity is one request. */
+async function serveWorlds(worlds: readonly World[]): Promise<{ url: string; close: () => void }> {
+  const perform = async ({ activity, input, info }: CarriedCall): Promise<object> => {
+    const place = input.target?.controlPlane ?? input.store ?? info.workflowExecution?.workflowId ?? '';
+    const id = /stress-\d+/.exec(place)?.[0];
+    const world = worlds.find((candidate) => candidate.id === id);
+    if (world === undefined) throw new Error(`there is no world at ${place}`);
+    await pause(Math.random() * CALL_MS);
+    try {
+      const environment = new MockActivityEnvironment(info);
+      return { result: await environment.run(() => world.call(activity, input)) };
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+      const { message, type, nonRetryable, details, nextRetryDelay, category } = error;
+      return { failure: { message, type, nonRetryable, details, nextRetryDelay, category } };
+    }
+  };
+  const server = createServer((request, response) => {
+    void (async () => {
+      const answer = await perform((await json(request)) as CarriedCall);
+      await pause(Math.random() * CALL_MS);
+      response.end(JSON.stringify(answer));
+    })().catch((error: unknown) => response.destroy(error as Error));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => server.close().closeAllConnections(),
+  };
+}
+
+async function historiesOf(
+  temporal: TemporalConnection,
+  worlds: readonly World[],
+): Promise<readonly AuditedHistory[]> {
+  const histories: AuditedHistory[] = [];
+  for (const world of worlds) {
+    const { target } = releaseRequest(world.id, 'any');
+    histories.push(...(await fetchHistories(temporal, targetWorkflowId(target))));
+  }
+  return histories;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { Observer } from './observer.ts';
+import { Project } from './project.ts';
+import { eventually, Stack } from './stack.ts';
+
+const DEPLOYMENT = 'withdrawn';
+const READS_WITHIN_MS = 60_000;
+
+let stack: Stack;
+let project: Project;
+let seen: Observer;
+
+beforeAll(async () => {
+  stack = await Stack.start();
+  project = await Project.create(stack, { example: { says: 'Hello Ada' }, deployment: DEPLOYMENT });
+  seen = new Observer(stack, DEPLOYMENT);
+});
+
+afterAll(() => stack.stop());
+
+it.each([
+  ['a new target', 0],
+  ['a target that has released before', 1],
+])(
+  'a release that ended with 6 while the worker was stopped is not made once it goes on: %s',
+  async (_of, shipped) => {
+    await project.touch(`again ${shipped}`);
+    const { child } = stack.worker;
+    process.kill(-child.pid!, 'SIGSTOP');
+    try {
+      const { code, text } = await project.ran('release', 'staging');
+      expect(code, text).toBe(6);
+      expect(text).toContain('SLIPWAY_NO_WORKER');
+      expect(text).toContain('the release was withdrawn');
+    } finally {
+      process.kill(-child.pid!, 'SIGCONT');
+    }
+    // Whichever came first, the submission or its withdrawal: both have arrived.
+    await eventually(async () => {
+      const { state, running } = await seen.target();
+      expect(running).toBeNull();
+      expect(state.submissions.at(-1)).toMatchObject({ withdrawnBy: {}, answer: {} });
+    }, READS_WITHIN_MS);
+    const { state } = await seen.target();
+    expect(state.history.at(-1)).toMatchObject({
+      outcome: 'aborted',
+      reason: expect.stringContaining('the command that asked got no answer') as string,
+    });
+    expect(await seen.shippedRevisions().catch(() => [])).toHaveLength(shipped);
+
+    const again = await project.ran('release', 'staging');
+    expect(again.code, again.text).toBe(0);
+    expect(await seen.shippedRevisions()).toHaveLength(shipped + 1);
+  },
+);
+
+it('what must always hold has held in all of it', async () => {
+  expect(await stack.audit()).toEqual([]);
+});

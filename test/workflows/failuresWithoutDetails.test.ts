@@ -1,0 +1,79 @@
+import { ApplicationFailure, CancelledFailure } from '@temporalio/activity';
+import { expect, it } from 'vitest';
+
+import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { QUICK } from './requests.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+import { type Fault, Gate } from './world.ts';
+
+/** The call is carried out; then its attempt ends in a failure that says nothing about it. */
+const takenThen =
+  (failure: () => Error): Fault =>
+  async (perform) => {
+    await perform();
+    throw failure();
+  };
+
+const FAILURES: readonly (readonly [string, () => Error])[] = [
+  ['a failure of somebody’s own', () => ApplicationFailure.create({ message: 'failed by hand' })],
+  ['a worker’s shutdown', () => ApplicationFailure.create({ message: 'shutdown', type: 'WorkerShutdown' })],
+  ['a cancellation', () => new CancelledFailure('WORKER_SHUTDOWN')],
+  ['a reset', () => ApplicationFailure.create({ message: 'Activity reset', type: 'ActivityReset' })],
+  [
+    'details of somebody’s own',
+    () => ApplicationFailure.create({ message: 'failed by hand', details: [{ code: 'mine' }] }),
+  ],
+];
+
+/** A worker hears of a reset when it sends a heartbeat, which is at most this far off. */
+const HEARS_OF_A_RESET = { ...QUICK, patch: { ...QUICK.patch, heartbeatMs: 5_000 } };
+
+/** What people do with Temporal's own tools to an attempt under way. */
+const BY_HAND: readonly (readonly [string, (target: TargetUnderTest, releaseId: string) => Promise<void>])[] =
+  [
+    ['temporal activity fail', (target, releaseId) => target.failActivity(releaseId, 'patchDeployment')],
+    ['temporal activity reset', (target, releaseId) => target.resetActivity(releaseId, 'patchDeployment')],
+  ];
+
+describeWorkflows('a PATCH whose failure does not say whether it was taken', (harness) => {
+  it.each(FAILURES)('because of %s is looked for before it is sent again', async (_, failure) => {
+    const { target } = harness.newServingTarget();
+    target.world.next('patchDeployment', takenThen(failure));
+    expect(await target.release('b')).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+    expect(target.world.count('patchDeployment')).toBe(1);
+  });
+
+  it.each(FAILURES)('because of %s is never sent again for an image', async (_, failure) => {
+    const { target } = harness.newServingTarget();
+    target.world.next('patchDeployment', () => Promise.reject(failure()));
+    const artifact = { kind: 'image', uri: 'registry.test/agent:2' } as const;
+    const { outcome, code } = await target.release('b', { artifact, graphConfigPath: null });
+    expect({ outcome, code }).toEqual({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+    expect(target.world.count('patchDeployment')).toBe(1);
+  });
+});
+
+describeWorkflows(
+  'a PATCH that somebody interferes with by Temporal’s own tools',
+  (harness) => {
+    it.each(BY_HAND)('because of "%s" is looked for before it is sent again', async (_, interfere) => {
+      const { target } = harness.newServingTarget();
+      const { world } = target;
+      const gate = new Gate();
+      const taken = new Promise<void>((resolve) => {
+        world.next('patchDeployment', async (perform) => {
+          const answer = await perform();
+          resolve();
+          await gate.passed();
+          return answer;
+        });
+      });
+      const { releaseId } = await target.submit('b', { steps: HEARS_OF_A_RESET });
+      await taken;
+      await interfere(target, releaseId);
+      expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+      expect(world.count('patchDeployment')).toBe(1);
+    });
+  },
+  WITH_CACHE_ALONE,
+);

@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+
+import type { ReleaseRequest } from '../../src/domain/release.ts';
+import { FULL_REQUEST, HOSTILE_VALUES, type Path, pathsOf, withPart } from '../domain/hostileRequests.ts';
+import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { KNOWN_NAMES } from './garbage.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+
+/** The fields of a request that have the most parts of their own, and all others. */
+const PARTS: readonly string[] = ['target', 'checks', 'other fields'];
+const MINUTES_MS = 240_000;
+
+/** A right request to a target, with every field that there is; the steps are all alike. */
+function fullRequest(target: TargetUnderTest): ReleaseRequest {
+  const { name, controlPlane, apiKey, deployment, source } = target.request('b').target;
+  return {
+    ...FULL_REQUEST,
+    target: { ...FULL_REQUEST.target, name, controlPlane, apiKey, deployment, source },
+    steps: { patch: FULL_REQUEST.steps['patch'] ?? {}, record: target.request('b').steps.record ?? {} },
+    notify: FULL_REQUEST.notify.slice(0, 1),
+    recordStore: target.request('b').recordStore,
+  };
+}
+
+describeWorkflows(
+  'a target that is sent hostile messages',
+  (harness) => {
+    it.each(PARTS)(
+      'takes the next release after each hostile update about its %s',
+      async (part) => {
+        const { target } = harness.newServingTarget();
+        await target.startOnly();
+        const base = fullRequest(target);
+        const isOf = ([field]: Path): boolean =>
+          part === 'other fields' ? !PARTS.slice(0, -1).includes(field ?? '') : field === part;
+        for (const path of pathsOf(base).filter(isOf)) {
+          // One at a time, so that each one that is taken begins.
+          for (const value of [null, 7, 'x\ud800']) {
+            await sendAndEnd(target, withPart(base, path, value));
+          }
+        }
+        expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
+      },
+      MINUTES_MS,
+    );
+
+    it(
+      'takes the next release after each hostile signal, whatever its name',
+      async () => {
+        const { target } = harness.newServingTarget();
+        await target.release('b');
+        for (const name of KNOWN_NAMES) {
+          await Promise.all(
+            HOSTILE_VALUES.flatMap((value) =>
+              [value, { to: value, artifact: value, what: value, requestedBy: value }].map((payload) =>
+                target.signal(name, payload),
+              ),
+            ),
+          );
+        }
+        await endAll(target);
+        expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
+      },
+      MINUTES_MS,
+    );
+  },
+  WITH_CACHE_ALONE,
+);
+
+/** Sends a request, and has it stopped where it is taken. */
+async function sendAndEnd(target: TargetUnderTest, request: unknown): Promise<void> {
+  const sent = target.handle.executeUpdate<unknown, [unknown]>('submitRelease', { args: [request] });
+  const [{ status }] = await Promise.allSettled([sent]);
+  if (status === 'fulfilled') await endAll(target);
+}
+
+/** Ends whatever runs or waits, as people would. */
+async function endAll(target: TargetUnderTest): Promise<void> {
+  for (;;) {
+    const { state, running } = await target.view();
+    if (running === null && state.queue.length === 0 && state.rollbacks.length === 0) return;
+    await target.signal('withdraw');
+    await target.signal('abort');
+    if (running !== null) await target.ended(running.releaseId);
+  }
+}

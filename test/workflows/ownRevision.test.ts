@@ -1,0 +1,140 @@
+import { expect, it } from 'vitest';
+
+import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
+import type { ReleaseResult } from '../../src/domain/release.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
+import {
+  answeredWithOldLatest,
+  refused,
+  takenAndRefused,
+  unansweredAndLost,
+  unansweredButTaken,
+} from './faults.ts';
+import { tarball } from './requests.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { Fault, World } from './world.ts';
+
+const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
+  ['a tarball', tarball('b')],
+  ['an image', { kind: 'image', uri: 'registry.test/agent:latest' }],
+  ['a git ref', { kind: 'git', ref: 'main' }],
+];
+/** More revisions than any page of a list has. */
+const MANY = 130;
+
+const manyElsewhere = (world: World): void => {
+  for (let number = 0; number < MANY; number++) world.patchElsewhere(`somebody else ${number}`);
+};
+
+/** Other people's PATCHes come right after the call, whatever became of it. */
+const overtaken =
+  (call: Fault): Fault =>
+  async (perform, world) => {
+    try {
+      return await call(perform, world);
+    } finally {
+      manyElsewhere(world);
+    }
+  };
+
+function release(target: TargetUnderTest, artifact: Artifact): Promise<ReleaseResult> {
+  return target.release('b', {
+    artifact,
+    ...(artifact.kind === 'tarball' ? {} : { graphConfigPath: null }),
+  });
+}
+
+describeWorkflows('the revision of a release', (harness) => {
+  it.each(ARTIFACTS)(
+    'of %s is never one from before, whatever the PATCH’s answer names',
+    async (_, artifact) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      world.next('patchDeployment', answeredWithOldLatest);
+      const { outcome, revisionId, servingRevisionId } = await release(target, artifact);
+      expect(outcome).toBe('released');
+      expect(revisionId).not.toBe(good);
+      expect([revisionId]).toEqual(world.revisionsOf(artifact));
+      expect(servingRevisionId).toBe(world.active);
+    },
+  );
+
+  it('is looked for behind a page of other people’s before its PATCH is sent again', async () => {
+    const { target } = harness.newServingTarget();
+    const { world } = target;
+    world.next('patchDeployment', overtaken(unansweredButTaken));
+    const { outcome, revisionId } = await target.release('b');
+    expect(outcome).toBe('released');
+    expect(world.count('patchDeployment')).toBe(1);
+    expect(world.revisionsOf(tarball('b'))).toEqual([revisionId]);
+  });
+
+  it('is reported beside its twin, however many other people’s came after them', async () => {
+    const { target } = harness.newServingTarget();
+    const { world } = target;
+    world.next('patchDeployment', async (perform) => {
+      await perform();
+      return perform();
+    });
+    world.next('awaitDeployed', (perform) => {
+      manyElsewhere(world);
+      return perform();
+    });
+    const { outcome, revisionId, extraRevisionIds } = await target.release('b');
+    expect(outcome).toBe('released');
+    const ours = world.revisionsOf(tarball('b'));
+    expect(ours).toHaveLength(2);
+    expect(extraRevisionIds).toEqual(ours.filter((other) => other !== revisionId));
+  });
+
+  it.each([
+    ['taken', unansweredButTaken],
+    ['lost', unansweredAndLost],
+  ])(
+    'cannot be known without a list, once its PATCH was %s and another one followed: it is not sent again',
+    async (_, call) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      world.offersList = false;
+      world.next('patchDeployment', overtaken(call));
+      const result = await target.release('b');
+      expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+      expect(world.count('patchDeployment')).toBe(1);
+      expect(world.active).toBe(good);
+    },
+  );
+});
+
+describeWorkflows('creating a deployment that is answered with a conflict', (harness) => {
+  it.each(ARTIFACTS)('adopts the deployment of that name, for %s', async (_, artifact) => {
+    const target = harness.newTarget();
+    const { world } = target;
+    world.next('createDeployment', takenAndRefused);
+    const result = await release(target, artifact);
+    expect(result).toMatchObject({ outcome: 'released', revisionId: world.active });
+    expect(world.count('createDeployment')).toBe(1);
+  });
+
+  it('puts back what served on one that somebody else was quicker to make', async () => {
+    const target = harness.newTarget();
+    const { world } = target;
+    let theirs = '';
+    world.next('createDeployment', () => {
+      theirs = world.madeElsewhere('agent');
+      return refused('SLIPWAY_CONFLICT', 409)(() => Promise.resolve(), world);
+    });
+    world.bad.add(artifactIdentity(tarball('b')));
+    const { outcome, servingRevisionId } = await target.release('b');
+    expect(outcome).toBe('rolled_back');
+    expect(servingRevisionId).toBe(theirs);
+  });
+
+  it('says what to do where there is none of that name', async () => {
+    const target = harness.newTarget();
+    target.world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409));
+    const { outcome, code, reason } = await target.release('b');
+    expect({ outcome, code }).toEqual({ outcome: 'failed', code: 'SLIPWAY_CONFLICT' });
+    expect(reason).toContain('targets.production.deploymentId');
+    expect(target.world.count('createDeployment')).toBe(1);
+  });
+});

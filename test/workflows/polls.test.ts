@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { type Harness, openHarness } from './harness.ts';
+import { identity, QUICK } from './requests.ts';
+
+const SLOTS = 2;
+
+describe('a worker whose slots are full of polls', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    const id = `slots-${process.pid}-${Date.now().toString(36)}`;
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue: `queue-${id}`,
+      nameWorld: (number) => `world-${id}-${number}`,
+      slots: SLOTS,
+    });
+  });
+
+  afterAll(async () => {
+    for (const target of harness.targets) await target.terminate();
+    await harness.close();
+  });
+
+  it('rolls another target back, and PATCHes one more, while all of them still wait', async () => {
+    const { target: leftBad, good } = harness.newServingTarget();
+    await leftBad.release('b');
+    const waiting = Array.from({ length: SLOTS + 2 }, () => harness.newTarget());
+    const gates = waiting.map(({ world }) => world.gate('awaitDeployed'));
+    for (const target of waiting) await target.submit('a');
+    await Promise.race(waiting.map(({ world }) => world.called('awaitDeployed')));
+    await Promise.all(waiting.map(({ world }) => world.called('patchDeployment')));
+
+    const { requestId } = await leftBad.rollback({ reason: 'errors' });
+    expect(await leftBad.ended(requestId)).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: good,
+    });
+    const another = harness.newTarget();
+    await another.submit('a');
+    await another.world.called('patchDeployment');
+    const stillWaiting = waiting.filter(({ world }) => world.active === null);
+    expect(stillWaiting).toHaveLength(waiting.length);
+
+    for (const gate of gates) gate.open();
+    for (const target of [...waiting, another]) {
+      expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+    }
+  });
+});
+
+describeWorkflows(
+  'a poll that hands its slot back',
+  (harness) => {
+    it('goes on until its deadline, however few attempts its step has', async () => {
+      const ATTEMPTS = 2;
+      const target = harness.newTarget();
+      target.world.slow.add(identity('a'));
+      const deployed = { ...QUICK.deployed, retry: { ...QUICK.deployed?.retry, maximumAttempts: ATTEMPTS } };
+      const { releaseId } = await target.submit('a', { steps: { ...QUICK, deployed } });
+      await target.world.called('awaitDeployed', ATTEMPTS + 1);
+      target.world.bringUp(target.world.deployment?.revisions.at(-1)?.revisionId ?? '');
+      expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    });
+  },
+  WITH_CACHE_ALONE,
+);

@@ -1,0 +1,147 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+import { type Client, Connection } from '@temporalio/client';
+import type { ActivateInput, ConcludeActivationInput } from '@temporalio/workflow';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { createClient } from '../../src/temporal/connection.ts';
+import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../src/workflows/messages.ts';
+import { interceptors } from '../../src/workflows/taskBoundaries.ts';
+import { openHarness, replayFailures } from './harness.ts';
+import { seen } from './seen.ts';
+import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
+import { World } from './world.ts';
+
+const here = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+const killed = new Set<ChildProcess>();
+let client: Client;
+
+beforeAll(async () => {
+  client = createClient(await Connection.connect({ address: inject('temporalAddress') }), 'default', {
+    identity: IDENTITY,
+  });
+});
+
+afterAll(async () => {
+  for (const child of killed) child.kill('SIGKILL');
+  await client.connection.close();
+});
+
+/** A worker that carries out workflows, until it is killed. */
+async function workerToKill(taskQueue: string, bundle: string): Promise<ChildProcess> {
+  const child = fork(here('workerToKill.mjs'), [inject('temporalAddress'), taskQueue, bundle]);
+  killed.add(child);
+  await once(child, 'message');
+  return child;
+}
+
+it('a target whose worker is killed takes a release after a query that came before its newest event', async () => {
+  const taskQueue = `queue-${randomUUID()}`;
+  const workflowBundle = inject('workflowBundle');
+  const world = new World(`world-${randomUUID()}`);
+  const first = await workerToKill(taskQueue, workflowBundle);
+  const target = new TargetUnderTest(client, taskQueue, world, {});
+  const approval = { required: 1, approvers: [], withinMs: 60_000 };
+  const { releaseId } = await target.submit('a', { approval });
+  await seen(target.handle, async () => {
+    const { memo } = await target.handle.describe();
+    return memo?.['running'] === releaseId ? true : undefined;
+  });
+  const address = inject('temporalAddress');
+  const second = await openHarness({ address, workflowBundle, taskQueue, nameWorld: () => world.id });
+  try {
+    const inSecond = second.newTargetIn(world, {});
+    await inSecond.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    first.kill('SIGKILL');
+    await once(first, 'exit');
+    // The query waits for the killed worker, as the task of the release's end does after it. Then the second worker gets
+    // the query first, with the end already in the history, and the task that brings the end with the update after it.
+    const view = target.view();
+    await target.loseWorker(releaseId);
+    await target.say(releaseId, 'abort', { who: 'ada' });
+    const next = await target.submit('b');
+    expect((await view).state.history).toMatchObject([{ releaseId }]);
+    expect(await target.result(next.releaseId)).toMatchObject({ outcome: 'released' });
+    const histories = await target.histories();
+    const isTimeout = histories[0]?.history.events?.map(
+      (event) => event.workflowTaskTimedOutEventAttributes != null,
+    );
+    expect(isTimeout).toContain(true);
+    expect(await replayFailures(workflowBundle, histories)).toEqual([]);
+  } finally {
+    await target.terminate();
+    await second.close();
+  }
+});
+
+type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
+type Command = ConcludeActivationInput['commands'][number];
+
+/** A workflow of which only the boundaries of its tasks are there. */
+class Boundaries {
+  readonly #internals = interceptors().internals?.[0];
+
+  /** Lets it handle jobs at a time of the clock, with so much history; the commands that it ends with. */
+  handle(clock: number, historyLength: number, jobs: Job[], commands: Command[] = []): readonly Command[] {
+    const timestamp = { seconds: clock as never, nanos: 0 };
+    this.#internals?.activate?.(
+      { activation: { timestamp, historyLength, isReplaying: false, jobs }, batchIndex: 0 },
+      () => undefined,
+    );
+    return this.#internals?.concludeActivation?.({ commands }, (input) => input).commands ?? [];
+  }
+}
+
+const RESOLVED: Job = { resolveActivity: { seq: 1 } };
+const UPDATE: Job = { doUpdate: { id: 'update' } };
+const QUERY: Job = { queryWorkflow: { queryId: 'legacy_query' } };
+
+describe('a query', () => {
+  it('is answered where the newest events came in a workflow task', () => {
+    const workflow = new Boundaries();
+    workflow.handle(1, 3, [RESOLVED]);
+    workflow.handle(2, 9, [RESOLVED]);
+    expect(workflow.handle(2, 9, [QUERY])).toEqual([]);
+  });
+
+  it('is refused where they did not, and the workflow is not used any more', () => {
+    const workflow = new Boundaries();
+    workflow.handle(1, 3, [RESOLVED]);
+    workflow.handle(1, 8, [RESOLVED]);
+    expect(() => workflow.handle(1, 8, [QUERY])).toThrow(QUERY_TOO_EARLY);
+    expect(() => workflow.handle(2, 11, [UPDATE])).toThrow(QUERY_TOO_EARLY);
+  });
+
+  it('is answered by a closed workflow, which gets no task any more', () => {
+    const workflow = new Boundaries();
+    workflow.handle(1, 3, [RESOLVED]);
+    workflow.handle(1, 8, [RESOLVED]);
+    const headers = { [QUERY_CLOSED_HEADER]: {} };
+    expect(workflow.handle(1, 8, [{ queryWorkflow: { queryId: 'legacy_query', headers } }])).toEqual([]);
+  });
+});
+
+describe('a task that brings an event', () => {
+  const MEMO = { modifyWorkflowProperties: expect.anything() as object };
+  const begun: Command = { startTimer: { seq: 4 } };
+
+  it.each<[string, Job[], Command[], boolean]>([
+    ['commands nothing', [RESOLVED], [], true],
+    ['commands only what it cancels again', [RESOLVED], [begun, { cancelTimer: { seq: 4 } }], true],
+    ['begins something', [RESOLVED], [begun], false],
+    ['cancels what began before', [RESOLVED], [{ cancelTimer: { seq: 3 } }], false],
+    ['refuses an update besides', [RESOLVED, UPDATE], [{ updateResponse: { rejected: {} } }], true],
+    ['accepts an update besides', [RESOLVED, UPDATE], [{ updateResponse: { accepted: {} } }], false],
+  ])('leaves one where it %s', (_, jobs, commands, adds) => {
+    const left = new Boundaries().handle(1, 3, jobs, commands);
+    expect(left).toEqual(adds ? [...commands, MEMO] : commands);
+  });
+
+  it('is not one that only refuses an update, of which the history tells nothing', () => {
+    const refused: Command[] = [{ updateResponse: { rejected: {} } }];
+    expect(new Boundaries().handle(1, 3, [UPDATE], refused)).toEqual(refused);
+  });
+});

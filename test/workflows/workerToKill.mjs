@@ -1,0 +1,14 @@
+// A worker in a process of its own, which a test kills: workflows only, so that activities stay with the test's worker.
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+
+const [address, taskQueue, codePath] = process.argv.slice(2);
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+const worker = await Worker.create({
+  connection: await NativeConnection.connect({ address }),
+  taskQueue,
+  workflowBundle: { codePath },
+  stickyQueueScheduleToStartTimeout: '3 seconds',
+});
+const running = worker.run();
+process.send('ready');
+await running;
