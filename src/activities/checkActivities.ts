@@ -23,7 +23,7 @@ export function checkActivities(connections: Connections): Untracked<Pick<Activi
       await requireActive(connections, revision);
       const { wholeAnswer, ...judgement } = judge(check.expect, run);
       const isWhole = wholeAnswer === judgement.answer;
-      const answerRecord = isWhole ? undefined : await keepAnswer(store, wholeAnswer);
+      const answerRecord = isWhole ? undefined : await keepAnswer(store, scrubText(wholeAnswer));
       const feedbackRecorded =
         check.feedbackKey === undefined
           ? null
@@ -50,7 +50,7 @@ async function recordVerdict(
 ): Promise<boolean> {
   if (link === null) return false;
   try {
-    const comment = reasons.length === 0 ? {} : { comment: reasons.join('; ') };
+    const comment = reasons.length === 0 ? {} : { comment: scrubText(reasons.join('; ')) };
     await connections.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
     return true;
   } catch (error) {

@@ -2,6 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
+import { checksDigest } from '../../src/activities/keptChecks.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
 import type { Check } from '../../src/domain/check.ts';
 import type { StepName } from '../../src/domain/step.ts';
@@ -153,7 +154,7 @@ const ROWS: Readonly<Record<keyof Activities, Row>> = {
   awaitDeployed: { steps: [['deployed', []]], input: REVISION, outside: { revisionStatus: 'BUILDING' } },
   confirmServing: { steps: [['serving', []]], input: REVISION, outside: { active: 'another' } },
   askAgent: { steps: [['find', []]], input: { target, agentUrl: RUN.agentUrl } },
-  readChecks: { steps: [['record', []]], input: { store: STORE, digest: 'sha256:1' } },
+  readChecks: { steps: [['record', []]], input: { store: STORE, digest: checksDigest([]) } },
   runCheck: {
     steps: [
       ['check', CHECKS.slice(0, 1)],
@@ -242,7 +243,14 @@ const ROWS: Readonly<Record<keyof Activities, Row>> = {
     steps: [['record', []]],
     input: { store: STORE, runId: '1', result: { startedAt: '' } },
   },
-  recordRelease: { steps: [['record', []]], input: { store: STORE, result: { startedAt: '' } } },
+  recordRelease: {
+    steps: [['record', []]],
+    input: {
+      store: STORE,
+      result: { startedAt: '', knownRevisions: [] },
+      passed: [{ revisionId: 'new', checks: CHECKS }],
+    },
+  },
 };
 
 beforeEach(() => {

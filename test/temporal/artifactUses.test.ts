@@ -53,7 +53,7 @@ function namespace(change: { readonly query?: () => Promise<unknown> } = {}): Te
           .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
           .map((workflowId) => ({ workflowId })),
       getHandle: (workflowId: string) => ({
-        describe: () => Promise.resolve({}),
+        describe: () => Promise.resolve({ raw: {} }),
         query: change.query ?? (() => Promise.resolve({ state, running })),
         fetchHistory: () => Promise.resolve(histories[workflowId]),
       }),

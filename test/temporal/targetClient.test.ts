@@ -5,6 +5,9 @@ import { submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
 import { request } from '../domain/targets.ts';
 import { answeringTemporal } from './answeringTemporal.ts';
 
+/** No workflow task of it is pending. */
+const NOT_STUCK = { raw: {} };
+
 /** The two ways in which gRPC tells of a call that took too long. */
 const OUT_OF_TIME = [
   ['here', 'DEADLINE_EXCEEDED', 4],
@@ -75,10 +78,11 @@ function submitting(
       startUpdateWithStart: (_update: unknown, { updateId }: { readonly updateId: string }) =>
         submit(updateId),
       signalWithStart: (_type: string, options: Parameters<typeof withdraw>[0]) => withdraw(options),
+      getHandle: () => ({ describe: () => Promise.resolve(NOT_STUCK) }),
     },
   });
 }
 
-function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve({})) {
+function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve(NOT_STUCK)) {
   return answeringTemporal({ workflow: { getHandle: () => ({ describe: describeIt, query }) } });
 }

@@ -35,7 +35,7 @@ describeWorkflows('the settings of a target on the way back', (harness) => {
     const result = await target.release(withTarget(target, 'c', { apiKey: rotated }));
     expect(result.outcome).toBe('rolled_back');
     expect((await target.view()).state.lastGood?.apiKey).toEqual(rotated);
-    const { requestId } = await target.rollback();
+    const { requestId } = await target.rollback({ to: good ?? '' });
     expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
   });
 

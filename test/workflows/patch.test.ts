@@ -42,10 +42,13 @@ describeWorkflows('what changes the deployment', (harness) => {
       expect((second?.startedAt ?? 0) - (first?.endedAt ?? 0)).toBeGreaterThan(350);
     });
 
-    it('that a 429 puts off past the deadline of the step fails the release at once', async () => {
+    it('that a 429 puts off past the deadline of the step gets one more try before it', async () => {
       const { target, good } = harness.newServingTarget();
-      target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', 3_600_000));
-      const result = await target.release('b');
+      const later = notTaken('SLIPWAY_RATE_LIMITED', 3_600_000);
+      target.world.next('patchDeployment', later, later);
+      const steps = { ...QUICK, patch: { ...QUICK.patch, scheduleToCloseMs: 2_000 } };
+      const result = await target.release('b', { steps });
+      expect(result.steps.find(({ step }) => step === 'patch')?.attempts).toBe(2);
       expect(result).toMatchObject({
         outcome: 'failed',
         code: 'SLIPWAY_RATE_LIMITED',

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
 import { connectTemporal, type TemporalConnection } from '../../src/temporal/connection.ts';
 import { follow } from '../../src/temporal/follow.ts';
@@ -47,8 +47,8 @@ beforeAll(async () => {
   await target.loseWorker();
   await target.signal('hold', { by });
   // A worker reports only the first failure: the others are attempts that time out, after 3 s each.
-  const isStuck = async () => (await findStuckTask(temporal, target.workflowId)) !== undefined;
-  await expect.poll(isStuck, { timeout: 120_000, interval: 500 }).toBe(true);
+  const stuck = async () => expect(await findStuckTask(temporal, target.workflowId)).toBeDefined();
+  await vi.waitFor(stuck, { timeout: 120_000, interval: 500 });
 }, 180_000);
 
 afterAll(async () => {

@@ -44,7 +44,7 @@ it('a target whose worker is killed takes a release after a query that came befo
   const world = new World(`world-${randomUUID()}`);
   const first = await workerToKill(taskQueue, workflowBundle);
   const target = new TargetUnderTest(client, taskQueue, world, {});
-  const approval = { required: 1, approvers: [], withinMs: 60_000 };
+  const approval = { required: 1, withinMs: 60_000 };
   const { releaseId } = await target.submit('a', { approval });
   await seen(target.handle, async () => {
     const { memo } = await target.handle.describe();
