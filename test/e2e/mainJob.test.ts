@@ -236,7 +236,8 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
 
     const logs = await project.ran('logs', 'staging', '--stage', 'build', '--tail', '2');
     expect(logs.code, logs.text).toBe(0);
-    expect(logs.text).toMatch(/^\d\d:\d\d:\d\d build .+\n\d\d:\d\d:\d\d build .+\n$/);
+    expect(logs.text).toMatch(/^Log of revision .+ on "staging": the newest; it serves$/m);
+    expect(logs.text).toMatch(/^\d\d:\d\d:\d\d build .+\n\d\d:\d\d:\d\d build .+\n/m);
 
     const unknown = await project.ran('show', 'release-99');
     expect(unknown.code).toBe(1);

@@ -89,14 +89,16 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     target.world.next('patchDeployment', unansweredAndLost);
     const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
     await target.release('b', { artifact, graphConfigPath: null });
-    await target.ended((await target.rollback()).requestId);
+    const first = await target.rollback();
+    if (first.disposition === 'queued') await target.ended(first.requestId);
     const { revisionId } = await target.release('c', { overrideHold: true });
     await target.release('d', { overrideHold: true });
     target.world.broken.set(revisionId ?? '', 'DEPLOY_FAILED');
     await target.ended((await target.rollback({ to: revisionId ?? '' })).requestId);
     target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
-    await target.ended((await target.rollback({ to: 'revision' })).requestId);
-    await target.ended((await target.rollback({ to: 'a-slip-of-the-pen' })).requestId);
+    await target.ended((await target.rollback({ to: revisionId ?? '' })).requestId);
+    await target.signal('rollback', { to: 'a-slip-of-the-pen' });
+    await target.idle();
     return target;
   },
   'never-started': async (harness) => {
