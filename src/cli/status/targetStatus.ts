@@ -20,6 +20,8 @@ export interface TargetStatus {
   /** What runs, where it answers. */
   readonly progress: Progress | undefined;
   readonly localHold: LocalHold | undefined;
+  /** What the control plane says of the deployment; a sentence where it did not, or was not asked. */
+  readonly deployment: DeploymentSeen | string;
   /** What others know of it; absent where it was asked itself. */
   readonly unanswered?: Unanswered;
 }
@@ -29,8 +31,6 @@ export interface Unanswered {
   /** That there is no worker: SLIPWAY_NO_WORKER. */
   readonly silence: SlipwayError;
   readonly kept: KeptTarget;
-  /** What the control plane says of the deployment; a sentence where it could not be asked. */
-  readonly deployment: DeploymentSeen | string;
 }
 
 /** How a target is asked. */
@@ -58,9 +58,14 @@ export async function targetStatus(
   const asked = known ?? (await askTarget(temporal, workflowId));
   const workflowUrl = workflowPage(temporal.settings, workflowId);
   const status = { target, workflowId, workflowUrl, localHold };
-  const nothing = { ...status, workflowUrl: null, view: undefined, progress: undefined };
+  const nothing = {
+    ...{ ...status, workflowUrl: null, view: undefined, progress: undefined },
+    deployment: 'the target has never taken a release',
+  };
   if (asked === undefined) return nothing;
-  if (!(asked instanceof SlipwayError)) return { ...status, ...asked };
+  if (!(asked instanceof SlipwayError)) {
+    return { ...status, ...asked, deployment: await seeDeployment(context, spec) };
+  }
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last),
     seeDeployment(context, spec),
@@ -70,7 +75,8 @@ export async function targetStatus(
     ...status,
     view: undefined,
     progress: undefined,
-    unanswered: { silence: asked, kept, deployment },
+    deployment,
+    unanswered: { silence: asked, kept },
   };
 }
 
