@@ -76,6 +76,8 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     known: view !== undefined,
     running,
     progress: progress ?? null,
+    call: status.call ?? null,
+    buildLog: status.buildLog,
     queue:
       state?.queue.map(({ releaseId, queuedAt, request }) => ({
         releaseId,

@@ -48,7 +48,8 @@ export function statusLines(
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
-  if (progress !== undefined) lines.push(...runningLines(progress, now, style));
+  if (progress !== undefined) lines.push(...runningLines(progress, status.call, target, now, style));
+  for (const line of status.buildLog) lines.push(`    ${style.faint(fitLine(line, REASON_MAX_CHARACTERS))}`);
   for (const request of state.rollbacks) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,

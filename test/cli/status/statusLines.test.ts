@@ -30,6 +30,7 @@ const nothing: TargetStatus = {
   progress: undefined,
   localHold: undefined,
   deployment: seen('revision-1'),
+  buildLog: [],
 };
 
 function row(change: Partial<HistoryRow>): HistoryRow {
@@ -128,7 +129,9 @@ describe('the status of a target', () => {
     } as const;
     const progress = { ...sampleProgress([]), waiting };
     const text = lines({ view: { state: EMPTY_TARGET, running: null }, progress });
-    expect(text.join('\n')).toMatch(/waits {4}one approval is needed; for 5m.* still/);
+    expect(text.join('\n')).toMatch(
+      /waits {4}one approval is needed; since 2026-11-21 12:00:00Z, until 2026-11-21 12:15:00Z \(5m00s left\); slipway approve production or slipway reject production/,
+    );
   });
 
   it('tells what break-glass put back, which the target does not know', () => {
