@@ -8,7 +8,10 @@ words=("${SLIPWAY_INPUT_COMMAND:-release}")
 [ -z "${SLIPWAY_INPUT_CONFIG:-}" ] || words+=(--config "$SLIPWAY_INPUT_CONFIG")
 [ -z "${SLIPWAY_INPUT_REASON:-}" ] || words+=(--reason "$SLIPWAY_INPUT_REASON")
 [ -z "${SLIPWAY_INPUT_TIMEOUT:-}" ] || words+=(--timeout "$SLIPWAY_INPUT_TIMEOUT")
-[ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait)
+case "${words[0]}" in
+  # The other commands wait for nothing, and have no such option.
+  release | promote | rollback) [ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait) ;;
+esac
 while IFS= read -r word; do
   [ -z "$word" ] || words+=("$word")
 done <<< "${SLIPWAY_INPUT_ARGUMENTS:-}"

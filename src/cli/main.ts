@@ -33,22 +33,23 @@ async function main(argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    process.exitCode = endWith(commandContext(fallback), error);
+    process.exitCode = await endWith(commandContext(fallback), error);
   }
 }
 
-function endWith({ output }: CommandContext, error: unknown): number {
+async function endWith(context: CommandContext, error: unknown): Promise<number> {
+  const { output } = context;
   if (!(error instanceof CommanderError)) return printError(output, error);
   // Help and the version were asked for, or are what commander has just shown.
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode;
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = more.map((line) => line.replace(/^\(|\)$/g, '')).join(' ');
-  return printError(
-    output,
-    new SlipwayError('SLIPWAY_USAGE', first, {
-      hint: `${suggestion === '' ? '' : `${suggestion} `}See: slipway --help`,
-    }),
-  );
+  const refused = new SlipwayError('SLIPWAY_USAGE', first, {
+    hint: `${suggestion === '' ? '' : `${suggestion} `}See: slipway --help`,
+  });
+  const exitCode = printError(output, refused);
+  await (await import('./ci/tellRefusal.ts')).tellErrorInCi(context, refused);
+  return exitCode;
 }
 
 function version(): string {

@@ -85,6 +85,6 @@ function readWords(
 }
 
 function releaseEvent(found: FoundRelease): EventOf<'release'> {
-  const { target, past, result, progress, workflowUrl, from } = found;
-  return { event: 'release', target, ...past, workflowUrl, from, progress, result };
+  const { target, past, result, progress, call, workflowUrl, from } = found;
+  return { event: 'release', target, ...past, workflowUrl, from, progress, call, result };
 }

@@ -7,6 +7,8 @@ import type { EventOf } from './events/index.ts';
 import { openTemporal } from './openTemporal.ts';
 import { promotionLines } from './status/promotionLines.ts';
 import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
+import type { DeploymentSeen } from './status/deploymentSeen.ts';
+import { describeRevision } from './status/servesLines.ts';
 import { statusLines } from './status/statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './status/targetStatus.ts';
 import { UNKNOWN_FIELDS } from './status/unansweredLines.ts';
@@ -59,9 +61,12 @@ export async function runStatusCommand(
 }
 
 function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
-  const { target, workflowId, workflowUrl, view, progress, localHold, unanswered } = status;
+  const { target, workflowId, workflowUrl, view, progress, localHold, unanswered, deployment } = status;
   if (unanswered !== undefined) return unansweredEvent(status, unanswered);
   const state = view?.state;
+  const running = view?.running ?? null;
+  const lastKnown = state?.activeRevisionId ?? null;
+  const serves = activeRevisionId(deployment, lastKnown);
   return {
     event: 'status',
     target,
@@ -69,8 +74,10 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     workflowUrl,
     from: 'target',
     known: view !== undefined,
-    running: view?.running ?? null,
+    running,
     progress: progress ?? null,
+    call: status.call ?? null,
+    buildLog: status.buildLog,
     queue:
       state?.queue.map(({ releaseId, queuedAt, request }) => ({
         releaseId,
@@ -82,7 +89,11 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     rollbacks: state?.rollbacks ?? [],
     hold: state?.hold ?? null,
     localHold: localHold ?? null,
-    activeRevisionId: state?.activeRevisionId ?? null,
+    activeRevisionId: serves,
+    lastKnownRevisionId: lastKnown,
+    deployment: typeof deployment === 'string' ? null : deployment,
+    serving:
+      serves === null || state === undefined ? null : describeRevision(state, running, progress, serves),
     history: state?.history.slice(-last) ?? [],
     ignored: state?.ignored ?? [],
     undelivered: state?.undelivered ?? [],
@@ -93,10 +104,15 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
   };
 }
 
+/** What serves, by the control plane; where it did not say, by the last knowledge of the target. */
+function activeRevisionId(deployment: DeploymentSeen | string, known: string | null): string | null {
+  return typeof deployment === 'string' ? known : deployment.activeRevisionId;
+}
+
 /** What only a worker would tell is left out: a `null` would say that there is none. */
 function unansweredEvent(
-  { target, workflowId, workflowUrl, localHold }: TargetStatus,
-  { kept, deployment }: Unanswered,
+  { target, workflowId, workflowUrl, localHold, deployment }: TargetStatus,
+  { kept }: Unanswered,
 ): EventOf<'status'> {
   const { running, servingRevisionId, ended, messages } = kept;
   return {
@@ -111,7 +127,8 @@ function unansweredEvent(
         ? null
         : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities.map(callOf) },
     localHold: localHold ?? null,
-    activeRevisionId: typeof deployment === 'string' ? servingRevisionId : deployment.activeRevisionId,
+    activeRevisionId: activeRevisionId(deployment, servingRevisionId),
+    lastKnownRevisionId: servingRevisionId,
     deployment: typeof deployment === 'string' ? null : deployment,
     history: ended,
     messages,

@@ -43,6 +43,8 @@ export interface Waiting {
   readonly until: string;
   /** What it waits for, in words. */
   readonly note: string;
+  /** Who may approve. Absent: anybody but who asked for the release, or it waits for something else. */
+  readonly approvers?: readonly string[];
 }
 
 /** A request to put one artifact, with its configuration, on one target. */
@@ -219,6 +221,8 @@ export interface Progress {
   readonly instructions: string | null;
   /** What it waits for a person to say; `null` while it goes on by itself. */
   readonly waiting: Waiting | null;
+  /** Until when a soak or a bake watches: ISO 8601. Absent: none has begun. */
+  readonly watchUntil?: string;
   /** What was said to it, in order. */
   readonly interventions: readonly InterventionRecord[];
 }

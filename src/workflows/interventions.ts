@@ -118,11 +118,11 @@ export class Interventions {
   async approval(): Promise<void> {
     const policy = this.#request.approval;
     if (policy === undefined || policy.required <= 0) return;
-    const { required, withinMs } = policy;
+    const { required, withinMs, approvers } = policy;
     const said = this.#said;
     const answered = (): boolean => said.approvals >= required || said.rejectedBy !== null;
     const note = `${required === 1 ? 'one approval is' : `${required} approvals are`} needed before anything is changed`;
-    const inTime = await this.#waitFor('approval', withinMs, note, answered);
+    const inTime = await this.#waitFor('approval', withinMs, note, answered, approvers);
     if (said.rejectedBy !== null) throw said.stop(`rejected by ${said.rejectedBy}`);
     if (!inTime && policy.otherwise !== 'approve') {
       throw said.stop(`approved by ${said.approvals} of ${required} within ${formatDuration(withinMs)}`);
@@ -192,6 +192,7 @@ export class Interventions {
     forMs: number,
     note: string,
     arrived: () => boolean,
+    approvers?: readonly string[],
   ): Promise<boolean> {
     const person = what === 'approval' || what === 'decision' ? what : null;
     this.#said.awaits(person);
@@ -201,6 +202,7 @@ export class Interventions {
       since: new Date(since).toISOString(),
       until: new Date(since + forMs).toISOString(),
       note,
+      ...(approvers === undefined ? {} : { approvers }),
     };
     this.#journal.waiting(waiting);
     if (person !== null) this.#onPersonAwaited(waiting);

@@ -84,6 +84,7 @@ export class Journal {
     baseline?: Baseline;
     phase?: string;
     judgement?: JudgementRecord;
+    watchUntil?: string;
   }): void {
     this.#update(fact);
   }

@@ -32,6 +32,7 @@ export async function watchServing(
   const left = Math.max(watch.until - Date.now(), 0);
   const subject = `${name} for ${formatDuration(left)}`;
   const overrides = watchOverrides(step, journal.overrides, watch.checks, left);
+  journal.note({ watchUntil: new Date(watch.until).toISOString() });
   await journal.step(step, subject, async () => {
     const activities = activitiesOf(step, overrides, `${step} ${subject}`);
     const { failed, attempt } = await activities.watchRevision({

@@ -54,6 +54,11 @@ describe('what CI runs', () => {
     ]);
   });
 
+  it('does not ask a command to return early that has nothing to wait for', async () => {
+    const { words } = await ran({ SLIPWAY_INPUT_COMMAND: 'status', SLIPWAY_INPUT_WAIT: 'false' });
+    expect(words).toEqual(['status']);
+  });
+
   it('takes settings that are empty for settings that are not there', async () => {
     const { temporal } = await ran({
       TEMPORAL_ADDRESS: 'host:7233',

@@ -483,7 +483,9 @@ describe('without a worker', () => {
       const { code, text } = await project.ran('status', 'staging', '--last', '2');
 
       expect(code, text).toBe(6);
-      expect(text).toContain(`serves   revision ${active ?? ''}, as the control plane says`);
+      expect(text).toMatch(
+        new RegExp(`serves {3}revision ${active ?? ''}.*, as the control plane says`, 'u'),
+      );
       expect(text).toMatch(/^ {2}running {2}release-\d+, for .*, by its history$/m);
       expect(text).toMatch(
         /^ {2}kept {5}rollback by .* \(it is slow\), said .* ago: it waits for a worker$/m,

@@ -16,7 +16,7 @@ import { tellJob } from './tellJob.ts';
 export async function followPromotionInCi(
   context: CommandContext,
   temporal: TemporalConnection,
-  followed: FollowedPromotion & { readonly name: string },
+  followed: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<number> {
   const close = ciLog(context).open(`${followed.name}, step by step`);

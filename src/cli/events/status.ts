@@ -1,8 +1,10 @@
 import { z } from 'zod';
 
+import type { DescribedRevision as Described } from '../status/servesLines.ts';
 import { event, Instant } from './fields.ts';
+import { mirrorOf } from './mirror.ts';
 import { PromotionResult, PromotionSchedule } from './records/promotion.ts';
-import { Actor, Progress, RollbackRequest } from './records/release.ts';
+import { Actor, Progress, RollbackRequest, RunningCall } from './records/release.ts';
 import {
   Drift,
   HistoryRow,
@@ -12,6 +14,7 @@ import {
   NeedsPerson,
   PastRelease,
   Quarantined,
+  RevisionWords,
   Running,
   SaidMessage,
   Undelivered,
@@ -23,6 +26,28 @@ const target = {
   workflowUrl: z.string().nullable(),
 };
 const localHold = LocalHold.nullable().describe('Left by `rollback --break-glass` on this machine');
+const activeRevisionId = z
+  .string()
+  .nullable()
+  .describe('As the control plane says; else what the target last knew');
+const lastKnownRevisionId = z.string().nullable().describe('What the target last knew to serve');
+const deployment = z
+  .strictObject({
+    deploymentId: z.string(),
+    activeRevisionId: z.string().nullable(),
+    latestRevisionId: z.string().nullable().describe('The newest, which need not be the one that serves'),
+  })
+  .nullable()
+  .describe('`null`: the control plane could not be asked');
+
+const DescribedRevision = mirrorOf<Described>()(
+  z.strictObject({
+    ...RevisionWords.shape,
+    verified: z.boolean().nullable().describe('`null`: not known'),
+    at: Instant.nullable().describe('When it was verified, or found not to be'),
+    copyOf: z.string().nullable().describe('The revision that it is a copy of'),
+  }),
+).meta({ id: 'DescribedRevision', description: 'A revision, and how its checks ended' });
 
 export const TargetStatus = event('status', 'by the target’s own word', {
   ...target,
@@ -30,6 +55,10 @@ export const TargetStatus = event('status', 'by the target’s own word', {
   known: z.boolean().describe('`false`: it has never taken a release'),
   running: Running.nullable(),
   progress: Progress.nullable().describe('The steps of what runs'),
+  call: RunningCall.nullable().describe(
+    'What the step under way found at its last look; `null`: it does not poll',
+  ),
+  buildLog: z.array(z.string()).describe('While a revision is deployed: the newest lines of its build'),
   queue: z.array(
     z.strictObject({
       releaseId: z.string(),
@@ -42,7 +71,10 @@ export const TargetStatus = event('status', 'by the target’s own word', {
   rollbacks: z.array(RollbackRequest).describe('Those that wait'),
   hold: Hold.nullable(),
   localHold,
-  activeRevisionId: z.string().nullable(),
+  activeRevisionId,
+  lastKnownRevisionId,
+  deployment,
+  serving: DescribedRevision.nullable().describe('What `activeRevisionId` names'),
   history: z.array(HistoryRow).describe('The oldest first'),
   ignored: z.array(IgnoredMessage),
   undelivered: z.array(Undelivered),
@@ -77,18 +109,9 @@ export const KeptStatus = event('status', 'no worker answers: what Temporal and 
   known: z.literal(true),
   running: RunningWork.nullable(),
   localHold,
-  activeRevisionId: z
-    .string()
-    .nullable()
-    .describe('As the control plane says; else what the target last knew'),
-  deployment: z
-    .strictObject({
-      deploymentId: z.string(),
-      activeRevisionId: z.string().nullable(),
-      latestRevisionId: z.string().nullable().describe('The newest, which need not be the one that serves'),
-    })
-    .nullable()
-    .describe('`null`: the control plane could not be asked'),
+  activeRevisionId,
+  lastKnownRevisionId,
+  deployment,
   history: z.array(PastRelease).describe('The oldest first'),
   messages: z
     .array(

@@ -42,7 +42,7 @@ export async function followToEnd(
   { id, asked, targetName, workflowId, timeoutMs, onEnd, onStopped }: Followed,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
-  const view = new FollowView(output);
+  const view = new FollowView(output, targetName);
   let child: string | undefined;
   try {
     for await (const event of follow(temporal, workflowId, { id, timeoutMs, signal })) {

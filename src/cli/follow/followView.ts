@@ -6,6 +6,7 @@ import type { Output } from '../output.ts';
 import { styleOf } from '../style.ts';
 import { LiveLine } from './liveLine.ts';
 import { settledSteps, stepLine } from './progressLines.ts';
+import { aheadLines, waitingText } from './waitingLines.ts';
 
 /**
  * Shows what `follow` tells: each step on a line of its own once it has ended, and the one that runs on a last line
@@ -19,9 +20,13 @@ export class FollowView {
   #shownVerdicts = 0;
   #tellsRestoring = false;
   #toldWaiting: string | null = null;
+  readonly #addressed: string;
+  readonly #toldAhead = new Set<string>();
 
-  constructor(output: Output) {
+  /** @param addressed - how a command names what is followed: `production`, `--promotion up`. */
+  constructor(output: Output, addressed: string) {
     this.#output = output;
+    this.#addressed = addressed;
     this.#live = new LiveLine(output);
   }
 
@@ -97,6 +102,7 @@ export class FollowView {
       const columns = this.#output.live ? this.#output.columns() : Infinity;
       this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, columns));
     }
+    this.#showAhead(progress);
     this.#showWaiting(progress);
     const running = progress.steps[settled];
     if (running === undefined) return;
@@ -116,10 +122,19 @@ export class FollowView {
     if (this.#toldWaiting !== waiting.since) {
       this.#toldWaiting = waiting.since;
       this.#output.event({ event: 'waiting', ...waiting });
-      this.#live.say(this.#output.style.warn(`  ${waiting.note}`));
+      this.#live.say(this.#output.style.warn(`  ${waitingText(waiting, this.#addressed, Date.now())}`));
     }
     const until = Date.parse(waiting.until);
     this.#live.show(() => `  … for ${formatDuration(Math.max(until - Date.now(), 0))} still`);
+  }
+
+  /** What a person asked for and is not reached, once: a pause, a skipped check. */
+  #showAhead(progress: Progress): void {
+    for (const line of aheadLines(progress, this.#addressed)) {
+      if (this.#toldAhead.has(line)) continue;
+      this.#toldAhead.add(line);
+      this.#live.say(this.#output.style.warn(`  ${line}`));
+    }
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {

@@ -14,6 +14,7 @@ const LOOK_MS = 400;
 
 /** Which promotion is followed. */
 export interface FollowedPromotion {
+  readonly name: string;
   readonly workflowId: string;
   /** How long, in milliseconds. */
   readonly timeoutMs: number;
@@ -36,10 +37,10 @@ export interface PromotionFollowed {
 export async function followPromotion(
   output: Output,
   temporal: TemporalConnection,
-  { workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
+  { name, workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
   signal: AbortSignal,
 ): Promise<PromotionFollowed> {
-  const view = new FollowView(output);
+  const view = new FollowView(output, `--promotion ${name}`);
   const until = Date.now() + timeoutMs;
   try {
     while (!signal.aborted && Date.now() < until) {

@@ -11,6 +11,7 @@ import { submitRelease } from '../../temporal/targetClient.ts';
 import { requireWorker } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { followInCi } from '../ci/followInCi.ts';
+import { tellRejection } from '../ci/tellRefusal.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../follow/abortOnInterrupt.ts';
 import type { FollowedToEnd } from '../follow/followToEnd.ts';
 import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
@@ -123,6 +124,7 @@ export async function releaseTarget(
       result: null,
       row: null,
     });
+    await tellRejection(context, name, answer);
     return { exitCode, answer, ending: undefined };
   }
   const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;

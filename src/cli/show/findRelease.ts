@@ -6,6 +6,7 @@ import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import { releaseUnknown } from '../../temporal/ask.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { findWork, pastReleases } from '../../temporal/pastReleases.ts';
+import { readRunningCall, type RunningCall } from '../../temporal/runningCall.ts';
 import { readProgress } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { ChosenTarget } from '../targetAccess.ts';
@@ -21,6 +22,8 @@ export interface FoundRelease {
   readonly result: ReleaseResult | null;
   /** Where it stands; `null` where it has ended, or no worker answers. */
   readonly progress: Progress | null;
+  /** What the step under way found at its last look; `null`: it does not poll. */
+  readonly call: RunningCall | null;
   /** What was called so far, for one that runs. */
   readonly calls: readonly ActivityFact[];
   /** What was asked for; `null` where Temporal keeps it no longer. */
@@ -65,6 +68,7 @@ export async function findRelease(
 const BARE = {
   result: null,
   progress: null,
+  call: null,
   calls: [],
   request: null,
   workflowUrl: null,
@@ -84,6 +88,7 @@ async function keptByTemporal(
     past: pastOfWork(work),
     result: work.result,
     progress: runs ? ((await readProgress(temporal, workflowId)) ?? null) : null,
+    call: runs ? ((await readRunningCall(temporal, workflowId)) ?? null) : null,
     calls: runs ? work.activities : [],
     request: work.request,
     workflowUrl: workflowPage(temporal.settings, workflowId),

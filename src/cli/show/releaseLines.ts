@@ -3,6 +3,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { InterventionRecord } from '../../domain/intervention.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../domain/release.ts';
 import { fitLine, stepLine } from '../follow/progressLines.ts';
+import { callLine, waitingLines } from '../follow/waitingLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
 import { MARKS, type Style } from '../style.ts';
 import { exactText, timeText } from '../times.ts';
@@ -48,6 +49,10 @@ export function releaseLines(
   } else if (past.outcome === 'running') {
     lines.push(style.warn('  no worker says where it stands; what it has called so far:'));
     lines.push(...section('calls', calls.map(callBranch)));
+  }
+  if (found.call !== null) lines.push(`  ${callLine(found.call, now)}`);
+  if (progress !== null) {
+    lines.push(...waitingLines(progress, target, now).map((line) => `  ${style.warn(line)}`));
   }
   if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
   const instructions = result?.instructions ?? null;

@@ -20,13 +20,13 @@ export function promotionLines(
 ): readonly string[] {
   return [
     `${style.strong(name)}: ${from} → ${to}`,
-    ...viewLines(view, now, style),
+    ...viewLines(name, view, now, style),
     ...(schedule === undefined ? [] : scheduleLines(schedule, style)),
     ...(workflowUrl === null ? [] : [`  Temporal ${workflowUrl}`]),
   ];
 }
 
-function viewLines(view: PromotionView, now: number, style: Style): readonly string[] {
+function viewLines(name: string, view: PromotionView, now: number, style: Style): readonly string[] {
   switch (view.state) {
     case 'none':
       return ['  has never run, or Temporal keeps it no longer'];
@@ -36,7 +36,11 @@ function viewLines(view: PromotionView, now: number, style: Style): readonly str
       const { progress } = view;
       if (progress === undefined) return ['  running  no worker says what it does'];
       const judged = progress.judgement === undefined ? [] : [judgedLine(progress.judgement)];
-      return [`  running  ${progress.phase}`, ...runningLines(progress, now, style), ...judged];
+      return [
+        `  running  ${progress.phase}`,
+        ...runningLines(progress, undefined, `--promotion ${name}`, now, style),
+        ...judged,
+      ];
     }
     case 'ended': {
       const { outcome, reason, nothingToDo, endedAt, requestedBy, judgement } = view.result;

@@ -9,6 +9,7 @@ import { describeHold } from '../rollback/localHold.ts';
 import { MARKS, type Style } from '../style.ts';
 import { endedLine } from './endedLine.ts';
 import { runningLines } from './runningLines.ts';
+import { describedText, describeRevision, servesLines } from './servesLines.ts';
 import type { TargetStatus } from './targetStatus.ts';
 import { unansweredLines } from './unansweredLines.ts';
 
@@ -21,13 +22,13 @@ export function statusLines(
   now: number,
   style: Style,
 ): readonly string[] {
-  const { target, view, progress, localHold, workflowUrl, unanswered } = status;
+  const { target, view, progress, localHold, workflowUrl, unanswered, deployment } = status;
   const lines = [style.strong(target)];
   if (localHold !== undefined) {
     lines.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   }
   if (unanswered !== undefined) {
-    lines.push(...unansweredLines(unanswered, now, style));
+    lines.push(...unansweredLines(unanswered, { deployment, putBack: localHold?.to }, now, style));
     return workflowUrl === null ? lines : [...lines, `  Temporal ${workflowUrl}`];
   }
   if (view === undefined) return [...lines, '  has never taken a release'];
@@ -38,13 +39,17 @@ export function statusLines(
     lines.push(`  ${style.bad(`${MARKS.failed} NEEDS A PERSON, since ${releaseId} ended ${ago} ago`)}`);
     lines.push(...instructions.split('\n').map((line) => `    ${line}`));
   }
-  lines.push(`  serves   ${servesText(state.activeRevisionId, localHold?.to)}`);
+  const describe = (revisionId: string): string =>
+    describedText(describeRevision(state, running, progress, revisionId), now);
+  const serves = { deployment, known: state.activeRevisionId, putBack: localHold?.to };
+  lines.push(...servesLines(serves, describe, style));
   if (state.drift !== null) lines.push(`  ${style.warn(driftWords(state.drift))}`);
   for (const extra of state.extras) lines.push(`  ${style.warn(extraWords(extra))}`);
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
-  if (progress !== undefined) lines.push(...runningLines(progress, now, style));
+  if (progress !== undefined) lines.push(...runningLines(progress, status.call, target, now, style));
+  for (const line of status.buildLog) lines.push(`    ${style.faint(fitLine(line, REASON_MAX_CHARACTERS))}`);
   for (const request of state.rollbacks) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,
@@ -74,13 +79,6 @@ export function statusLines(
   for (const row of state.history.slice(-last).reverse()) lines.push(endedLine(pastOfRow(row), now, style));
   if (workflowUrl !== null) lines.push(`  Temporal ${workflowUrl}`);
   return lines;
-}
-
-/** What break-glass put back is told: the target has not looked since. */
-function servesText(known: string | null, putBack: string | undefined): string {
-  const serves = known === null ? 'not known' : `revision ${known}`;
-  if (putBack === undefined || putBack === known) return serves;
-  return `revision ${putBack} by break-glass; before it, as far as the target knows: ${serves}`;
 }
 
 /** What the target looks out for that may come late. */

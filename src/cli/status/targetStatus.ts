@@ -3,12 +3,13 @@ import type { Progress } from '../../domain/release.ts';
 import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/keptTarget.ts';
+import { readRunningCall, type RunningCall } from '../../temporal/runningCall.ts';
 import { readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';
 import type { ChosenTarget } from '../targetAccess.ts';
-import { type DeploymentSeen, seeDeployment } from './deploymentSeen.ts';
+import { type DeploymentSeen, newestBuildLines, seeDeployment } from './deploymentSeen.ts';
 
 /** Everything that is known of a target. */
 export interface TargetStatus {
@@ -19,7 +20,13 @@ export interface TargetStatus {
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
   /** What runs, where it answers. */
   readonly progress: Progress | undefined;
+  /** What the step under way found at its last look; absent: it does not poll. */
+  readonly call?: RunningCall;
+  /** While a revision is deployed: the newest lines of its build, the oldest first. */
+  readonly buildLog: readonly string[];
   readonly localHold: LocalHold | undefined;
+  /** What the control plane says of the deployment; a sentence where it did not, or was not asked. */
+  readonly deployment: DeploymentSeen | string;
   /** What others know of it; absent where it was asked itself. */
   readonly unanswered?: Unanswered;
 }
@@ -29,8 +36,6 @@ export interface Unanswered {
   /** That there is no worker: SLIPWAY_NO_WORKER. */
   readonly silence: SlipwayError;
   readonly kept: KeptTarget;
-  /** What the control plane says of the deployment; a sentence where it could not be asked. */
-  readonly deployment: DeploymentSeen | string;
 }
 
 /** How a target is asked. */
@@ -57,10 +62,21 @@ export async function targetStatus(
   const localHold = await readLocalHold(context.home, target);
   const asked = known ?? (await askTarget(temporal, workflowId));
   const workflowUrl = workflowPage(temporal.settings, workflowId);
-  const status = { target, workflowId, workflowUrl, localHold };
-  const nothing = { ...status, workflowUrl: null, view: undefined, progress: undefined };
+  const status = { target, workflowId, workflowUrl, localHold, buildLog: [] };
+  const nothing = {
+    ...{ ...status, workflowUrl: null, view: undefined, progress: undefined },
+    deployment: 'the target has never taken a release',
+  };
   if (asked === undefined) return nothing;
-  if (!(asked instanceof SlipwayError)) return { ...status, ...asked };
+  if (!(asked instanceof SlipwayError)) {
+    const running = asked.view?.running ?? null;
+    const [deployment, call, buildLog] = await Promise.all([
+      seeDeployment(context, spec),
+      running === null ? undefined : readRunningCall(temporal, running.workflowId),
+      asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
+    ]);
+    return { ...status, ...asked, deployment, buildLog, ...(call === undefined ? {} : { call }) };
+  }
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last),
     seeDeployment(context, spec),
@@ -70,7 +86,8 @@ export async function targetStatus(
     ...status,
     view: undefined,
     progress: undefined,
-    unanswered: { silence: asked, kept, deployment },
+    deployment,
+    unanswered: { silence: asked, kept },
   };
 }
 

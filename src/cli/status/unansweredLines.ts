@@ -1,9 +1,10 @@
 import type { WorkFact } from '../../domain/audit/facts.ts';
 import { formatDuration } from '../../domain/duration.ts';
+import { wordsOf } from '../../domain/revisionName.ts';
 import type { KeptMessage } from '../../temporal/audit/keptMessages.ts';
 import type { Style } from '../style.ts';
 import { endedLine } from './endedLine.ts';
-import type { DeploymentSeen } from './deploymentSeen.ts';
+import { describedText, type Serves, servesLines } from './servesLines.ts';
 import type { Unanswered } from './targetStatus.ts';
 
 /** The fields of a status that only a worker can tell. */
@@ -25,31 +26,25 @@ const UNKNOWN_WORDS =
 
 /** The status of a target that no worker speaks for, for people. `now` in milliseconds since 1970. */
 export function unansweredLines(
-  { silence, kept, deployment }: Unanswered,
+  { silence, kept }: Unanswered,
+  serves: Omit<Serves, 'known'>,
   now: number,
   style: Style,
 ): readonly string[] {
   const { running, servingRevisionId, ended, messages } = kept;
+  const describe = (revisionId: string): string => {
+    const words = wordsOf({ known: [], history: ended }, revisionId);
+    return describedText({ ...words, verified: null, at: null, copyOf: null }, now);
+  };
   const lines = [
     `  ${style.warn(`${silence.message}: this is what Temporal and the control plane tell`)}`,
-    ...servesLines(deployment, servingRevisionId, style),
+    ...servesLines({ ...serves, known: servingRevisionId }, describe, style),
     ...(running === null ? ['  running  nothing'] : runningLines(running, now)),
     ...messages.map((message) => messageLine(message, now)),
   ];
   if (ended.length > 0) lines.push('  last');
   for (const past of ended.toReversed()) lines.push(endedLine(past, now, style));
   return [...lines, `  unknown  ${UNKNOWN_WORDS}`];
-}
-
-function servesLines(deployment: DeploymentSeen | string, known: string | null, style: Style): string[] {
-  if (typeof deployment === 'string') {
-    const serves = known === null ? 'not known' : `revision ${known}, as the target last knew`;
-    return [`  serves   ${serves}`, `  ${style.warn(`the control plane could not be asked: ${deployment}`)}`];
-  }
-  const { activeRevisionId: active, latestRevisionId: latest } = deployment;
-  const serves = active === null ? 'nothing' : `revision ${active}`;
-  const newer = latest === null || latest === active ? [] : [`  newest   revision ${latest}`];
-  return [`  serves   ${serves}, as the control plane says`, ...newer];
 }
 
 /** What it does is known by the calls that have begun and have not ended. */

@@ -20,7 +20,7 @@ const STORY: readonly FollowEvent[] = [
 
 function shown(events: readonly FollowEvent[], json: boolean, quiet = false) {
   const output = testOutput({ json, quiet });
-  const view = new FollowView(output);
+  const view = new FollowView(output, 'production');
   for (const event of events) view.show(event);
   view.close();
   return output;

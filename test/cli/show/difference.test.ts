@@ -33,7 +33,7 @@ function recorded(releaseId: string, digest: string): FoundRelease {
   const record = result(releaseId, { artifact: digest.slice(0, 'sha256:'.length + 12) });
   return {
     ...{ target: 'production', past: pastOfResult(record), result: record, from: 'record' },
-    ...{ progress: null, calls: [], request: null, workflowUrl: null },
+    ...{ progress: null, call: null, calls: [], request: null, workflowUrl: null },
   };
 }
 

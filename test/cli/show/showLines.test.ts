@@ -39,6 +39,7 @@ const found: FoundRelease = {
   past: pastOfResult(result),
   result,
   progress: null,
+  call: null,
   calls: [],
   request: null,
   workflowUrl: 'http://temporal/w',

@@ -56,7 +56,9 @@ describe('the status of a promotion', () => {
     const progress = { ...sampleProgress(running), waiting, judgement: JUDGEMENT };
     const shown = lines({ view: { state: 'running', progress } });
     expect(shown[1]).toBe(`running  ${progress.phase}`);
-    expect(shown).toContain('waits    say "retry"; for 1h00m still');
+    expect(shown).toContain(
+      'waits    say "retry"; since 2026-11-21 12:00:00Z, until 2026-11-21 13:10:00Z (1h00m left); slipway retry --promotion up or slipway abort --promotion up',
+    );
     expect(shown.at(-1)).toBe(
       'judged   inconclusive: latency: it may be worse by 20.0 % (report: judgements/one/report.json)',
     );

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { DeploymentSeen } from '../../../src/cli/status/deploymentSeen.ts';
 import { statusLines } from '../../../src/cli/status/statusLines.ts';
 import type { TargetStatus } from '../../../src/cli/status/targetStatus.ts';
 import { styleOf } from '../../../src/cli/style.ts';
@@ -8,6 +9,19 @@ import { EMPTY_TARGET, type HistoryRow } from '../../../src/domain/targetState.t
 import { runningStep, sampleProgress } from '../follow/sampleProgress.ts';
 
 const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const AN_HOUR_AGO = '2026-11-21T11:10:00.000Z';
+const REQUEST = {
+  requestKey: 'k2',
+  commit: 'fedcba9876543210',
+  artifact: { kind: 'tarball', digest: `sha256:${'a'.repeat(64)}`, sizeBytes: 1, store: 'file:///store' },
+} as unknown as ReleaseRequest;
+const RUNNING = {
+  releaseId: 'release-2',
+  kind: 'release',
+  requestKey: 'k2',
+  workflowId: 'w2',
+  to: null,
+} as const;
 const nothing: TargetStatus = {
   target: 'production',
   workflowId: 'w',
@@ -15,6 +29,8 @@ const nothing: TargetStatus = {
   view: undefined,
   progress: undefined,
   localHold: undefined,
+  deployment: seen('revision-1'),
+  buildLog: [],
 };
 
 function row(change: Partial<HistoryRow>): HistoryRow {
@@ -33,6 +49,10 @@ function row(change: Partial<HistoryRow>): HistoryRow {
     rollbackRequestIds: [],
     ...change,
   };
+}
+
+function seen(activeRevisionId: string): DeploymentSeen {
+  return { deploymentId: 'd', activeRevisionId, latestRevisionId: activeRevisionId };
 }
 
 function lines(status: Partial<TargetStatus>, last = 5): string[] {
@@ -109,7 +129,9 @@ describe('the status of a target', () => {
     } as const;
     const progress = { ...sampleProgress([]), waiting };
     const text = lines({ view: { state: EMPTY_TARGET, running: null }, progress });
-    expect(text.join('\n')).toMatch(/waits {4}one approval is needed; for 5m.* still/);
+    expect(text.join('\n')).toMatch(
+      /waits {4}one approval is needed; since 2026-11-21 12:00:00Z, until 2026-11-21 12:15:00Z \(5m00s left\); slipway approve production or slipway reject production/,
+    );
   });
 
   it('tells what break-glass put back, which the target does not know', () => {
@@ -120,8 +142,17 @@ describe('the status of a target', () => {
       to: 'revision-0',
     };
     const view = { state: { ...EMPTY_TARGET, activeRevisionId: 'revision-1' }, running: null };
-    expect(lines({ localHold, view })).toContain(
-      'serves   revision revision-0 by break-glass; before it, as far as the target knows: revision revision-1',
+    const deployment = seen('revision-0');
+    expect(lines({ localHold, view, deployment }).slice(2, 4)).toEqual([
+      'serves   revision revision-0, as the control plane says',
+      'known    revision revision-1, as the target last knew',
+    ]);
+    expect(lines({ localHold, view, deployment: 'no key' })).toEqual(
+      expect.arrayContaining([
+        'serves   revision revision-0, put back by break-glass on this machine',
+        'known    revision revision-1, as the target last knew',
+        'the control plane did not say what serves: no key',
+      ]),
     );
   });
 
@@ -132,6 +163,30 @@ describe('the status of a target', () => {
     expect(lines({ view })).toContain(
       `"ops" could not be told of released of release-1, given up at ${at}: it is away`,
     );
+  });
+
+  it('names the revision that the control plane says serves, and beside it what the target last knew', () => {
+    const known = [
+      { revisionId: 'r1', verified: true, release: 'release-1', commit: '0123456789abcdef', at: AN_HOUR_AGO },
+    ];
+    const state = { ...EMPTY_TARGET, known, activeRevisionId: 'r1', lastRequest: REQUEST };
+    const progress = { ...sampleProgress([]), releaseId: 'release-2', revisionId: 'r2' };
+    const view = { state, running: RUNNING };
+    expect(lines({ view, progress, deployment: seen('r2') }).slice(1, 3)).toEqual([
+      'serves   revision r2 (release-2, commit fedcba987654, sha256:aaaaaaaaaaaa), not verified yet, as the control plane says',
+      'known    revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the target last knew',
+    ]);
+    expect(lines({ view, deployment: seen('r1') })[1]).toBe(
+      'serves   revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the control plane says',
+    );
+  });
+
+  it('says that what serves is the last knowledge of the target where the control plane was not asked', () => {
+    const state = { ...EMPTY_TARGET, activeRevisionId: 'r1' };
+    expect(lines({ view: { state, running: null }, deployment: 'no key' }).slice(1, 3)).toEqual([
+      'serves   revision r1, as the target last knew',
+      'the control plane did not say what serves: no key',
+    ]);
   });
 
   it('tells messages that were not acted upon, and why', () => {
@@ -164,7 +219,7 @@ describe('the status of a target', () => {
     });
     expect(said).toEqual([
       'production',
-      'serves   revision revision-1',
+      'serves   revision revision-1, as the control plane says',
       'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
       'running  release-2',
       expect.stringMatching(/^… deployed +10m00s$/) as string,

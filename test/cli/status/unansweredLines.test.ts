@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import type { DeploymentSeen } from '../../../src/cli/status/deploymentSeen.ts';
 import type { Unanswered } from '../../../src/cli/status/targetStatus.ts';
 import { unansweredLines } from '../../../src/cli/status/unansweredLines.ts';
 import { styleOf } from '../../../src/cli/style.ts';
@@ -11,11 +12,12 @@ const NOW = Date.parse('2026-11-21T12:10:00.000Z');
 const unanswered: Unanswered = {
   silence: new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls the task queue "slipway"'),
   kept: { running: null, servingRevisionId: 'r1', ended: [], messages: [] },
-  deployment: { deploymentId: 'd', activeRevisionId: 'r2', latestRevisionId: 'r2' },
 };
+const SEEN: DeploymentSeen = { deploymentId: 'd', activeRevisionId: 'r2', latestRevisionId: 'r2' };
 
-function lines(change: Partial<Unanswered> = {}): string[] {
-  return unansweredLines({ ...unanswered, ...change }, NOW, styleOf(false)).map((line) => line.trim());
+function lines(change: Partial<Unanswered> = {}, deployment: DeploymentSeen | string = SEEN): string[] {
+  const told = unansweredLines({ ...unanswered, ...change }, { deployment }, NOW, styleOf(false));
+  return told.map((line) => line.trim());
 }
 
 describe('the status of a target without a worker', () => {
@@ -23,6 +25,7 @@ describe('the status of a target without a worker', () => {
     expect(lines()).toEqual([
       'no worker polls the task queue "slipway": this is what Temporal and the control plane tell',
       'serves   revision r2, as the control plane says',
+      'known    revision r1, as the target last knew',
       'running  nothing',
       expect.stringMatching(/^unknown {2}.*hold, quarantine/),
     ]);
@@ -30,16 +33,16 @@ describe('the status of a target without a worker', () => {
 
   it('tells a newer revision than the one that serves', () => {
     const deployment = { deploymentId: 'd', activeRevisionId: null, latestRevisionId: 'r3' };
-    expect(lines({ deployment }).slice(1, 3)).toEqual([
+    expect(lines({}, deployment).slice(1, 3)).toEqual([
       'serves   nothing, as the control plane says',
       'newest   revision r3',
     ]);
   });
 
   it('falls back to what the target last knew to serve where the control plane cannot be asked', () => {
-    expect(lines({ deployment: 'it refused the key' }).slice(1, 3)).toEqual([
+    expect(lines({}, 'it refused the key').slice(1, 3)).toEqual([
       'serves   revision r1, as the target last knew',
-      'the control plane could not be asked: it refused the key',
+      'the control plane did not say what serves: it refused the key',
     ]);
   });
 
@@ -59,7 +62,7 @@ describe('the status of a target without a worker', () => {
       { ...said, message: 'rollback', who: 'ada', reason: 'it lies' },
       { ...said, message: 'hold', who: null },
     ];
-    expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(2, 6)).toEqual([
+    expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(3, 7)).toEqual([
       'running  release-7, for 1m00s, by its history',
       'awaitDeployed has not ended, since 50.0s',
       'kept     rollback by ada (it lies), said 5.0s ago: it waits for a worker',

@@ -7,6 +7,7 @@ import {
 } from '../../../domain/intervention.ts';
 import * as domain from '../../../domain/release.ts';
 import { STEP_NAMES } from '../../../domain/step.ts';
+import type { RunningCall as Call } from '../../../temporal/runningCall.ts';
 import { Count, Instant, maybe, openWords } from '../fields.ts';
 import { mirrorOf } from '../mirror.ts';
 
@@ -132,8 +133,17 @@ export const Waiting = mirrorOf<domain.Waiting>()(
     since: Instant,
     until: Instant.describe('When it waits no longer'),
     note: z.string().describe('What it waits for, in words'),
+    approvers: maybe(z.array(z.string())).describe('Who may approve'),
   }),
 ).meta({ id: 'Waiting', description: 'What it waits for: a person to say something, or a freeze to end' });
+
+export const RunningCall = mirrorOf<Call>()(
+  z.strictObject({
+    says: z.string().describe('What it found at its last look'),
+    since: Instant,
+    until: Instant.nullable().describe('When it is given up; `null`: it has no deadline'),
+  }),
+).meta({ id: 'RunningCall', description: 'What a step that polls waits for' });
 
 export const Progress = mirrorOf<domain.Progress>()(
   z.strictObject({
@@ -150,6 +160,7 @@ export const Progress = mirrorOf<domain.Progress>()(
     outcome: Outcome.nullable().describe('`null`: it has not ended'),
     instructions: z.string().nullable().describe('What a person must do; `null`: nothing'),
     waiting: Waiting.nullable().describe('`null`: it goes on by itself'),
+    watchUntil: maybe(Instant).describe('Until when a soak or a bake watches; absent: none has begun'),
     interventions: z.array(InterventionRecord).describe('In the order in which they came'),
   }),
 ).meta({ id: 'Progress', description: 'Where something stands that runs' });
