@@ -33,6 +33,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('the built command', () => {
     expect([...loaded.packages].filter((name) => name.startsWith('@')).sort()).toEqual([
       '@temporalio/client',
       '@temporalio/common',
+      '@temporalio/common/lib/time.js',
       '@temporalio/envconfig',
       '@temporalio/workflow',
     ]);

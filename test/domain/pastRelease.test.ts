@@ -14,11 +14,14 @@ it('a release is told from its own history alone, ended or under way', () => {
     const own = { workflowId: 'target:t/release-1', history: { events } } as AuditedHistory;
     return readTargetFacts('target:t', [own]).works.map(pastOfWork)[0];
   };
+  const startedAt = history.events?.[0]?.eventTime;
   const ended = past(history.events);
   expect(ended).toMatchObject({
     kind: 'release',
     outcome: 'released',
-    startedAt: '2026-11-21T15:06:24.236Z',
+    startedAt: new Date(
+      Number(startedAt?.seconds) * 1_000 + (startedAt?.nanos ?? 0) / 1_000_000,
+    ).toISOString(),
   });
   expect(past(history.events?.slice(0, 8))).toEqual({
     ...ended,
