@@ -223,13 +223,13 @@ describeWorkflows('a restore', (harness) => {
       expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
     });
 
-    it('does not keep a canceled target from ending', async () => {
-      const { target } = harness.newServingTarget();
-      await giveUpOn(target);
+    it('is countered on a target that somebody canceled, too', async () => {
+      const { target, good } = harness.newServingTarget();
+      const late = await giveUpOn(target);
       await target.world.called('awaitLateSuccess');
       await target.handle.cancel();
-      await expect(target.handle.result()).rejects.toThrow();
-      expect((await target.handle.describe()).status.name).toBe('CANCELLED');
+      target.world.bringUp(late);
+      expect(await rollbackRow(target)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     });
 
     it('by a restore, which then put an older one back, is watched and countered too', async () => {
