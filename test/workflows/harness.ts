@@ -52,7 +52,8 @@ export interface WorkerMode {
 export async function openHarness(
   options: WorkerMode & {
     readonly address: string;
-    readonly workflowBundle: string;
+    /** `null`: its workers carry out activities alone. */
+    readonly workflowBundle: string | null;
     readonly taskQueue: string;
     /** Names the worlds, which no two harnesses on one server may share. */
     readonly nameWorld: (number: number) => string;
@@ -77,9 +78,13 @@ export async function openHarness(
       connection,
       taskQueue,
       identity: IDENTITY,
-      workflowBundle: {
-        codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
-      },
+      ...(workflowBundle === null
+        ? {}
+        : {
+            workflowBundle: {
+              codePath: maxCachedWorkflows === 0 ? stacklessBundle(workflowBundle) : workflowBundle,
+            },
+          }),
       activities: dispatch(targets, judge, options.places ?? { atOnce: 0, apartMs: 0 }, taskQueue),
       interceptors: { client: { workflow: [queryAgain(connection.workflowService, 'default')] } },
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),

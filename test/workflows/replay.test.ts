@@ -56,14 +56,15 @@ describe('the stored histories have', () => {
     expect(carriedOver).toEqual(expect.arrayContaining(['superseded', 'rejected']));
   });
 
-  it('a target that was canceled, one that carried on as a new run, and those that live', async () => {
+  it('a target that somebody canceled or terminated, one that carried on as a new run, and those that live', async () => {
     const targets = (await storedHistories()).filter(({ file }) => file.endsWith('.target.json'));
-    const endings = targets.map(({ stored }) => {
-      if (attributes(stored, 'workflowExecutionCanceledEventAttributes').length > 0) return 'canceled';
-      const carriedOn = attributes(stored, 'workflowExecutionContinuedAsNewEventAttributes').length > 0;
-      return carriedOn ? 'carried on' : 'lives';
+    const has = (stored: RecordedHistory, name: string): boolean => attributes(stored, name).length > 0;
+    const lives = targets.map(({ stored }) => {
+      if (has(stored, 'workflowExecutionTerminatedEventAttributes')) return 'terminated';
+      if (has(stored, 'workflowExecutionCancelRequestedEventAttributes')) return 'canceled';
+      return has(stored, 'workflowExecutionContinuedAsNewEventAttributes') ? 'carried on' : 'lives';
     });
-    expect(new Set(endings)).toEqual(new Set(['canceled', 'carried on', 'lives']));
+    expect(new Set(lives)).toEqual(new Set(['terminated', 'canceled', 'carried on', 'lives']));
   });
 
   it('promotions, and the places of those that work at once', async () => {

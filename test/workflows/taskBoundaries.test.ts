@@ -42,6 +42,9 @@ it('a target whose worker is killed takes a release after a query that came befo
   const taskQueue = `queue-${randomUUID()}`;
   const workflowBundle = inject('workflowBundle');
   const world = new World(`world-${randomUUID()}`);
+  const common = { address: inject('temporalAddress'), taskQueue, nameWorld: () => world.id };
+  const activities = await openHarness({ ...common, workflowBundle: null });
+  activities.newTargetIn(world, {});
   const first = await workerToKill(taskQueue, workflowBundle);
   const target = new TargetUnderTest(client, taskQueue, world, {});
   const approval = { required: 1, withinMs: 60_000 };
@@ -50,8 +53,7 @@ it('a target whose worker is killed takes a release after a query that came befo
     const { memo } = await target.handle.describe();
     return memo?.['running'] === releaseId ? true : undefined;
   });
-  const address = inject('temporalAddress');
-  const second = await openHarness({ address, workflowBundle, taskQueue, nameWorld: () => world.id });
+  const second = await openHarness({ ...common, workflowBundle });
   try {
     const inSecond = second.newTargetIn(world, {});
     await inSecond.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
@@ -74,6 +76,7 @@ it('a target whose worker is killed takes a release after a query that came befo
   } finally {
     await target.terminate();
     await second.close();
+    await activities.close();
   }
 });
 
