@@ -15,6 +15,8 @@ const EXHAUSTED_AT = 4;
  */
 export class RunLength {
   readonly #given: number | undefined;
+  #length = 0;
+  #isSuggested = false;
   /** The length of the history in the workflow task that took the last update. */
   #updateTakenAt = 0;
 
@@ -23,21 +25,30 @@ export class RunLength {
     this.#given = limit;
   }
 
+  /**
+   * Notes how long the history is. To be called only where the history itself has brought the workflow on: a task that
+   * does no more than refuse an update makes the history longer, too, but it is not there when the workflow is rebuilt.
+   */
+  note(): void {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    this.#length = historyLength;
+    this.#isSuggested = continueAsNewSuggested;
+  }
+
   /** Notes that this workflow task takes an update. */
   updateTaken(): void {
-    this.#updateTakenAt = workflowInfo().historyLength;
+    this.note();
+    this.#updateTakenAt = this.#length;
   }
 
   /** Whether it is time to carry on as a new run. */
   get isReached(): boolean {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    return historyLength >= this.#limit || continueAsNewSuggested;
+    return this.#length >= this.#limit || this.#isSuggested;
   }
 
   /** Whether it is time even where rollbacks wait: by then so many have come in a row that nobody waits for one. */
   get isExhausted(): boolean {
-    const { historyLength } = workflowInfo();
-    return historyLength >= this.#limit * EXHAUSTED_AT;
+    return this.#length >= this.#limit * EXHAUSTED_AT;
   }
 
   /**

@@ -87,6 +87,7 @@ async function live(input: TargetInput): Promise<void> {
 
   const put = (next: TargetState): void => {
     state = next;
+    runLength.note();
     setCurrentDetails(tellTarget(state, running));
   };
   const change = (next: TargetState): void => {
@@ -264,6 +265,7 @@ async function live(input: TargetInput): Promise<void> {
   const hasWork = (): boolean => isToRollBack() || state.queue.length > 0;
 
   for (;;) {
+    runLength.note();
     takeUnknownSignals((name, reason) => desk.ignore(name, reason));
     // What waits goes over to the new run, so that a queue that is never empty cannot keep this one; only a rollback
     // does not wait for that, as long as there are few.
