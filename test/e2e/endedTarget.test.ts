@@ -46,6 +46,7 @@ describe('a target that is ended in Temporal while its worker is killed in the m
 
     // Whatever is said to it starts it again, and it is on hold still.
     expect((await project.ran('hold', 'staging', '--reason', 'a second look')).code).toBe(0);
+    await project.touch('an artifact that is refused');
     const refused = await project.ran('release', 'staging');
     expect(refused.text).toContain('on hold');
     expect(refused.code).toBe(4);
