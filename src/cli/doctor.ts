@@ -12,7 +12,7 @@ export interface DoctorCommandOptions {
  * `slipway doctor`: what is missing for a release on this machine, and the command that mends it. `--fix` registers
  * what is missing in Temporal, and terminates workflows that no worker can continue.
  *
- * @returns the exit code: 0; 1 where something must be mended here; 3 where a workflow is stuck; 6 where something does not answer.
+ * @returns the exit code: 0; 1 if something must be fixed here; 3 if a workflow is stuck; 6 if something does not answer.
  */
 export async function runDoctorCommand(
   context: CommandContext,

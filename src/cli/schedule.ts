@@ -84,7 +84,7 @@ export async function runSchedulePause(
   });
 }
 
-/** `slipway schedule trigger PROMOTION`: its time comes round now. The person who triggers it does not approve it. */
+/** `slipway schedule trigger PROMOTION`: starts it now. The person who triggers it may not approve it. */
 export async function runScheduleTrigger(
   context: CommandContext,
   wanted: string | undefined,

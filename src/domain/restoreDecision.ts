@@ -19,7 +19,7 @@ export function checkIdentity({ assistant, input, expect }: Check): string {
 
 /** How an attempt to restore a revision failed. */
 export type FailedAttempt =
-  /** The control plane did not take the redeploy, or nobody knows. */
+  /** The control plane did not take the redeploy, or that is unknown. */
   | 'not_taken'
   /** The revision did not become the active one. */
   | 'not_deployed'

@@ -112,7 +112,7 @@ export interface SaidMessage {
   readonly note: string;
 }
 
-/** A submission of a release, told by its id: that of its update. */
+/** A submission of a release, identified by the id of its update. */
 export interface Submission {
   readonly id: string;
   /** Absent: it has not arrived. */

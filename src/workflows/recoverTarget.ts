@@ -59,7 +59,7 @@ const PATIENTLY = {
  * that cannot be read, the target is on hold, and is read again until it can, or until a person releases the hold: then
  * the target starts afresh, without what it knew.
  *
- * @param put - replaces the state without any notice: receivers were told by the earlier runs.
+ * @param put - replaces the state without any notice: the earlier runs have notified the receivers.
  * @returns what an earlier run left running.
  */
 export async function recoverTarget(

@@ -198,7 +198,7 @@ async function recordBaseline(
 /** One try is enough, and a short one: an agent that does not answer stops no release. */
 const ASK_ONCE = { startToCloseMs: 5_000, scheduleToCloseMs: 10_000, retry: { maximumAttempts: 1 } };
 
-/** Why what serves does not answer under settings that have never worked; `null`: it does, or nobody knows. */
+/** Why what serves does not answer under settings that have never worked; `null`: it does, or that is unknown. */
 async function whySilent({ journal, request }: Shipment, agentUrl: string): Promise<string | null> {
   const { target } = request;
   try {

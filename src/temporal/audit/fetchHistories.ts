@@ -91,7 +91,7 @@ function childrenOf({ events }: AuditedHistory['history']): Child[] {
 }
 
 /**
- * Everything that is held against the rules: the histories of a target and of its children, and those of the promotions
+ * Everything that the rules are checked against: the histories of a target and of its children, and those of the promotions
  * that asked for its releases, as far as Temporal still has them.
  *
  * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.

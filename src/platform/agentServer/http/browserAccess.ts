@@ -14,7 +14,7 @@ const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/u;
  * Middleware that lets pages of other origins call the agent from a browser, as `http.cors` of the graph configuration
  * says. It answers preflights, which carry no key, so it stands before the key is asked for.
  *
- * Decision: without origins in the configuration, every origin may call an agent that asks for a key: whoever has the key
+ * Decision: without origins in the configuration, every origin may call an agent that asks for a key: a caller with the key
  * may call it from anywhere. An agent without a key is for pages of this machine alone, because any page on the internet
  * could reach it through the browser of the person who runs it.
  */
