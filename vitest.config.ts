@@ -103,6 +103,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: endToEnd,
+          setupFiles: 'test/e2e/printedLines.ts',
           // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of
           // them, so that two files at once, and nothing beside them, is what two processors carry.
           maxWorkers: 2,

@@ -3,8 +3,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { afterAll, expect } from 'vitest';
-
 import { lineProblem } from '../support/jsonLines.ts';
 import { QUICK_START } from '../support/quickStart.ts';
 
@@ -19,8 +17,7 @@ process.on('exit', () => {
 });
 
 /** What commands printed with `--json` that is not as its schema has it. */
-const PROBLEMS: string[] = [];
-afterAll(() => expect(PROBLEMS).toEqual([]));
+export const PROBLEMS: string[] = [];
 
 /** A real process of the product under test, whose JSON lines can be waited for. */
 export class Process {
