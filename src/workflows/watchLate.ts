@@ -82,7 +82,7 @@ export class LateWatch {
       this.#desk.state.late.find((other) => other.revisionId === revisionId);
     for (let late = find(); late !== undefined; late = find()) {
       const { deploymentId, until } = late;
-      const seen = await this.#ask(`watch revision ${revisionId}`, late, (activities, target) =>
+      const seen = await this.#ask(`revision ${revisionId}`, late, (activities, target) =>
         activities.awaitLateSuccess({ target, deploymentId, revisionId, until }),
       );
       // What has ended meanwhile may have restored it on purpose, or given up on it again.
@@ -116,7 +116,7 @@ export class LateWatch {
       this.#desk.state.lateUploads.find((other) => other.objectPath === objectPath);
     for (let upload = find(); upload !== undefined; upload = find()) {
       const { releaseId, deploymentId, known, until } = upload;
-      const seen = await this.#ask(`watch for a late PATCH of ${releaseId}`, upload, (activities, target) =>
+      const seen = await this.#ask(`for a late PATCH of ${releaseId}`, upload, (activities, target) =>
         activities.awaitLateUpload({ target, deploymentId, objectPath, known, until }),
       );
       const current = find();
@@ -144,7 +144,7 @@ export class LateWatch {
     if (spec === null) throw new TypeError('something was given up on before there was any release');
     const steps = lastRequest?.steps ?? {};
     const endless = { ...steps, watch: { ...steps.watch, scheduleToCloseMs: Infinity } };
-    const activities = activitiesOf('watch', endless, what);
+    const activities = activitiesOf('watch', endless, `watch ${what}`);
     try {
       return await new Settings(lastGood, spec).under((target) => look(activities, target));
     } catch (error) {
@@ -153,7 +153,7 @@ export class LateWatch {
       // Newer settings may be taken.
       if (spec !== this.#desk.state.spec) return undefined;
       // A rollback named it by mistake, or it was removed: it cannot become active.
-      if (code !== 'SLIPWAY_NOT_FOUND') this.#desk.ignore('watch', `stopped to ${what}: ${message}`);
+      if (code !== 'SLIPWAY_NOT_FOUND') this.#desk.ignore('watch', `stopped watching ${what}: ${message}`);
       this.#forget(late);
       return undefined;
     }
