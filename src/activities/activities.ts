@@ -138,17 +138,30 @@ export interface Activities {
     input: JudgementInput,
   ): Promise<Attempted<{ report: JudgeReport; /** The record's name in the store. */ location: string }>>;
 
-  /** Polls a revision that was given up on until it has failed, or has become the active one. */
-  awaitLateSuccess(input: RevisionInput): Promise<Attempted<{ cameUp: boolean }>>;
+  /**
+   * Polls a revision that was given up on until it has failed, has become the active one, or the time is over. It always
+   * looks at least once, also where the time was over before it began.
+   *
+   * @param input.until - ISO 8601.
+   */
+  awaitLateSuccess(
+    input: RevisionInput & { readonly until: string },
+  ): Promise<Attempted<{ cameUp: boolean }>>;
 
   /**
-   * Waits until a revision appears that carries an upload whose PATCH was given up on.
+   * Waits until a revision appears that carries an upload whose PATCH was given up on; `null`: none has when the time is
+   * over. It always looks at least once, also where the time was over before it began.
    *
-   * @param input - `known`: the revisions that carry it and are accounted for.
+   * @param input.known - the revisions that carry it and are accounted for.
+   * @param input.until - ISO 8601.
    */
   awaitLateUpload(
-    input: DeploymentInput & { readonly objectPath: string; readonly known: readonly string[] },
-  ): Promise<Attempted<{ revisionId: string }>>;
+    input: DeploymentInput & {
+      readonly objectPath: string;
+      readonly known: readonly string[];
+      readonly until: string;
+    },
+  ): Promise<Attempted<{ revisionId: string | null }>>;
 
   /**
    * Watches what serves until a moment, in milliseconds since 1970: a round of checks each time. Ends with the first

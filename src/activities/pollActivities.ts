@@ -61,13 +61,13 @@ export function pollActivities(
       return { silent: null };
     },
 
-    awaitLateSuccess: async ({ target, deploymentId, revisionId }) => {
+    awaitLateSuccess: async ({ target, deploymentId, revisionId, until }) => {
       const client = connections.controlPlane(target);
       const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         if (deployment.active_revision_id === revisionId) return { found: true };
         const { status } = await client.getRevision(deploymentId, revisionId, callOptions());
-        return revisionPhase(status) === 'failed'
+        return revisionPhase(status) === 'failed' || Date.now() >= Date.parse(until)
           ? { found: false }
           : { insteadOf: `revision ${revisionId} is ${status} and not active` };
       });

@@ -25,16 +25,19 @@ export function watchActivities({
 }: WatchSeams): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
   return {
     /** One attempt looks once, as below. Where the control plane offers no list, the newest revision is all there is to see. */
-    async awaitLateUpload({ target, deploymentId, objectPath, known }) {
+    async awaitLateUpload({ target, deploymentId, objectPath, known, until }) {
+      const left = Date.parse(until) - (await now());
       const { revisions } = await listRevisions({ target, deploymentId });
       const seen = revisions ?? [await newestOf({ target, deploymentId })];
       const landed = seen.find(
         ({ revisionId, tarballPath }) =>
           tarballPath === objectPath && revisionId !== null && !known.includes(revisionId),
       )?.revisionId;
-      if (landed == null)
-        throw notYet('SLIPWAY_STEP_TIMED_OUT', `no further revision carries ${objectPath}`, LOOK_EVERY_MS);
-      return { revisionId: landed };
+      if (landed == null && left > 0) {
+        const pauseMs = Math.min(left, LOOK_EVERY_MS);
+        throw notYet('SLIPWAY_STEP_TIMED_OUT', `no further revision carries ${objectPath}`, pauseMs);
+      }
+      return { revisionId: landed ?? null };
     },
 
     /**

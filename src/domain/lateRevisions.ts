@@ -1,5 +1,6 @@
 import { type Bound, newest } from './bounds.ts';
 import type { ReleaseResult, RollbackRequest } from './release.ts';
+import type { DeploymentSnapshot } from './revision.ts';
 import type { ExtraRevision, LateRevision, LateUpload, TargetState } from './targetState.ts';
 
 const LATE: Bound = { items: 20, bytes: 20_000 };
@@ -62,18 +63,54 @@ function accountFor(
   return uploads.map((upload) => ({ ...upload, known: [...upload.known, ...copyRevisionIds] }));
 }
 
-/** A revision that was given up on came up after all: what served before goes back, without a hold. */
+/** A revision that was given up on became active after all: what is to serve is restored, without a hold. */
 export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
-  const request: RollbackRequest = {
+  const request = counterTo(state, late, requestId);
+  return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
+}
+
+/** The rollback that counters a revision that was given up on. */
+export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
+  return {
     requestId,
-    to: state.activeRevisionId ?? late.restoreTo,
+    to: isToServe(state, late),
     requestedBy: {
       who: 'slipway',
       from: 'watch',
       reason: `revision ${late.revisionId} came up after it was given up on`,
     },
   };
-  return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
+}
+
+/** What is to serve in place of what may come late. */
+function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevision | LateUpload): string {
+  return activeRevisionId ?? restoreTo;
+}
+
+/** What a release has to know of what may come late: none of it is a baseline. */
+export type LateBaselines = Pick<Lateness, 'late' | 'lateUploads'>;
+
+/** What may come late as a release is told of it. */
+export function lateBaselines(state: TargetState): LateBaselines {
+  const now = <T extends LateRevision | LateUpload>(one: T): T => ({
+    ...one,
+    restoreTo: isToServe(state, one),
+  });
+  const lateUploads = state.lateUploads.filter((upload) => !mayBeCopy(state, upload));
+  return { late: state.late.map(now), lateUploads: lateUploads.map(now) };
+}
+
+/** What is to serve, where a revision that was given up on serves instead; `undefined`: what serves is none. */
+export function baselineInstead(
+  { late, lateUploads }: LateBaselines,
+  { activeRevisionId, latestRevisionId, latestTarballPath }: DeploymentSnapshot,
+): string | undefined {
+  const givenUp = late.find(({ revisionId }) => revisionId === activeRevisionId);
+  if (givenUp !== undefined || activeRevisionId === null) return givenUp?.restoreTo;
+  if (activeRevisionId !== latestRevisionId) return undefined;
+  return lateUploads.find(
+    ({ objectPath, known }) => objectPath === latestTarballPath && !known.includes(activeRevisionId),
+  )?.restoreTo;
 }
 
 /** There is nothing more to expect of a revision that was given up on. */
@@ -95,15 +132,18 @@ export function landUpload(
   const { releaseId, deploymentId, restoreTo, until } = upload;
   const extra: ExtraRevision = { releaseId, revisionId, at: now, landedLate: true };
   const late: LateRevision = { revisionId, deploymentId, restoreTo, until };
-  const mayBeCopy = state.known.some((other) => other.verified && other.revisionId === upload.revisionId);
   return {
     ...state,
     lateUploads: state.lateUploads.map((other) =>
       other.objectPath === upload.objectPath ? { ...other, known: [...other.known, revisionId] } : other,
     ),
     extras: newest([...state.extras, extra], EXTRAS),
-    late: mayBeCopy ? state.late : newest([...state.late, late], LATE),
+    late: mayBeCopy(state, upload) ? state.late : newest([...state.late, late], LATE),
   };
+}
+
+function mayBeCopy({ known }: TargetState, { revisionId }: LateUpload): boolean {
+  return known.some((other) => other.verified && other.revisionId === revisionId);
 }
 
 /** There is nothing more to expect of a PATCH that went unanswered. */

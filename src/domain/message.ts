@@ -98,7 +98,7 @@ export function readRollbackMessage(
  */
 export function readPreemption(raw: unknown): Preemption | string {
   if (!isRecord(raw)) return 'the message is not an object';
-  const { requestId, to, from: leaving, goesOn, requestedBy } = raw;
+  const { requestId, to, from: leaving, goesOn, overtaker, requestedBy } = raw;
   if (!isRecord(requestedBy)) return '"requestedBy" is not an object';
   const { who, from, reason } = requestedBy;
   const request = readRollbackMessage({ requestId, to, who, from, reason }, 'signal', 'preempt');
@@ -107,6 +107,7 @@ export function readPreemption(raw: unknown): Preemption | string {
     ...request,
     ...(typeof leaving === 'string' && isRevisionId(leaving) ? { from: leaving } : {}),
     ...(goesOn === true ? { goesOn } : {}),
+    ...(typeof overtaker === 'string' ? { overtaker } : {}),
   };
 }
 

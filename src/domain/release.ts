@@ -199,6 +199,11 @@ export interface RollbackRequest {
 export interface Preemption extends RollbackRequest {
   /** The release goes on, because `from` does not serve any more; it only never restores `from`. */
   readonly goesOn?: true;
+  /**
+   * A revision that was given up on serves. The release goes on, because its own revision replaces it, and makes way only
+   * where it waits for a person or a freeze.
+   */
+  readonly overtaker?: string;
 }
 
 /** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */

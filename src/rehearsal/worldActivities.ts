@@ -132,12 +132,12 @@ export function worldActivities(world: RehearsedWorld): Activities {
           : { insteadOf: `revision ${activeRevisionId ?? 'none'} is active instead of ${revisionId}` };
       }),
     }),
-    awaitLateSuccess: async ({ target, revisionId }) => ({
+    awaitLateSuccess: async ({ target, revisionId, until }) => ({
       cameUp: await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
         const at = await asControlPlane(target);
         if (deployments.read(target, at).activeRevisionId === revisionId) return { found: true };
         const { status } = deployments.readRevision(target, revisionId, at);
-        return revisionPhase(status) === 'failed'
+        return revisionPhase(status) === 'failed' || at >= Date.parse(until)
           ? { found: false }
           : { insteadOf: `revision ${revisionId} is ${status} and not active` };
       }),

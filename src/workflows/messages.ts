@@ -12,6 +12,7 @@ import type {
   RollbackMessage,
   WithdrawMessage,
 } from '../domain/message.ts';
+import type { LateBaselines } from '../domain/lateRevisions.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Undelivered } from '../domain/notify/undelivered.ts';
@@ -56,6 +57,8 @@ export interface ReleaseInput {
   readonly owns?: string;
   /** The target's settings that worked last; `null`: none did yet. */
   readonly lastGood: TargetSpec | null;
+  /** What was given up on and may become active. */
+  readonly late: LateBaselines;
 }
 
 /** What a rollback on an idle target starts from. */

@@ -1,4 +1,4 @@
-import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 
 import { missedRevision } from '../domain/knownRevisions.ts';
 import type { KnownRevision, RollbackRequest } from '../domain/release.ts';
@@ -6,7 +6,8 @@ import { restoreCandidates } from '../domain/restoreChoice.ts';
 import { explain } from './failure.ts';
 import type { Journal } from './journal.ts';
 import { restoringSignal } from './messages.ts';
-import type { RestoreOrder } from './restore.ts';
+import { readActive, type RestoreOrder } from './restore.ts';
+import type { Run } from './run.ts';
 
 /**
  * Tells the target that its release is restoring, and which revision first: a rollback that does not say what it leaves
@@ -23,6 +24,28 @@ export async function reportRestoring(journal: Journal, order: RestoreOrder): Pr
   } catch (error) {
     // A target that was terminated cannot be told, and takes no rollback either.
     journal.note({ phase: `could not tell the target about the restore: ${explain(error).message}` });
+  }
+}
+
+/**
+ * Whether a release has to make way for the counter of a revision that was given up on and serves now. Its own revision
+ * replaces that one, so it goes on as long as it goes on by itself. It makes way where it waits for a person or a freeze.
+ */
+export async function hasToMakeWay(
+  run: Run,
+  overtaker: string,
+  goesForward: () => boolean,
+): Promise<boolean> {
+  const { journal, request } = run.shipment;
+  const isWaiting = (): boolean => journal.progress.waiting !== null;
+  for (;;) {
+    await condition(() => isWaiting() || !goesForward());
+    if (!goesForward()) return false;
+    const { deploymentId } = run;
+    const active =
+      deploymentId === null ? overtaker : await readActive(journal, request.target, deploymentId);
+    if (active !== undefined && active !== overtaker) return false;
+    if (isWaiting() && goesForward()) return true;
   }
 }
 

@@ -1,6 +1,8 @@
+import { HandlerUnfinishedPolicy } from '@temporalio/common';
 import { CancellationScope, CancelledFailure, setHandler } from '@temporalio/workflow';
 
 import { artifactIdentity, describeArtifact } from '../domain/artifact.ts';
+import { baselineInstead } from '../domain/lateRevisions.ts';
 import type { Check } from '../domain/check.ts';
 import { SOAK } from '../domain/intervention.ts';
 import { readPreemption } from '../domain/message.ts';
@@ -17,6 +19,7 @@ import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { preemptSignal, type ReleaseInput } from './messages.ts';
 import { Notices } from './notices.ts';
+import { hasToMakeWay } from './preempted.ts';
 import { finish, lookForExtras, type Run } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, type Shipment, upload } from './ship.ts';
 import { activitiesOf } from './steps.ts';
@@ -38,23 +41,6 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   let preemptedBy: RollbackRequest | null = null;
   const left: string[] = [];
   let goingForward = true;
-  setHandler(preemptSignal, (message) => {
-    const preemption = readPreemption(message);
-    if (typeof preemption === 'string') {
-      interventions.ignorePreemption(preemption);
-      return;
-    }
-    const { goesOn, ...rollback } = preemption;
-    if (rollback.from !== undefined) left.push(rollback.from);
-    if (goesOn === true) return;
-    if (!goingForward) {
-      interventions.ignorePreemption('the release does not go forward any more');
-      return;
-    }
-    preemptedBy ??= rollback;
-    forward.cancel();
-  });
-
   const run: Run = {
     input,
     shipment: { journal, request: input.request, stopped: () => forward.consideredCancelled },
@@ -72,6 +58,28 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
     asked: null,
     left,
   };
+  setHandler(
+    preemptSignal,
+    async (message) => {
+      const preemption = readPreemption(message);
+      if (typeof preemption === 'string') {
+        interventions.ignorePreemption(preemption);
+        return;
+      }
+      const { goesOn, overtaker, ...rollback } = preemption;
+      if (rollback.from !== undefined) left.push(rollback.from);
+      if (goesOn === true) return;
+      if (!goingForward) {
+        interventions.ignorePreemption('the release does not go forward any more');
+        return;
+      }
+      if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker, () => goingForward))) return;
+      preemptedBy ??= rollback;
+      forward.cancel();
+    },
+    { unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON },
+  );
+
   let failure: StepFailure | null = null;
   try {
     await forward.run(() => goForward(run));
@@ -165,6 +173,10 @@ async function recordBaseline(
   const revisionId = deployment.activeRevisionId;
   // The revision that creating a deployment yields carries nothing of ours and nothing of anybody else's.
   if (created || revisionId === null) return { revisionId: null, verified: false };
+  const isVerified = (id: string): boolean =>
+    input.known.some((revision) => revision.revisionId === id && revision.verified);
+  const instead = baselineInstead(input.late, deployment);
+  if (instead !== undefined) return { revisionId: instead, verified: isVerified(instead) };
   const known = input.known.find((revision) => revision.revisionId === revisionId);
   const { journal, request } = shipment;
   const { target, checks } = request;

@@ -44,7 +44,7 @@ export function activitiesOf(
   const options: ActivityOptions = {
     summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
-    scheduleToCloseTimeout: policy.scheduleToCloseMs,
+    ...(policy.scheduleToCloseMs === Infinity ? {} : { scheduleToCloseTimeout: policy.scheduleToCloseMs }),
     ...(policy.heartbeatMs === undefined ? {} : { heartbeatTimeout: policy.heartbeatMs }),
     cancellationType: ActivityCancellationType[cancellation],
     retry: {

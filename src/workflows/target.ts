@@ -63,7 +63,7 @@ import {
   type TargetDesk,
 } from './targetMessages.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
-import { mayComeLate, watchLate } from './watchLate.ts';
+import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
 /**
@@ -258,6 +258,11 @@ async function live(input: TargetInput): Promise<void> {
   let left = await recoverTarget(desk, put, input.recordStore);
   const keeper = new StateKeeper(desk, input.recordStore, startsAs === state ? state : null);
   void keeper.keep();
+  const lateWatch = new LateWatch(desk, async (counter) => {
+    await condition(() => child !== null || running === null);
+    await preempt(counter);
+  });
+  void lateWatch.keep();
   void whenCanceled(() => desk.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
   const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
   const isToRollBack = (): boolean => state.rollbacks.length > 0;
@@ -306,21 +311,13 @@ async function live(input: TargetInput): Promise<void> {
         change(rejectQuarantined(countFailedChecks(state, result, artifact, now()), now()));
       }
       mark();
+      await lateWatch.counterOvertakers();
       continue;
     }
-    const wanted = (): boolean => {
+    await condition(() => {
       takeUnknownSignals((name, reason) => desk.ignore(name, reason));
       return hasWork() || (runLength.isReached && allHandlersFinished());
-    };
-    if (!mayComeLate(state)) {
-      await condition(wanted);
-      continue;
-    }
-    const ended = await watchLate(state, overrides(), wanted);
-    if (ended === undefined) continue;
-    mark();
-    if (ended.problem !== undefined) desk.ignore('watch', ended.problem);
-    change(ended.after(state));
+    });
   }
 }
 

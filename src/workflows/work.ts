@@ -12,6 +12,7 @@ import {
 
 import { describeArtifact } from '../domain/artifact.ts';
 import { restoreInstructions } from '../domain/instructions.ts';
+import { lateBaselines } from '../domain/lateRevisions.ts';
 import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from '../domain/targetStart.ts';
@@ -61,7 +62,10 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
   const { owns } = state;
   const lent = { releaseId, known, lastGood, ...(owns === undefined ? {} : { owns }) };
   return work.kind === 'release'
-    ? startChild(release, { ...common, args: [{ ...lent, request: work.request }] })
+    ? startChild(release, {
+        ...common,
+        args: [{ ...lent, late: lateBaselines(state), request: work.request }],
+      })
     : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
 }
 

@@ -225,9 +225,11 @@ describe('askAgent', () => {
 });
 
 describe('awaitLateSuccess', () => {
+  const LATER = '2100-01-01T00:00:00.000Z';
+
   it('sees a revision become the active one after all', async () => {
     const plane = await planeWithActive(null, OTHER_REVISION_ID, REVISION);
-    expect(await activitiesUnderTest().awaitLateSuccess(revisionOn(plane.url))).toEqual({
+    expect(await activitiesUnderTest().awaitLateSuccess({ ...revisionOn(plane.url), until: LATER })).toEqual({
       cameUp: true,
       attempt: 1,
     });
@@ -236,8 +238,19 @@ describe('awaitLateSuccess', () => {
   it('ends where the revision has failed, and not where it is deployed but not active', async () => {
     const plane = await planeWithStatuses('DEPLOYED', 'DEPLOY_FAILED');
     const activities = activitiesUnderTest();
-    expect((await activities.awaitLateSuccess(revisionOn(plane.url))).cameUp).toBe(false);
+    const late = { ...revisionOn(plane.url), until: LATER };
+    expect((await activities.awaitLateSuccess(late)).cameUp).toBe(false);
     expect(activities.heartbeats).toEqual([`revision ${REVISION} is DEPLOYED and not active`]);
+  });
+
+  it('looks once where the time is over before it begins', async () => {
+    const until = '2026-01-01T00:00:00.000Z';
+    const active = await planeWithActive(REVISION);
+    const late = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(active.url), until });
+    expect((await late).cameUp).toBe(true);
+    const building = await planeWithStatuses('BUILDING');
+    const never = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(building.url), until });
+    expect((await never).cameUp).toBe(false);
   });
 });
 

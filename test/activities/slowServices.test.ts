@@ -123,6 +123,8 @@ const CHECKS: readonly Check[] = ['one', 'two', 'three'].map((name) => ({
   timeoutMs: 60_000,
   feedbackKey: 'smoke',
 }));
+/** Long after every deadline of these tests. */
+const LATER = '2100-01-01T00:00:00.000Z';
 const REVISION = revisionOn('http://127.0.0.1:1');
 const { target, deploymentId } = REVISION;
 const STORE = 'a store';
@@ -175,12 +177,12 @@ const ROWS: Readonly<Record<keyof Activities, Row>> = {
   },
   awaitLateSuccess: {
     steps: [['watch', []]],
-    input: REVISION,
+    input: { ...REVISION, until: LATER },
     outside: { active: 'another', revisionStatus: 'BUILDING' },
   },
   awaitLateUpload: {
     steps: [['watch', []]],
-    input: { target, deploymentId, objectPath: 'uploads/2.tar.gz', known: [] },
+    input: { target, deploymentId, objectPath: 'uploads/2.tar.gz', known: [], until: LATER },
   },
   watchRevision: {
     steps: [

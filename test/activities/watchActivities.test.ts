@@ -24,11 +24,12 @@ describe('awaitLateUpload', () => {
     id,
     source_revision_config: { source_tarball_path: path },
   });
-  const input = (controlPlane: string, known: readonly string[]) => ({
+  const input = (controlPlane: string, known: readonly string[], until = '2100-01-01T00:00:00.000Z') => ({
     target: targetOn(controlPlane),
     deploymentId: DEPLOYMENT_ID,
     objectPath: PATH,
     known,
+    until,
   });
 
   it('finds a revision that carries the upload and is not accounted for', async () => {
@@ -62,6 +63,17 @@ describe('awaitLateUpload', () => {
     expect((await activities.awaitLateUpload(input(plane.url, []))).revisionId).toBe(REVISION_ID);
     const again = await failureOf(activities.awaitLateUpload(input(plane.url, [REVISION_ID])));
     expect(again.type).toBe('SLIPWAY_STEP_TIMED_OUT');
+  });
+
+  it('looks once where the time is over before it begins', async () => {
+    const resources = [carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 1 }),
+    });
+    const look = (known: readonly string[]) =>
+      activitiesUnderTest().awaitLateUpload(input(plane.url, known, '2026-01-01T00:00:00.000Z'));
+    expect((await look([])).revisionId).toBe(REVISION_ID);
+    expect((await look([REVISION_ID])).revisionId).toBeNull();
   });
 });
 

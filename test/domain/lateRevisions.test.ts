@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
 import {
+  baselineInstead,
   counterLateRevision,
   forgetLateRevision,
   forgetUpload,
   landUpload,
+  lateBaselines,
   latenessAfter,
 } from '../../src/domain/lateRevisions.ts';
 import { NOW, result, seasoned, verified } from './targets.ts';
@@ -118,5 +120,39 @@ describe('an upload whose PATCH went unanswered', () => {
   it('is forgotten alone', () => {
     const other = { ...upload, objectPath: 'uploads/2' };
     expect(forgetUpload(seasoned({ lateUploads: [upload, other] }), upload).lateUploads).toEqual([other]);
+  });
+});
+
+describe('what a release finds serving', () => {
+  const deployment = {
+    ...{ deploymentId: 'd', name: 'agent', agentUrl: null },
+    ...{ latestImageUri: null, latestRepoRef: null },
+  };
+  const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
+    ...deployment,
+    ...{ activeRevisionId, latestRevisionId: 'landed', latestTarballPath },
+  });
+  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
+  const upload = {
+    ...{ releaseId: 'release-1', objectPath: 'uploads/1', deploymentId: 'd', revisionId: 'own' },
+    ...{ known: ['own'], restoreTo: 'then', until: 'later' },
+  };
+
+  it('is no baseline where it was given up on: what was to serve is', () => {
+    const known = lateBaselines(seasoned({ late: [late], activeRevisionId: 'good' }));
+    expect(baselineInstead(known, snapshot('late'))).toBe('good');
+    expect(baselineInstead(known, snapshot('good'))).toBeUndefined();
+    expect(baselineInstead(known, snapshot(null))).toBeUndefined();
+    const unknown = lateBaselines(seasoned({ late: [late], activeRevisionId: null }));
+    expect(baselineInstead(unknown, snapshot('late'))).toBe('then');
+  });
+
+  it('is no baseline where it comes from a PATCH that went unanswered, unless it may be a copy made by hand', () => {
+    const known = lateBaselines(seasoned({ lateUploads: [upload], activeRevisionId: 'good', known: [] }));
+    expect(baselineInstead(known, snapshot('landed', 'uploads/1'))).toBe('good');
+    expect(baselineInstead(known, snapshot('landed', 'uploads/2'))).toBeUndefined();
+    expect(baselineInstead(known, snapshot('other', 'uploads/1'))).toBeUndefined();
+    const copied = lateBaselines(seasoned({ lateUploads: [upload], known: [verified('own')] }));
+    expect(baselineInstead(copied, snapshot('landed', 'uploads/1'))).toBeUndefined();
   });
 });

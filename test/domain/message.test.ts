@@ -68,6 +68,8 @@ describe('what a target tells a running release', () => {
       requestedBy: { who: 'ada', from: 'cli', reason: 'x' },
     };
     expect(readPreemption(rollback)).toEqual(rollback);
+    const overtaken = { ...rollback, overtaker: 'late' };
+    expect(readPreemption(overtaken)).toEqual(overtaken);
   });
 
   it('is refused without an object that says who asked', () => {

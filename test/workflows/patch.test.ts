@@ -250,7 +250,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         const { state } = await target.viewOnce((view) => view.state.ignored.length > 0);
         expect(state.lateUploads).toEqual([]);
         expect(state.ignored[0]).toMatchObject({ message: 'watch' });
-        expect(state.ignored[0]?.reason).toContain('it is not looked for a PATCH of release-1 any longer');
+        expect(state.ignored[0]?.reason).toContain('stopped watching for a late PATCH of release-1: ');
       });
     });
 

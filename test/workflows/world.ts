@@ -320,21 +320,23 @@ export class World {
     lookAtFreezes: async ({ at }: Input<'lookAtFreezes'>) =>
       Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
 
-    awaitLateSuccess: async ({ revisionId }: Input<'awaitLateSuccess'>) => {
+    awaitLateSuccess: async ({ revisionId, until }: Input<'awaitLateSuccess'>) => {
       const cameUp = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
         if (this.active === revisionId) return true;
-        return revisionPhase(this.#revision(revisionId).status) === 'failed' ? false : undefined;
+        const { status } = this.#revision(revisionId);
+        return revisionPhase(status) === 'failed' || isOver(until) ? false : undefined;
       });
       return { cameUp };
     },
 
-    awaitLateUpload: async ({ objectPath, known }: Input<'awaitLateUpload'>) => ({
-      revisionId: await poll('SLIPWAY_STEP_TIMED_OUT', () =>
-        this.#existing()
+    awaitLateUpload: async ({ objectPath, known, until }: Input<'awaitLateUpload'>) => ({
+      revisionId: await poll('SLIPWAY_STEP_TIMED_OUT', () => {
+        const landed = this.#existing()
           .revisions.filter(({ tarballPath }) => tarballPath === objectPath)
           .map(({ revisionId }) => revisionId)
-          .find((revisionId) => !known.includes(revisionId)),
-      ),
+          .find((revisionId) => !known.includes(revisionId));
+        return landed ?? (isOver(until) ? null : undefined);
+      }),
     }),
 
     sendNotice: async ({ receiver, notice }: Input<'sendNotice'>) => {
@@ -516,6 +518,10 @@ export function failure(
 
 function revisionSnapshot({ revisionId, status, tarballPath }: Revision): RevisionSnapshot {
   return { revisionId, status, tarballPath, reason: status === 'BUILD_FAILED' ? 'npm ci failed' : null };
+}
+
+function isOver(until: string): boolean {
+  return Date.now() >= Date.parse(until);
 }
 
 /** Looks until there is something, with heartbeats; hands back after a while, as the real polls do. */

@@ -10,6 +10,8 @@ export interface ActivityFact {
   readonly scheduledAt: number;
   /** `null`: it had not ended when its workflow did, or runs still. */
   readonly endedAt: number | null;
+  /** When its workflow asked it to stop. Absent: it did not. */
+  readonly abandonedAt?: number;
   readonly outcome: 'completed' | 'failed' | 'timed_out' | 'canceled' | 'open';
   /** What it came to, where it was completed. */
   readonly result: Readonly<Record<string, unknown>> | null;
@@ -59,8 +61,6 @@ export interface TargetFacts {
   readonly workflowId: string;
   /** Whether it runs, and has done all that it had to at this moment. */
   readonly idle: boolean;
-  /** When it last came to anything, in milliseconds since 1970. */
-  readonly lastTaskAt: number;
   /** In the order in which they started. */
   readonly works: readonly WorkFact[];
   /** What the target did itself: looking, and watching revisions that were given up on. */

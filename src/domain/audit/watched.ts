@@ -1,53 +1,115 @@
 import { losesTrack } from '../lateRevisions.ts';
 import type { ReleaseResult } from '../release.ts';
-import type { TargetFacts, WorkFact } from './facts.ts';
+import type { ActivityFact, TargetFacts, WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 
 /**
- * Rule 6: a revision that was given up on is watched, so that it is noticed when it comes up after all; and so is an
- * upload whose PATCH went unanswered, because what was given up on may still land.
+ * Rule 6: a revision that was given up on is watched, also beside other work, and is countered when it becomes active. It
+ * is never forgotten without a look, and never a baseline. An upload whose PATCH went unanswered is watched like it,
+ * because what was given up on may still land.
  */
 export const watched: Rule = ({ target }) =>
-  target.works.flatMap((work, index) => {
-    const { workflowId, result, endedAt } = work;
+  target.works.flatMap(({ workflowId, result, endedAt }, index) => {
     if (result?.servingRevisionId == null || endedAt === null) return [];
-    // A deadline that passed before the target came to it leaves nothing to watch. It counts from when the result says
-    // that the work ended, which is before its record was written.
-    if (target.lastTaskAt >= Date.parse(result.endedAt) + watchedForMs(work)) return [];
     const later = target.works.slice(index + 1);
-    // It watches when it has nothing else to do, and not once it was ended for good.
-    if (!target.idle || later.some((work) => work.endedAt === null)) return [];
-    const results = [result, ...later.flatMap((work) => work.result ?? [])];
-    return [...unwatchedRevisions(target, results), ...unwatchedUpload(target, results)].map(
-      (what): Violation => ({ rule: 6, workflowId, what }),
-    );
+    const violation = (what: string): Violation => ({ rule: 6, workflowId, what });
+    return [
+      ...result.givenUpRevisionIds.flatMap((revisionId) => [
+        ...missed(target, result, later, revisionId).map(violation),
+        ...tookForBaseline(target, result, later, revisionId),
+      ]),
+      ...missedUpload(target, result, later).map(violation),
+    ];
   });
 
-/** For how long what a piece of work leaves behind is watched, where its request says it. */
-function watchedForMs({ request }: WorkFact): number {
-  const override = 'steps' in request ? request.steps.watch : undefined;
-  return override?.scheduleToCloseMs ?? Infinity;
+function missed(
+  target: TargetFacts,
+  result: ReleaseResult,
+  later: readonly WorkFact[],
+  revisionId: string,
+): string[] {
+  const watches = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId);
+  const restored = [result, ...resultsOf(later)].some((one) => one.servingRevisionId === revisionId);
+  const what = `revision ${revisionId} was given up on`;
+  return [
+    ...(restored || !hasTimeFor(target, later) ? [] : forgotten(watches, what)),
+    ...(restored || !hasTimeFor(target, later) ? [] : notCountered(watches, later, what)),
+    ...leftAlone(watches, later, what),
+  ];
 }
 
-type Results = readonly ReleaseResult[];
-
-function unwatchedRevisions({ activities }: TargetFacts, results: Results): string[] {
-  return (results[0]?.givenUpRevisionIds ?? [])
-    .filter(
-      (revisionId) =>
-        !activities.some(
-          ({ name, input }) => name === 'awaitLateSuccess' && input['revisionId'] === revisionId,
-        ),
-    )
-    .filter((revisionId) => !results.some(({ servingRevisionId }) => servingRevisionId === revisionId))
-    .map((revisionId) => `revision ${revisionId} was given up on, and nobody watches it`);
+function missedUpload(target: TargetFacts, result: ReleaseResult, later: readonly WorkFact[]): string[] {
+  const path = result.unansweredUpload;
+  if (path === undefined || [result, ...resultsOf(later)].some(losesTrack)) return [];
+  const watches = watchesOf(target, 'awaitLateUpload', 'objectPath', path);
+  const what = `a PATCH of ${path} went unanswered`;
+  return [...(hasTimeFor(target, later) ? forgotten(watches, what) : []), ...leftAlone(watches, later, what)];
 }
 
-function unwatchedUpload({ activities }: TargetFacts, results: Results): string[] {
-  const upload = results[0]?.unansweredUpload;
-  const isWatched = activities.some(
-    ({ name, input }) => name === 'awaitLateUpload' && input['objectPath'] === upload,
-  );
-  if (upload === undefined || isWatched || results.some(losesTrack)) return [];
-  return [`a PATCH of ${upload} went unanswered, and nobody watches whether it lands`];
+/** Whether it has done all that it had to, and was not ended for good. */
+function hasTimeFor({ idle }: TargetFacts, later: readonly WorkFact[]): boolean {
+  return idle && later.every(({ endedAt }) => endedAt !== null);
+}
+
+function forgotten(watches: readonly ActivityFact[], what: string): string[] {
+  const last = watches.at(-1);
+  if (last === undefined) return [`${what}, and the target does not watch it`];
+  const isLook =
+    last.outcome !== 'timed_out' && last.outcome !== 'canceled' && last.abandonedAt === undefined;
+  return isLook ? [] : [`${what}, and the target forgot it without a last look`];
+}
+
+function notCountered(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
+  const last = watches.at(-1);
+  if (last?.result?.['cameUp'] !== true) return [];
+  const { endedAt: seenAt } = last;
+  const isCountered = later.some(({ endedAt }) => seenAt !== null && endedAt !== null && endedAt > seenAt);
+  return isCountered ? [] : [`${what}, became active, and was not countered`];
+}
+
+/** What is watched no longer because something else runs. */
+function leftAlone(watches: readonly ActivityFact[], later: readonly WorkFact[], what: string): string[] {
+  return watches.flatMap(({ abandonedAt }) => {
+    if (abandonedAt === undefined) return [];
+    const work = later.find(({ endedAt }) => (endedAt ?? Infinity) > abandonedAt);
+    if (work === undefined) return [];
+    const isTakenUp = watches.some(
+      ({ scheduledAt }) => scheduledAt >= abandonedAt && scheduledAt < (work.endedAt ?? Infinity),
+    );
+    return isTakenUp ? [] : [`${what}, and the target did not watch it while ${work.workflowId} ran`];
+  });
+}
+
+/** A release whose failure restores what was given up on; not where that served on purpose since, or was forgotten. */
+function tookForBaseline(
+  target: TargetFacts,
+  result: ReleaseResult,
+  later: readonly WorkFact[],
+  revisionId: string,
+): Violation[] {
+  return later.flatMap(({ workflowId, startedAt, result: own }, index) => {
+    if (own?.baseline?.revisionId !== revisionId) return [];
+    const before = [result, ...resultsOf(later.slice(0, index))];
+    const ended = watchesOf(target, 'awaitLateSuccess', 'revisionId', revisionId).some(
+      ({ endedAt }) => endedAt !== null && endedAt <= startedAt,
+    );
+    if (ended || before.some(({ servingRevisionId }) => servingRevisionId === revisionId)) return [];
+    const what = `it took revision ${revisionId}, which was given up on, for its baseline`;
+    return [{ rule: 6 as const, workflowId, what }];
+  });
+}
+
+function watchesOf(
+  { activities }: TargetFacts,
+  activity: string,
+  field: string,
+  value: string,
+): readonly ActivityFact[] {
+  return activities
+    .filter(({ name, input }) => name === activity && input[field] === value)
+    .sort((one, other) => one.scheduledAt - other.scheduledAt);
+}
+
+function resultsOf(works: readonly WorkFact[]): readonly ReleaseResult[] {
+  return works.flatMap(({ result }) => result ?? []);
 }

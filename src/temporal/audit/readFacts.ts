@@ -38,7 +38,6 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
   return {
     workflowId: targetId,
     idle: own.some(({ history }) => isIdle(history)),
-    lastTaskAt: Math.max(0, ...own.flatMap(({ history }) => taskTimes(history))),
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
     submissions: readSubmissions(own),
@@ -142,12 +141,6 @@ function isIdle(history: History): boolean {
   return endOf(history).ended === 'running' && lastTask?.workflowTaskCompletedEventAttributes != null;
 }
 
-function taskTimes({ events }: History): number[] {
-  return (events ?? [])
-    .filter((event) => event.workflowTaskCompletedEventAttributes != null)
-    .map((event) => timeOf(event));
-}
-
 /**
  * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
  * still on its way to who started it. A notice is begun and left: it counts until it has begun.
@@ -191,6 +184,7 @@ const PARENT_CLOSE_POLICY_ABANDON = 2;
 function readActivities(history: History): ActivityFact[] {
   const events = history.events ?? [];
   const ends = new Map<string, HistoryEvent>();
+  const abandoned = new Map<string, number>();
   for (const event of events) {
     const scheduledId =
       event.activityTaskCompletedEventAttributes?.scheduledEventId ??
@@ -198,17 +192,21 @@ function readActivities(history: History): ActivityFact[] {
       event.activityTaskTimedOutEventAttributes?.scheduledEventId ??
       event.activityTaskCanceledEventAttributes?.scheduledEventId;
     if (scheduledId != null) ends.set(String(scheduledId), event);
+    const asked = event.activityTaskCancelRequestedEventAttributes;
+    if (asked != null) abandoned.set(String(asked.scheduledEventId), timeOf(event));
   }
   return events.flatMap((event): ActivityFact[] => {
     const scheduled = event.activityTaskScheduledEventAttributes;
     if (scheduled == null) return [];
     const end = ends.get(String(event.eventId));
+    const abandonedAt = abandoned.get(String(event.eventId));
     return [
       {
         name: scheduled.activityType?.name ?? '',
         input: (decode(scheduled.input) ?? {}) as ActivityFact['input'],
         scheduledAt: timeOf(event),
         endedAt: end === undefined ? null : timeOf(end),
+        ...(abandonedAt === undefined ? {} : { abandonedAt }),
         ...outcomeOf(end),
       },
     ];

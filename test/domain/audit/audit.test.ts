@@ -149,14 +149,51 @@ describe('an audit', () => {
     expect(broken({ ...target([left]), idle: false })).toEqual([]);
   });
 
-  it('allows what its deadline passed by before the target came to it', () => {
+  it('finds a revision given up on that the target forgot without a look at its deadline', () => {
     const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
-    const within = (scheduleToCloseMs: number) =>
-      target([{ ...left, request: request('a', { steps: { watch: { scheduleToCloseMs } } }) }]);
-    expect(broken(within(10))).toEqual([]);
-    // It counts from when the result says that the work ended, which is before its history does.
-    expect(broken(within(905))).toEqual([]);
-    expect(broken(within(60_000))).toEqual([6]);
+    const within = request('a', { steps: { watch: { scheduleToCloseMs: 10 } } });
+    expect(broken(target([{ ...left, request: within }]))).toEqual([6]);
+    const watching = activity('awaitLateSuccess', { revisionId: 'new' }, 20);
+    const ending = (change: Partial<ActivityFact>) =>
+      broken({ ...target([left]), activities: [{ ...watching, ...change }] });
+    expect(ending({ outcome: 'timed_out' })).toEqual([6]);
+    expect(ending({ outcome: 'failed', abandonedAt: 25 })).toEqual([6]);
+    expect(ending({ outcome: 'failed' })).toEqual([]);
+    expect(ending({ outcome: 'completed', result: { cameUp: false } })).toEqual([]);
+  });
+
+  it('finds a revision given up on that became active and was not countered', () => {
+    const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
+    const watching = activity('awaitLateSuccess', { revisionId: 'new' }, 20, { cameUp: true });
+    expect(broken({ ...target([left]), activities: [watching] })).toEqual([6]);
+    const countered = putBack({ workflowId: 't/release-2', shift: 100 });
+    expect(broken({ ...target([left, countered]), activities: [watching] })).toEqual([]);
+  });
+
+  it('finds a revision given up on that was not watched beside a release', () => {
+    const left = putBack({ result: { givenUpRevisionIds: ['new'] } });
+    const later = putBack({ workflowId: 't/release-2', shift: 100 });
+    const at = (scheduledAt: number) => activity('awaitLateSuccess', { revisionId: 'new' }, scheduledAt);
+    const abandoned: ActivityFact = { ...at(20), endedAt: 101, outcome: 'failed', abandonedAt: 99 };
+    const works = target([left, later]);
+    const after = (later.endedAt ?? 0) + 1;
+    expect(broken({ ...works, activities: [abandoned, at(after)] })).toEqual([6]);
+    expect(broken({ ...works, activities: [abandoned, at(99)] })).toEqual([]);
+    expect(broken({ ...works, activities: [at(20)] })).toEqual([]);
+  });
+
+  it('finds a release that took a revision for its baseline that was given up on', () => {
+    const left = putBack({ result: { givenUpRevisionIds: ['late'] } });
+    const baseline = { revisionId: 'late', verified: true };
+    const later = putBack({ workflowId: 't/release-2', shift: 100, result: { baseline } });
+    const watching = (endedAt: number) => ({
+      ...target([left, later]),
+      activities: [
+        { ...activity('awaitLateSuccess', { revisionId: 'late' }, 20, { cameUp: false }), endedAt },
+      ],
+    });
+    expect(broken(watching(102))).toEqual([6]);
+    expect(broken(watching(90))).toEqual([]);
   });
 
   it('finds an upload whose PATCH went unanswered and that nobody watches, unless a restore has failed since', () => {
@@ -245,7 +282,6 @@ function target(works: WorkFact[]): TargetFacts {
     idle: true,
     submissions: [],
     promotions: [],
-    lastTaskAt: 1_000,
     works,
     activities: [],
     taskFailures: [],

@@ -43,6 +43,23 @@ it('a target that has ended is not idle', () => {
   expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
 });
 
+it('an activity that its workflow asked to stop is abandoned from then on, whatever came of it', () => {
+  const at = (seconds: number) => ({ eventTime: { seconds } });
+  const scheduled = { activityTaskScheduledEventAttributes: { activityType: { name: 'awaitLateSuccess' } } };
+  const asked = { activityTaskCancelRequestedEventAttributes: { scheduledEventId: 1 } };
+  const ended = { activityTaskCompletedEventAttributes: { scheduledEventId: 1 } };
+  const events = [
+    { eventId: 1, ...at(1), ...scheduled },
+    { eventId: 2, ...at(2), ...scheduled },
+    { eventId: 3, ...at(3), ...asked },
+    { eventId: 4, ...at(4), ...ended },
+  ];
+  const history = { events } as unknown as AuditedHistory['history'];
+  const { activities } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  expect(activities).toMatchObject([{ abandonedAt: 3_000, outcome: 'completed' }, { outcome: 'open' }]);
+  expect(activities[1]).not.toHaveProperty('abandonedAt');
+});
+
 it.each([
   ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
   ['bytes', (text: string) => new TextEncoder().encode(text)],
