@@ -21,6 +21,7 @@ import type { ReleaseResult } from '../src/domain/release.ts';
 import type { StepName } from '../src/domain/step.ts';
 import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
 import { type Engine, startTemporal } from './engine.ts';
 import { machine } from './machine.ts';
@@ -147,7 +148,7 @@ async function measure(artifact: TarballArtifact, step: Step | undefined, killin
 async function resultOf(workflowId: string): Promise<ReleaseResult> {
   for (;;) {
     try {
-      return (await engine.temporal.client.workflow.getHandle(workflowId).result()) as ReleaseResult;
+      return await workflowResult<ReleaseResult>(engine.temporal.client.workflow.getHandle(workflowId));
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
       await delay(5);

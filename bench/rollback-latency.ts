@@ -10,6 +10,7 @@ import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
 import type { TarballArtifact } from '../src/domain/artifact.ts';
 import type { ReleaseResult } from '../src/domain/release.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
 import { rollbackSignal } from '../src/workflows/messages.ts';
 import { type Engine, startEngine } from './engine.ts';
@@ -106,9 +107,9 @@ async function takenBack(
   const beginning = begins(deployment, rollBack, turn);
   const { releaseId } = await submitRelease(temporal, request);
   const latencyMs = -(await beginning) + (await redeployed);
-  const result = (await temporal.client.workflow
-    .getHandle(`${target.workflowId}/${releaseId}`)
-    .result()) as ReleaseResult;
+  const result = await workflowResult<ReleaseResult>(
+    temporal.client.workflow.getHandle(`${target.workflowId}/${releaseId}`),
+  );
   if (result.outcome !== 'rolled_back' || result.servingRevisionId !== deployment.good) {
     throw new Error(`the release ended ${result.outcome}: ${result.reason}`);
   }

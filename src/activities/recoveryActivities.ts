@@ -9,6 +9,7 @@ import { keptStateOf } from '../domain/keptState.ts';
 import type { ReleaseResult } from '../domain/release.ts';
 import { endUnstarted } from '../domain/targetQueue.ts';
 import { EMPTY_TARGET, type NextWork, type TargetState } from '../domain/targetState.ts';
+import { workflowResult } from '../domain/workflowResult.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
 import {
@@ -76,7 +77,7 @@ export function recoveryActivities(
           const { status } = await handle.describe();
           if (status.name === 'RUNNING') return { insteadOf: `${workflowId} runs` };
           try {
-            return { found: (await handle.result()) as ReleaseResult };
+            return { found: await workflowResult<ReleaseResult>(handle) };
           } catch (error) {
             if (!(error instanceof WorkflowFailedError)) throw error;
             throw new SlipwayError('SLIPWAY_INTERNAL', (error.cause ?? error).message);

@@ -278,6 +278,11 @@ export interface ReleaseResult {
   readonly endedAt: string;
 }
 
+/** Whether a person must act: the target could not be restored, or nobody can tell what serves. */
+export function needsPerson(outcome: Outcome): boolean {
+  return outcome === 'rollback_failed' || outcome === 'errored';
+}
+
 /** The command's exit code for an outcome (design, "The command"). */
 export function outcomeExitCode(kind: 'release' | 'rollback', outcome: Outcome): 0 | 2 | 3 | 4 {
   switch (outcome) {

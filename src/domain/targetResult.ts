@@ -1,7 +1,7 @@
 import { isSameRevision, keepKnown, originalOf } from './knownRevisions.ts';
 import { latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
-import type { KnownRevision, ReleaseResult, RollbackRequest } from './release.ts';
+import { type KnownRevision, needsPerson, type ReleaseResult, type RollbackRequest } from './release.ts';
 import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
@@ -33,7 +33,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     ...(hasRestored(result) ? { restored: true } : {}),
   };
   // Where it could not be told what serves, nothing may be taken for what serves.
-  const unknown = result.outcome === 'errored' || result.outcome === 'rollback_failed';
+  const unknown = needsPerson(result.outcome);
   return addHistory(
     {
       ...state,

@@ -7,6 +7,7 @@ import { scheduleTimes } from '../domain/promotion/scheduleTimes.ts';
 import { type PromotionResult, promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { workflowResult } from '../domain/workflowResult.ts';
 import type { SkippedTime } from '../temporal/skippedTime.ts';
 import {
   lookupQuery,
@@ -181,7 +182,8 @@ export class Play {
   async #promotionEnded(scene: Scene, workflowId: string): Promise<void> {
     const at = this.#promotions.get(workflowId);
     if (at === undefined) return;
-    const result = (await this.#options.client.workflow.getHandle(workflowId).result()) as PromotionResult;
+    const handle = this.#options.client.workflow.getHandle(workflowId);
+    const result = await workflowResult<PromotionResult>(handle);
     this.#promotions.delete(workflowId);
     const { name, to } = scene.request;
     this.#options.onTold({ kind: 'promotion', name, at, result });
@@ -197,7 +199,7 @@ export class Play {
     this.#releases.delete(workflowId);
     const { request, at, releaseId } = release;
     const target = request.target.name;
-    const result = (await client.workflow.getHandle(workflowId).result()) as ReleaseResult;
+    const result = await workflowResult<ReleaseResult>(client.workflow.getHandle(workflowId));
     onTold({ kind: 'release', target, at, result });
     if (result.outcome !== 'released') return;
     // What serves is the target's to tell, once it knows.

@@ -2,6 +2,7 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { Progress, ReleaseResult } from '../domain/release.ts';
 import type { HistoryRow, Lookup } from '../domain/targetState.ts';
+import { workflowResult } from '../domain/workflowResult.ts';
 import { lookupQuery, progressQuery } from '../workflows/messages.ts';
 import type { TemporalConnection } from './connection.ts';
 import { refuseStuck } from './stuckTask.ts';
@@ -166,7 +167,7 @@ class Trail {
         this.#progress = seen;
         return events;
       }
-      const result = await this.#call<ReleaseResult>(() => handle.result());
+      const result = await this.#call(() => workflowResult<ReleaseResult>(handle));
       events.push({ kind: 'progress', progress: asProgress(result) });
       return [...events, ...this.#end(workflowId, result)];
     } catch (error) {

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
-import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
@@ -13,6 +17,7 @@ import {
 } from '../domain/promotion/promotion.ts';
 import type { Progress } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { workflowResult } from '../domain/workflowResult.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, WORKFLOW_TYPES } from '../workflows/messages.ts';
 import { ask } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
@@ -131,12 +136,14 @@ export async function viewPromotion(
           progress: answering ? await readProgress(temporal, workflowId) : undefined,
         };
       case 'COMPLETED':
-        return { state: 'ended', result: (await handle.result()) as PromotionResult };
+      case 'FAILED':
+        return { state: 'ended', result: await workflowResult<PromotionResult>(handle) };
       default:
         return { state: 'stopped', status: status.name.toLowerCase().replaceAll('_', ' ') };
     }
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { state: 'none' };
+    if (error instanceof WorkflowFailedError) return { state: 'stopped', status: 'failed' };
     throw temporalError(error, settings);
   }
 }

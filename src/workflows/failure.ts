@@ -2,6 +2,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } f
 
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
 import { failureDetail, type FailureDetail } from '../domain/failure.ts';
+import { needsPerson, type Outcome } from '../domain/release.ts';
 
 /** Why a step failed, read from what Temporal threw. */
 export interface StepFailure {
@@ -44,6 +45,18 @@ export function pipelineFailure(
 ): ApplicationFailure {
   const detail: FailureDetail = { code, mayHaveBeenTaken, attempt };
   return ApplicationFailure.create({ message, type: code, nonRetryable: true, details: [detail] });
+}
+
+/**
+ * Ends a release, a rollback or a promotion with its result. If a person must act, the workflow fails, so that Temporal's
+ * own lists, metrics and alerts show it. The failure carries the result, which `workflowResult` in the domain reads.
+ *
+ * To be called last: no part of the workflow may catch the failure.
+ */
+export function endWorkflow<R extends { readonly outcome: Outcome; readonly reason: string }>(result: R): R {
+  const { outcome, reason } = result;
+  if (!needsPerson(outcome)) return result;
+  throw ApplicationFailure.create({ message: reason, type: outcome, nonRetryable: true, details: [result] });
 }
 
 /** Refuses an update, from its validator: the sentence is what whoever sent it is told. */

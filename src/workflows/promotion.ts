@@ -8,7 +8,7 @@ import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import { SOAK } from '../domain/intervention.ts';
 import type { Waiting } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { explain } from './failure.ts';
+import { endWorkflow, explain } from './failure.ts';
 import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
 import { judgeCandidate } from './judgePromoted.ts';
@@ -58,7 +58,7 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
     ending = await CancellationScope.nonCancellable(() => takeBackPromotion(way, error, stopReason));
   }
   interventions.enter('ended');
-  return CancellationScope.nonCancellable(() => conclude(way, ending));
+  return endWorkflow(await CancellationScope.nonCancellable(() => conclude(way, ending)));
 }
 
 /** The way of a promotion, forward. */

@@ -11,6 +11,7 @@ import { shortSummary } from './steps.ts';
  * is its name's alone, so that a promotion that a person started is not started beside.
  *
  * @returns how the promotion ended, in one line.
+ * @throws ChildWorkflowFailure if the promotion needs a person: the schedule's list shows this time as failed, too.
  */
 export async function promotionTurn(input: PromotionInput): Promise<string> {
   const { request } = input;

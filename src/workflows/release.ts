@@ -13,7 +13,7 @@ import { soakPauseMs } from '../domain/soak.ts';
 import { reachSameAgent } from '../domain/targetSpec.ts';
 import { Asked, bringUp, runCheck, runChecks } from './bringUp.ts';
 import { claimDeployment } from './deployment.ts';
-import { explain, type StepFailure } from './failure.ts';
+import { endWorkflow, explain, type StepFailure } from './failure.ts';
 import { passFreezes } from './passFreezes.ts';
 import { Interventions } from './interventions.ts';
 import { Journal, now } from './journal.ts';
@@ -89,11 +89,12 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   goingForward = false;
   interventions.enter(failure === null ? 'ended' : 'restoring');
   const stopped = forward.consideredCancelled;
-  return CancellationScope.nonCancellable(() =>
+  const result = await CancellationScope.nonCancellable(() =>
     failure === null
       ? concludeReleased(run)
       : takeBack(run, { failure, stopped, stopReason: interventions.stopReason, preemptedBy }),
   );
+  return endWorkflow(result);
 }
 
 /** The way of a release, forward. */

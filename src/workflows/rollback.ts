@@ -8,7 +8,7 @@ import { previousVerified } from '../domain/restoreChoice.ts';
 import { revisionText, wordsOf } from '../domain/revisionName.ts';
 import { conclude, type Conclusion } from './conclude.ts';
 import { claimDeployment } from './deployment.ts';
-import { explain } from './failure.ts';
+import { endWorkflow, explain } from './failure.ts';
 import { Journal, now } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
 import { missedText } from './preempted.ts';
@@ -21,7 +21,7 @@ import { Settings } from './settings.ts';
  * stopped halfway.
  */
 export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
-  return CancellationScope.nonCancellable(() => rollBack(input));
+  return endWorkflow(await CancellationScope.nonCancellable(() => rollBack(input)));
 }
 
 async function rollBack(input: RollbackInput): Promise<ReleaseResult> {

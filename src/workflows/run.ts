@@ -1,7 +1,7 @@
 import { describeArtifact } from '../domain/artifact.ts';
 import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
 import type { PassedChecks } from '../domain/passedChecks.ts';
-import type { Baseline, KnownRevision, ReleaseResult } from '../domain/release.ts';
+import { type Baseline, type KnownRevision, needsPerson, type ReleaseResult } from '../domain/release.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { Asked } from './bringUp.ts';
 import { conclude } from './conclude.ts';
@@ -57,7 +57,6 @@ export type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevision
 export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseResult> {
   const { journal, request } = run.shipment;
   run.interventions.enter('ended');
-  const needsPerson = ending.outcome === 'errored' || ending.outcome === 'rollback_failed';
   const unansweredUpload = wentUnanswered(run) ? run.objectPath : null;
   return conclude(
     journal,
@@ -67,7 +66,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
       givenUpRevisionIds: [],
       preemptedBy: null,
       ...(unansweredUpload === null ? {} : { unansweredUpload }),
-      instructions: needsPerson
+      instructions: needsPerson(ending.outcome)
         ? restoreInstructions({
             target: request.target,
             deploymentId: run.deploymentId,

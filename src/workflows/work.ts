@@ -17,6 +17,7 @@ import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from '../domain/targetStart.ts';
 import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
+import { workflowResult } from '../domain/workflowResult.ts';
 import { now } from './journal.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
@@ -24,7 +25,7 @@ import { activitiesOf, shortSummary } from './steps.ts';
 
 /** A release or a rollback that runs. */
 export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
-  result(): Promise<ReleaseResult>;
+  result(): Promise<unknown>;
 }
 
 /** Where a piece of work runs, as it is told to those who ask. */
@@ -102,7 +103,7 @@ export async function resultOf(
 ): Promise<ReleaseResult> {
   const startedAt = now();
   try {
-    return await child.result();
+    return await workflowResult(child);
   } catch (error) {
     const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
     const message = cause instanceof Error ? cause.message : String(cause);

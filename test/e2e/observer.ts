@@ -1,6 +1,7 @@
 import type { ReleaseResult } from '../../src/domain/release.ts';
 import type { TargetView } from '../../src/workflows/messages.ts';
 import { targetWorkflowId, tenantHeaders } from '../../src/domain/targetSpec.ts';
+import { workflowResult } from '../../src/domain/workflowResult.ts';
 import { freshFetch } from './freshFetch.ts';
 import type { Stack } from './stack.ts';
 
@@ -90,7 +91,7 @@ export class Observer {
 
   async result(releaseId: string): Promise<ReleaseResult> {
     const client = await this.#stack.client();
-    return client.workflow.getHandle(`${this.#targetId}/${releaseId}`).result() as Promise<ReleaseResult>;
+    return workflowResult(client.workflow.getHandle(`${this.#targetId}/${releaseId}`));
   }
 
   /** A result in short, to be shown when an expectation does not hold. */

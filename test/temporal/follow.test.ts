@@ -1,4 +1,5 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 
 import type { Progress, ReleaseResult } from '../../src/domain/release.ts';
@@ -111,6 +112,17 @@ describe('following', () => {
     });
     expect(events.map(({ kind }) => kind)).toEqual(['started', 'ended']);
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'history', row: errored } });
+  });
+
+  it('ends with the whole result of a release that needs a person, whose workflow failed with it', async () => {
+    const stuck = { ...result, outcome: 'rollback_failed', reason: 'nothing serves' } as ReleaseResult;
+    const cause = ApplicationFailure.nonRetryable(stuck.reason, 'rollback_failed', stuck);
+    const failed = new WorkflowFailedError('failed', cause, 'NON_RETRYABLE_FAILURE');
+    const events = await collect({
+      lookup: [running],
+      children: { [running.workflowId]: { progress: [], result: failed } },
+    });
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: stuck } });
   });
 
   it('follows a rollback past the release that ended before the word reached it', async () => {

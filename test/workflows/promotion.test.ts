@@ -2,10 +2,14 @@ import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../src/domain/freeze/freeze.ts';
 import { describePromotions } from './describePromotions.ts';
+import { refused } from './faults.ts';
 import { identity, stepNames } from './requests.ts';
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 
 const BO = { who: 'bo', reason: 'a reason' };
 const DAY_MS = 86_400_000;
+/** Of as many redeploys as a restore asks for. */
+const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
 const FREEZES: readonly FreezeWindow[] = [
   { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
 ];
@@ -189,6 +193,30 @@ describePromotions('a promotion', (under) => {
     expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
     const { state } = await production.viewOnce((view) => view.state.hold !== null);
     expect(state.hold?.by.from).toBe('promotion canary-to-production');
+  });
+
+  it('that needs a person ends Failed in Temporal, with its result in its failure', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    production.world.next('redeployRevision', ...NO_REDEPLOY);
+    const promotion = await under.promotions.start(canary, production);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'rollback_failed', releaseId: 'release-1' });
+    const ended = await promotion.history();
+    expect(ended.history.events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure).toMatchObject({
+      message: result.reason,
+      applicationFailureInfo: { type: 'rollback_failed', nonRetryable: true },
+    });
+    const { promotions } = readTargetFacts(production.workflowId, [ended]);
+    expect(promotions).toMatchObject([{ result }]);
+  });
+
+  it('that needs a person fails the turn of the schedule that started it', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    production.world.next('redeployRevision', ...NO_REDEPLOY);
+    const turn = await under.promotions.turn(canary, production).catch((error: unknown) => error);
+    expect(turn).toMatchObject({ cause: { cause: { type: 'rollback_failed' } } });
   });
 
   it('does not move where a target further down the line is on hold', async () => {

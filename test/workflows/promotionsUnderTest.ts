@@ -13,6 +13,7 @@ import {
   promotionWorkflowId,
 } from '../../src/domain/promotion/promotion.ts';
 import type { Progress } from '../../src/domain/release.ts';
+import { workflowResult } from '../../src/domain/workflowResult.ts';
 import { createClient } from '../../src/temporal/connection.ts';
 import { INTERVENTION_UPDATES, progressQuery } from '../../src/workflows/messages.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
@@ -97,7 +98,7 @@ export class PromotionUnderTest {
   }
 
   result(): Promise<PromotionResult> {
-    return this.#handle.result() as Promise<PromotionResult>;
+    return workflowResult(this.#handle);
   }
 
   say(kind: InterventionKind, message: InterventionMessage = {}): Promise<InterventionAnswer> {

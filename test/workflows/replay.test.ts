@@ -43,8 +43,11 @@ describe('the stored histories have', () => {
   it.each(Object.entries(OUTCOMES))('every way in which a %s that ran can end', async (kind, outcomes) => {
     const results = (await storedHistories())
       .filter(({ file }) => file.endsWith(`.${kind}.json`))
-      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionCompletedEventAttributes'))
-      .map(({ result }) => (payload(result) as { outcome: Outcome }).outcome);
+      .flatMap(({ stored }) => [
+        ...attributes(stored, 'workflowExecutionCompletedEventAttributes').map(({ result }) => result),
+        ...attributes(stored, 'workflowExecutionFailedEventAttributes').map(detailsOf),
+      ])
+      .map((result) => (payload(result) as { outcome: Outcome }).outcome);
     expect([...new Set(results)].sort()).toEqual([...outcomes].sort());
   });
 
@@ -150,6 +153,11 @@ type Fields = Readonly<Record<string, unknown>>;
 function attributes({ history }: RecordedHistory, name: string): Fields[] {
   const events = (history.events ?? []) as unknown as readonly Fields[];
   return events.flatMap((event) => (event[name] === undefined ? [] : [event[name] as Fields]));
+}
+
+/** What the failure of a workflow carries. */
+function detailsOf({ failure }: Fields): unknown {
+  return (failure as { applicationFailureInfo: { details: unknown } }).applicationFailureInfo.details;
 }
 
 /** The first of the payloads that were sent. */

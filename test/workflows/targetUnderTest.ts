@@ -12,6 +12,7 @@ import type { InterventionAnswer, InterventionKind } from '../../src/domain/inte
 import type { HoldMessage, InterventionMessage, RollbackMessage } from '../../src/domain/message.ts';
 import type { Progress, ReleaseRequest, ReleaseResult, StepRecord } from '../../src/domain/release.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/targetState.ts';
+import { workflowResult } from '../../src/domain/workflowResult.ts';
 import {
   holdUpdate,
   INTERVENTION_UPDATES,
@@ -198,7 +199,7 @@ export class TargetUnderTest {
   /** The result of a release or rollback that has run, once it has ended and the target knows. */
   async result(releaseId: string): Promise<ReleaseResult> {
     const row = await this.ended(releaseId);
-    return (await this.child(row.releaseId).result()) as ReleaseResult;
+    return workflowResult(this.child(row.releaseId));
   }
 
   /** The row in the target's history of a release, or of the rollback that a request led to. */

@@ -36,6 +36,6 @@ export const neverWedged: Rule = ({ target }) => [
     what: `a workflow task failed: ${message}`,
   })),
   ...target.works
-    .filter(({ ended, result }) => ended === 'failed' || (ended === 'completed' && result === null))
+    .filter(({ ended, result }) => result === null && (ended === 'failed' || ended === 'completed'))
     .map(({ workflowId }) => ({ rule: 9 as const, workflowId, what: 'it ended without a result' })),
 ];

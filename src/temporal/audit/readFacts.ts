@@ -10,6 +10,7 @@ import { failureDetail } from '../../domain/failure.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
 import type { ReleaseAnswer } from '../../domain/targetState.ts';
+import { resultInFailure } from '../../domain/workflowResult.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
@@ -63,20 +64,14 @@ function readWork({ workflowId, history }: AuditedHistory): WorkFact {
     ended,
     request: input.request,
     known: input.known,
-    result,
+    result: result as ReleaseResult | null,
     activities: readActivities(history),
   };
 }
 
 function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
-  const last = history.events?.at(-1);
-  const completed = last?.workflowExecutionCompletedEventAttributes;
   const runId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
-  return {
-    workflowId,
-    runId,
-    result: (decode(completed?.result) as PromotionResult | undefined) ?? null,
-  };
+  return { workflowId, runId, result: endOf(history).result as PromotionResult | null };
 }
 
 /** The submissions that a target's runs took, and those that were withdrawn. */
@@ -106,14 +101,18 @@ function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
   return [...found.values()];
 }
 
-function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {
+/** How a history ends. What needs a person ends failed, with its result in the failure. */
+function endOf(history: History): { readonly ended: WorkFact['ended']; readonly result: unknown } {
   const last = history.events?.at(-1);
   const completed = last?.workflowExecutionCompletedEventAttributes;
   if (completed != null) {
-    return { ended: 'completed', result: (decode(completed.result) as ReleaseResult | undefined) ?? null };
+    return { ended: 'completed', result: decode(completed.result) ?? null };
   }
+  const failed = last?.workflowExecutionFailedEventAttributes;
+  const { type, details } = failed?.failure?.applicationFailureInfo ?? {};
+  const result = resultInFailure({ type, details: decodeAll(details) }) ?? null;
   const ended =
-    last?.workflowExecutionFailedEventAttributes != null
+    failed != null
       ? 'failed'
       : last?.workflowExecutionCanceledEventAttributes != null
         ? 'canceled'
@@ -124,7 +123,7 @@ function endOf(history: History): Pick<WorkFact, 'ended' | 'result'> {
             : last?.workflowExecutionContinuedAsNewEventAttributes != null
               ? 'completed'
               : 'running';
-  return { ended, result: null };
+  return { ended, result };
 }
 
 /**
