@@ -1,7 +1,6 @@
 import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
 import { withCopies } from '../domain/knownRevisions.ts';
-import { restoreCandidates } from '../domain/restoreChoice.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
 import { missedText, reportRestoring } from './preempted.ts';
@@ -57,8 +56,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const found = await whatWasFound(run);
   const known = [...run.input.known, ...run.knownRevisions];
   const own = run.revisionId === null ? [] : [run.revisionId];
-  const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
-  const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
+  const order: RestoreOrder = {
     settings,
     deploymentId,
     recordStore: request.recordStore,
@@ -68,12 +66,11 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     known,
     passed: run.passed,
     found,
-    avoid,
+    get avoid() {
+      return [...own, ...run.left.flatMap((revisionId) => withCopies(known, revisionId))];
+    },
     shippedPath: run.objectPath,
-  });
-  const decided = orderWithout([...own, ...left]);
-  // What a person left stays where nothing else is there to be restored: what this release has changed may still land.
-  const order = restoreCandidates(decided).length > 0 ? decided : orderWithout(own);
+  };
   await reportRestoring(journal, order);
   const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
