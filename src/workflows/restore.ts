@@ -86,10 +86,15 @@ export type Restored = {
  *
  * To be run in a non-cancellable scope.
  */
-export async function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
+export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
+  return onTheWayBack(journal, () => walkBack(journal, order));
+}
+
+/** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
+export async function onTheWayBack<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
   journal.restoring = true;
   try {
-    return await walkBack(journal, order);
+    return await work();
   } finally {
     journal.restoring = false;
   }
@@ -187,10 +192,10 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
 }
 
 /** Why nothing can be restored. */
-function noneText({ baseline, known, avoid }: RestoreOrder): string {
+function noneText({ baseline, known }: RestoreOrder): string {
   const before = baseline?.revisionId ?? null;
   const none = 'there is no revision to go back to';
-  if (before === null || !(avoid.includes(before) || isQuarantined(known, before))) return none;
+  if (before === null || !isQuarantined(known, before)) return none;
   return `${none}: revision ${before} served before, but a person rolled back from it or it is in quarantine, so it is restored only by name`;
 }
 

@@ -1,8 +1,9 @@
-import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
+import type { KnownRevision, Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
-import { withCopies } from '../domain/knownRevisions.ts';
+import { leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
+import { now } from './journal.ts';
 import { missedText, reportRestoring } from './preempted.ts';
 import { isSilent, readActive, restore, type Restored, type RestoreOrder, servesAgain } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
@@ -54,6 +55,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   }
   const { deploymentId } = run;
   const found = await whatWasFound(run);
+  run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
   const known = [...run.input.known, ...run.knownRevisions];
   const own = run.revisionId === null ? [] : [run.revisionId];
   const order: RestoreOrder = {
@@ -109,6 +111,13 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
     ...(settings.areNewest ? { settingsWorked: true } : {}),
   });
+}
+
+/** That a person asked to leave a revision: part of what the release tells of how it restores. */
+function leftWord({ input, knownRevisions }: Run, left: string): readonly KnownRevision[] {
+  return leaveRevision([...input.known, ...knownRevisions], left, now()).filter(
+    ({ revisionId }) => revisionId === left,
+  );
 }
 
 /** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */
