@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/retention.ts';
 import { STEP_NAMES } from '../domain/step.ts';
+import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { storeUrlProblem } from '../domain/storeUrl.ts';
 import { TARGET_NAME } from '../domain/targetSpec.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
@@ -211,7 +212,9 @@ const Step = z.strictObject({
         .int()
         .min(0)
         .optional()
-        .describe('0: as often as the deadline allows. Steps that poll are bounded by it alone'),
+        .describe(
+          `0: as often as the deadline allows. It has no effect on steps that poll until their deadline: ${POLLING_STEPS.join(', ')}`,
+        ),
     })
     .optional()
     .describe('How a failed attempt is repeated'),

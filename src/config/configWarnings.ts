@@ -2,14 +2,10 @@ import { parseDuration } from '../domain/duration.ts';
 import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
-import { STEP_NAMES } from '../domain/step.ts';
-import { STEPS } from '../domain/stepTable.ts';
+import { POLLING_STEPS } from '../domain/stepTable.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
 import { RESOURCES, UNUSED_RESOURCES } from './resourceFields.ts';
-
-/** Steps that are bounded by their deadline alone. */
-const POLLING: readonly string[] = STEP_NAMES.filter((step) => STEPS[step].retriedBy === 'poll');
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -106,8 +102,8 @@ function stepWarnings(name: string, step: Fields): FieldProblem[] {
     found.push({ path: [...path, 'heartbeat'], message, atKey: true });
   }
   const { maximumAttempts = 0 } = fieldsOf(step['retry']);
-  if (POLLING.includes(name) && maximumAttempts !== 0) {
-    const message = 'has no effect: the step polls until scheduleToClose, its deadline';
+  if (POLLING_STEPS.includes(name) && maximumAttempts !== 0) {
+    const message = 'has no effect: the step polls until its deadline. Set scheduleToClose instead';
     found.push({ path: [...path, 'retry', 'maximumAttempts'], message, atKey: true });
   }
   return found;

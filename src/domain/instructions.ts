@@ -1,5 +1,6 @@
 import type { ErrorCode } from './errors.ts';
 import type { Baseline, KnownRevision } from './release.ts';
+import { isQuarantined } from './restoreChoice.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
 /** What Slipway could not mend by itself. */
@@ -166,7 +167,10 @@ function putBack({ target, deploymentId, attempted }: Predicament, revisionId: s
   ];
 }
 
-/** The newest verified revision that was not tried in vain; else the newest verified; else what served before. */
+/**
+ * The newest verified revision that was not tried in vain; else the newest verified; else what served before. None that
+ * a person rolled back from, or that is in quarantine.
+ */
 function bestRevision(
   known: readonly KnownRevision[],
   baseline: Baseline | null,
@@ -175,7 +179,9 @@ function bestRevision(
   const newestWord = new Map(known.map((revision) => [revision.revisionId, revision]));
   const good = [...newestWord.values()].filter((revision) => revision.verified && !revision.quarantined);
   const untried = good.findLast(({ revisionId }) => !attempted.includes(revisionId));
-  return (untried ?? good.at(-1))?.revisionId ?? baseline?.revisionId ?? null;
+  const before = baseline?.revisionId ?? null;
+  const last = before === null || isQuarantined(known, before) ? null : before;
+  return (untried ?? good.at(-1))?.revisionId ?? last;
 }
 
 /** A GET of the deployment, or of something below it; by name where its id is not known. */

@@ -12,7 +12,10 @@ export interface RollbackMessage {
   readonly requestId?: string;
   /** A revision's id, the beginning of it, or a release's id. */
   readonly to?: string;
-  /** The id of the revision that served when the person asked. Without it the worker reads what serves. */
+  /**
+   * The id of the revision to leave: the one that served when the person asked. Without it the worker reads what serves.
+   * With it, `to` is no person's choice, and is not restored if a person has left it.
+   */
   readonly serving?: string;
   readonly who?: string;
   readonly from?: string;
@@ -87,7 +90,7 @@ export function readRollbackMessage(
   return {
     requestId: requestId ?? fallbackId,
     ...(to === undefined ? {} : { to }),
-    ...(to !== undefined || serving === undefined ? {} : { from: serving }),
+    ...(serving === undefined ? {} : { from: serving }),
     requestedBy: actor(fields, origin),
   };
 }

@@ -10,7 +10,7 @@ export interface RestoreCandidate {
 /**
  * The revisions to put back, best first (design, "The way of a release", 4): the one asked for; the baseline where
  * it is verified; then the verified revisions, newest first; at last the baseline as it was, unverified. A revision
- * that a person rolled back from counts as verified only where it is asked for by name.
+ * that a person rolled back from, or that is in quarantine, is restored only by name, also if there is no other.
  *
  * @param known - oldest first.
  * @param avoid - revisions that are never put back: the one that failed.
@@ -29,15 +29,19 @@ export function restoreCandidates(options: {
     candidates.push({ revisionId, verified });
   };
   if (to !== undefined) add(to, isVerified(known, to));
-  const quarantined = known.filter((revision) => revision.quarantined).map((revision) => revision.revisionId);
-  const good = (revisionId: string, verified: boolean): boolean =>
-    verified && !quarantined.includes(revisionId);
+  const mayReturn = (revisionId: string): boolean => !isQuarantined(known, revisionId);
   const before = baseline?.revisionId ?? null;
-  if (before !== null && good(before, baseline?.verified === true)) add(before, true);
+  const beforeReturns = before !== null && mayReturn(before);
+  if (beforeReturns && baseline?.verified === true) add(before, true);
   for (const { revisionId, verified } of known.toReversed())
-    if (good(revisionId, verified)) add(revisionId, true);
-  if (before !== null) add(before, baseline?.verified === true);
+    if (verified && mayReturn(revisionId)) add(revisionId, true);
+  if (beforeReturns) add(before, false);
   return candidates;
+}
+
+/** Whether a revision is restored only by name. */
+export function isQuarantined(known: readonly KnownRevision[], revisionId: string): boolean {
+  return known.some((revision) => revision.revisionId === revisionId && revision.quarantined === true);
 }
 
 /**

@@ -28,11 +28,11 @@ export type FailedAttempt =
 
 /** Why a revision stays although its checks did not pass, or could not run. */
 export type StayReason =
-  /** It fails the check that failed before the restore. */
+  /** It fails a check that failed on another revision. */
   | 'same_check'
-  /** No call to its agent works, and none worked before the restore. */
+  /** No call to its agent works, and none worked on another revision. */
   | 'no_call'
-  /** It is the second that is restored and fails what it passed before. */
+  /** It is the third that this restore tried and that fails what it passed before. */
   | 'everywhere'
   /** A person asked for the rollback, and it serves. */
   | 'asked_for';
@@ -42,6 +42,12 @@ export type AfterFailure = 'again' | 'next' | { readonly stays: StayReason };
 
 /** How often a revision is restored before the next one is tried. */
 const TRIES = 2;
+
+/** How many revisions a restore tries: if none of them can be restored, a person must look. */
+export const REVISIONS_TRIED_MAX = 5;
+
+/** How many restored revisions may fail different checks before the cause must lie outside of them. */
+const FAILED_MAX = 3;
 
 /**
  * Decides what a restore does after an attempt failed (design, "What restoring means"). What fails everywhere is not the
@@ -55,19 +61,20 @@ export function afterFailure(facts: {
   readonly manual: boolean;
   /** What was found before the restore: on the new revision, and on what served before anything was changed. */
   readonly before: readonly Finding[];
-  /** How many revisions this restore has tried before that served and failed. */
-  readonly failedBefore: number;
+  /** What was found on each revision that this restore tried before, that served and failed. */
+  readonly others: readonly Finding[];
 }): AfterFailure {
-  const { attempt, tries, manual, before, failedBefore } = facts;
+  const { attempt, tries, manual, before, others } = facts;
   if (attempt === 'not_taken') return 'next';
   if (attempt !== 'not_deployed') {
     const { failedCheck, silent } = attempt;
-    if (failedCheck !== null && before.some((found) => found.failedCheck === failedCheck)) {
+    const elsewhere = [...before, ...others];
+    if (failedCheck !== null && elsewhere.some((found) => found.failedCheck === failedCheck)) {
       return { stays: 'same_check' };
     }
-    if (silent && before.some((found) => found.silent)) return { stays: 'no_call' };
+    if (silent && elsewhere.some((found) => found.silent)) return { stays: 'no_call' };
     if (manual) return { stays: 'asked_for' };
-    if (failedBefore > 0) return { stays: 'everywhere' };
+    if (others.length >= FAILED_MAX - 1) return { stays: 'everywhere' };
   }
   return tries < TRIES ? 'again' : 'next';
 }
@@ -76,11 +83,11 @@ export function afterFailure(facts: {
 export function stayText(stays: StayReason, id: string, why: string): string {
   switch (stays) {
     case 'same_check':
-      return `revision ${id} is restored and serves, but fails the check that failed before (${why}): the cause may be the model’s provider, the check, or what the new revision changed in shared state`;
+      return `revision ${id} is restored and serves, but fails a check that failed on another revision too (${why}): the cause may be the model’s provider, the check, or what the new revision changed in shared state`;
     case 'everywhere':
-      return `revision ${id} is restored, but is the second that fails what it passed before (${why}): the cause may be the model’s provider, the checks, or what the new revision changed in shared state`;
+      return `revision ${id} is restored, but is the third in a row that fails what it passed before (${why}): the cause may be the model’s provider, the checks, or what the new revision changed in shared state`;
     case 'no_call':
-      return `revision ${id} is restored, but no call to its agent works, and none worked before (${why}): the cause may be the agent’s address or key, its network, or the model’s provider`;
+      return `revision ${id} is restored, but no call to its agent works, and none worked on another revision (${why}): the cause may be the agent’s address or key, its network, or the model’s provider`;
     case 'asked_for':
       return `revision ${id} is restored and serves, but failed its checks: ${why}`;
   }

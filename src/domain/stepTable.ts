@@ -217,9 +217,18 @@ export const STEPS: Readonly<Record<StepName, StepRow>> = {
   },
 };
 
-/** A step's policy with the overrides of `slipway.yaml`. */
+/** The steps that poll: their deadline alone bounds them. */
+export const POLLING_STEPS: readonly string[] = STEP_NAMES.filter((step) => STEPS[step].retriedBy === 'poll');
+
+/**
+ * A step's policy with the overrides of `slipway.yaml`. Attempts of a poll are not counted: one that hands its slot back
+ * ends, too.
+ */
 export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy {
-  return overrideStep(STEPS[step], overrides[step]);
+  const policy = overrideStep(STEPS[step], overrides[step]);
+  return POLLING_STEPS.includes(step)
+    ? { ...policy, retry: { ...policy.retry, maximumAttempts: 0 } }
+    : policy;
 }
 
 /** Around each check: whether the revision is active, before and after; the verdict's feedback; its answer's record. */

@@ -1,7 +1,7 @@
 import { type Bound, newest } from './bounds.ts';
 import { isSameRevision, leaveRevision } from './knownRevisions.ts';
 import type { Preemption, RollbackRequest } from './release.ts';
-import { previousVerified } from './restoreChoice.ts';
+import { isQuarantined, previousVerified } from './restoreChoice.ts';
 import { revisionText, wordsOf } from './revisionName.ts';
 import { rejectWaiting } from './targetQueue.ts';
 import type { HistoryRow, RollbackAnswer, Running, TargetState } from './targetState.ts';
@@ -59,7 +59,11 @@ export function requestRollback(situation: RollbackSituation, asked: RollbackReq
     return { state, answer };
   }
   if (state.spec === null) return ignored(state, asked, 'this target has never taken a release');
-  return asked.to === undefined ? leave(situation, asked) : goTo(situation, asked);
+  const { to, ...unnamed } = asked;
+  if (to === undefined) return leave(situation, asked);
+  // What a promotion found before it is no person's choice.
+  const isLeft = asked.from !== undefined && isQuarantined(state.known, to);
+  return isLeft ? leave(situation, unnamed) : goTo(situation, asked);
 }
 
 /** A rollback without a name. */

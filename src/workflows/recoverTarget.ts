@@ -42,10 +42,9 @@ export async function whenCanceled(then: () => void): Promise<void> {
   then();
 }
 
-/** Three attempts within less than a command waits for its answer. */
+/** Three attempts. Waiting for a worker is not counted: that nothing has read the state is no word on the state. */
 const QUICKLY = {
   startToCloseTimeout: '10 seconds',
-  scheduleToCloseTimeout: '12 seconds',
   retry: { initialInterval: '200 milliseconds', maximumAttempts: 3 },
 } as const;
 /** Until the state can be read again, also from a store that takes long to answer: attempts add nothing to the history. */

@@ -1,10 +1,16 @@
 import type { Check } from '../domain/check.ts';
 import type { ErrorCode } from '../domain/errors.ts';
-import { originalOf } from '../domain/knownRevisions.ts';
+import { isSameRevision, originalOf, withCopies } from '../domain/knownRevisions.ts';
 import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { Baseline, KnownRevision } from '../domain/release.ts';
-import { restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
-import { afterFailure, type FailedAttempt, type Finding, stayText } from '../domain/restoreDecision.ts';
+import { isQuarantined, restoreCandidates, type RestoreCandidate } from '../domain/restoreChoice.ts';
+import {
+  afterFailure,
+  type FailedAttempt,
+  type Finding,
+  REVISIONS_TRIED_MAX,
+  stayText,
+} from '../domain/restoreDecision.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
 import { Asked, bringUp, runCheck, type Subject } from './bringUp.ts';
 import { explain, type StepFailure } from './failure.ts';
@@ -30,7 +36,7 @@ export interface RestoreOrder {
   readonly passed: readonly PassedChecks[];
   /** What was found on the new revision, and on what served before anything was changed. */
   readonly found: readonly Finding[];
-  /** Never restored, unless a person asked for it by name. */
+  /** Never restored, unless a person asked for it by name. May grow while a release restores. */
   readonly avoid: readonly string[];
   /** The upload path that the release shipped: a revision that carries it was made by no redeploy. */
   readonly shippedPath: string | null;
@@ -80,10 +86,15 @@ export type Restored = {
  *
  * To be run in a non-cancellable scope.
  */
-export async function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
+export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
+  return onTheWayBack(journal, () => walkBack(journal, order));
+}
+
+/** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
+export async function onTheWayBack<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
   journal.restoring = true;
   try {
-    return await walkBack(journal, order);
+    return await work();
   } finally {
     journal.restoring = false;
   }
@@ -99,21 +110,24 @@ export function servesAgain(
 }
 
 async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored> {
-  const candidates = restoreCandidates(order);
   const attempted: string[] = [];
   /** Revisions that served and failed what they passed before. */
   const unverified: KnownRevision[] = [];
-  let failedBefore = 0;
+  const others: Finding[] = [];
   const givenUp = new Set<string>();
   const copyRevisionIds: string[] = [];
   /** Copies that were made in vain: each belongs to its original's release all the same. */
   const copies: KnownRevision[] = [];
   const overtook: string[] = [];
-  let reason = 'there is no revision to go back to';
+  let reason = noneText(order);
   let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
-  const turns = candidates.map((candidate) => ({ candidate, tries: 1 }));
+  let turns = restoreCandidates(order)
+    .slice(0, REVISIONS_TRIED_MAX)
+    .map((candidate) => ({ candidate, tries: 1 }));
   for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
     const { candidate, tries } = turn;
+    // A person may leave it while the release restores.
+    if (candidate.revisionId !== order.to && order.avoid.includes(candidate.revisionId)) continue;
     if (attempted.at(-1) !== candidate.revisionId) attempted.push(candidate.revisionId);
     const attempt = new Attempt(candidate.revisionId);
     const noteCopy = (): void => {
@@ -147,7 +161,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
       }
       const { manual, found: before } = order;
       const failed = await whatFailed(journal, order, attempt);
-      const then = afterFailure({ attempt: failed, tries, manual, before, failedBefore });
+      const then = afterFailure({ attempt: failed, tries, manual, before, others });
       if (typeof then === 'object') {
         const why = stayText(then.stays, attempt.revisionId, failure.message);
         const judgement = { verified: false, unchecked: null, failed: { reason: why, code: failure.code } };
@@ -160,15 +174,29 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
         journal.note({ phase: `${reason}; one more try` });
         turns.unshift({ candidate, tries: tries + 1 });
       } else if (typeof failed === 'object') {
-        failedBefore++;
+        others.push(failed);
+        // Its copies run the same artifact: they belong to the same release.
+        const { known } = order;
+        turns = turns.filter(
+          (next) => !isSameRevision(known, next.candidate.revisionId, candidate.revisionId),
+        );
         if (failed.failedCheck === null) continue;
-        unverified.push({ ...wordOn(order, new Attempt(attempt.original)), verified: false, at: now() });
+        for (const same of withCopies(known, candidate.revisionId))
+          unverified.push({ ...wordOn(order, new Attempt(same)), verified: false, at: now() });
       }
     }
   }
-  const nothingToRestore = candidates.length === 0;
+  const nothingToRestore = attempted.length === 0;
   const knownRevisions = [...copies, ...unverified];
   return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
+}
+
+/** Why nothing can be restored. */
+function noneText({ baseline, known }: RestoreOrder): string {
+  const before = baseline?.revisionId ?? null;
+  const none = 'there is no revision to go back to';
+  if (before === null || !isQuarantined(known, before)) return none;
+  return `${none}: revision ${before} served before, but a person rolled back from it or it is in quarantine, so it is restored only by name`;
 }
 
 /**

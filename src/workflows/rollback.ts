@@ -13,7 +13,7 @@ import { Journal, now } from './journal.ts';
 import type { RollbackInput } from './messages.ts';
 import { missedText } from './preempted.ts';
 import { refuseInterventions } from './refuseInterventions.ts';
-import { readActive, restore, servesAgain } from './restore.ts';
+import { onTheWayBack, readActive, restore, servesAgain } from './restore.ts';
 import { Settings } from './settings.ts';
 
 /**
@@ -51,11 +51,13 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
 
   let deployment;
   try {
-    deployment = await settings.under((target) =>
-      journal.step('find', target.deployment, async (activities) => {
-        const { deployment: found, attempt } = await activities.findDeployment({ target });
-        return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
-      }),
+    deployment = await onTheWayBack(journal, () =>
+      settings.under((target) =>
+        journal.step('find', target.deployment, async (activities) => {
+          const { deployment: found, attempt } = await activities.findDeployment({ target });
+          return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
+        }),
+      ),
     );
   } catch (error) {
     const { code, message } = explain(error);
@@ -82,7 +84,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
   }
   try {
-    await claimDeployment(journal, settings.current, deploymentId, input.owns);
+    await onTheWayBack(journal, () => claimDeployment(journal, settings.current, deploymentId, input.owns));
   } catch (error) {
     const { code, message } = explain(error);
     return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });

@@ -9,7 +9,7 @@ import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { coverChecks, stepPolicy, type StepRow, STEPS } from '../domain/stepTable.ts';
+import { coverChecks, stepPolicy, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';
 
 export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
@@ -51,7 +51,7 @@ export function activitiesOf(
       initialInterval: policy.retry.initialIntervalMs,
       backoffCoefficient: policy.retry.backoffCoefficient,
       maximumInterval: policy.retry.maximumIntervalMs,
-      ...retryAttempts(retriedBy, policy.retry.maximumAttempts),
+      ...retryAttempts(retriedBy === 'once' ? 1 : policy.retry.maximumAttempts),
     },
   };
   const calls = proxyActivities<Activities>(options);
@@ -74,12 +74,9 @@ export function watchOverrides(
   return { ...covered, [step]: { ...covered[step], scheduleToCloseMs: watchMs + scheduleToCloseMs } };
 }
 
-function retryAttempts(
-  retriedBy: StepRow['retriedBy'],
-  maximumAttempts: number,
-): { maximumAttempts?: number } {
-  if (retriedBy === 'once') return { maximumAttempts: 1 };
-  return retriedBy === 'poll' || maximumAttempts === 0 ? {} : { maximumAttempts };
+/** Temporal takes no 0: as often as the deadline allows. */
+function retryAttempts(maximumAttempts: number): { maximumAttempts?: number } {
+  return maximumAttempts === 0 ? {} : { maximumAttempts };
 }
 
 /** Temporal allows a summary 400 bytes (not every server holds to it). */

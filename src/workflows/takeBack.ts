@@ -1,9 +1,9 @@
-import type { Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
+import type { KnownRevision, Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
-import { withCopies } from '../domain/knownRevisions.ts';
-import { restoreCandidates } from '../domain/restoreChoice.ts';
+import { leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { StepFailure } from './failure.ts';
+import { now } from './journal.ts';
 import { missedText, reportRestoring } from './preempted.ts';
 import { isSilent, readActive, restore, type Restored, type RestoreOrder, servesAgain } from './restore.ts';
 import { type Ending, finish, lookForExtras, type Run } from './run.ts';
@@ -55,10 +55,10 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   }
   const { deploymentId } = run;
   const found = await whatWasFound(run);
+  run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
   const known = [...run.input.known, ...run.knownRevisions];
   const own = run.revisionId === null ? [] : [run.revisionId];
-  const left = run.left.flatMap((revisionId) => withCopies(known, revisionId));
-  const orderWithout = (avoid: readonly string[]): RestoreOrder => ({
+  const order: RestoreOrder = {
     settings,
     deploymentId,
     recordStore: request.recordStore,
@@ -68,12 +68,11 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     known,
     passed: run.passed,
     found,
-    avoid,
+    get avoid() {
+      return [...own, ...run.left.flatMap((revisionId) => withCopies(known, revisionId))];
+    },
     shippedPath: run.objectPath,
-  });
-  const decided = orderWithout([...own, ...left]);
-  // What a person left stays where nothing else is there to be restored: what this release has changed may still land.
-  const order = restoreCandidates(decided).length > 0 ? decided : orderWithout(own);
+  };
   await reportRestoring(journal, order);
   const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
@@ -112,6 +111,13 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
     ...(settings.areNewest ? { settingsWorked: true } : {}),
   });
+}
+
+/** That a person asked to leave a revision: part of what the release tells of how it restores. */
+function leftWord({ input, knownRevisions }: Run, left: string): readonly KnownRevision[] {
+  return leaveRevision([...input.known, ...knownRevisions], left, now()).filter(
+    ({ revisionId }) => revisionId === left,
+  );
 }
 
 /** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */

@@ -31,7 +31,8 @@ export async function takeBackPromotion(
   const code = stopped ? null : failure.code;
   try {
     if (way.submission !== null && way.ended === null) await withdraw(way, way.submission, why);
-    if (way.ended?.outcome === 'released') return await rollBack(way, failure, why, stopped);
+    if (way.ended?.outcome === 'released')
+      return await rollBack(way, way.ended.servingRevisionId, failure, why, stopped);
     const reason = `${why}; ${whatBecame(way)}`;
     if (way.ended !== null && (await stopLineWhereBad(way, way.ended, reason))) {
       return { outcome: way.ended.outcome, reason, code };
@@ -64,7 +65,13 @@ async function withdraw(way: Way, submission: string, why: string): Promise<void
   if (releaseId !== null) await awaitOwnRelease(way, releaseId);
 }
 
-async function rollBack(way: Way, failure: StepFailure, why: string, stopped: boolean): Promise<Ending> {
+async function rollBack(
+  way: Way,
+  released: string | null,
+  failure: StepFailure,
+  why: string,
+  stopped: boolean,
+): Promise<Ending> {
   const { journal, request } = way;
   const { to } = request;
   const code = stopped ? null : failure.code;
@@ -74,13 +81,19 @@ async function rollBack(way: Way, failure: StepFailure, why: string, stopped: bo
   }
   const requestId = uuid4();
   const before = way.before?.servingRevisionId ?? null;
-  const message = { requestId, ...asker(way, why), ...(before === null ? {} : { to: before }) };
+  const message = {
+    requestId,
+    ...asker(way, why),
+    ...(before === null ? {} : { to: before }),
+    ...(released === null ? {} : { serving: released }),
+  };
   const taken = await journal.step('promote', 'roll back', async (activities) => {
     const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
     return { result: answer, attempts: attempt, detail: `${answer.disposition}: ${answer.reason}` };
   });
-  if (taken.disposition === 'ignored') {
-    return { outcome: 'errored', reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
+  if (taken.disposition === 'ignored' || taken.disposition === 'done') {
+    const outcome = taken.disposition === 'done' ? 'superseded' : 'errored';
+    return { outcome, reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
   }
   const row = await awaitRelease(way, taken.requestId);
   const reason = `${why}; ${row.reason}`;

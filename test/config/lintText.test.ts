@@ -83,7 +83,7 @@ describe('what cannot take effect', () => {
     [
       'attempts of a step that polls',
       `${RIGHT}steps: { deployed: { retry: { maximumAttempts: 3 } } }\n`,
-      'steps.deployed.retry.maximumAttempts: has no effect: the step polls until scheduleToClose, its deadline',
+      'steps.deployed.retry.maximumAttempts: has no effect: the step polls until its deadline. Set scheduleToClose instead',
     ],
     [
       'checks repeated in a promotion that does not wait',

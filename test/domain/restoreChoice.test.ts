@@ -44,11 +44,14 @@ describe('what a restore may put back', () => {
     expect(candidates({ to: 'b', baseline, known: known('a', 'b'), avoid: ['b'] })).toEqual(['b', 'a']);
   });
 
-  it('is what a person rolled back from only by name, or when it is the baseline and nothing else is left', () => {
+  it('is what a person rolled back from only by name, also if it is the baseline and there is no other', () => {
     expect(candidates({ known: known('a', 'b!', 'c') })).toEqual(['c', 'a']);
     expect(candidates({ to: 'b', known: known('a', 'b!') })).toEqual(['b', 'a']);
-    const baseline = { revisionId: 'b', verified: true };
-    expect(candidates({ baseline, known: known('a', 'b!') })).toEqual(['a', 'b']);
+    for (const verified of [true, false]) {
+      const baseline = { revisionId: 'b', verified };
+      expect(candidates({ baseline, known: known('a', 'b!') })).toEqual(['a']);
+      expect(candidates({ baseline, known: known('b!') })).toEqual([]);
+    }
   });
 
   it('is nothing where nothing is known', () => {

@@ -15,7 +15,7 @@ const check = (failedCheck: string): Finding => ({ failedCheck, silent: false })
 const silent = (failedCheck: string | null = null): Finding => ({ failedCheck, silent: true });
 
 /** What was found before, how the attempt failed, its number, what else is so, and what follows. */
-type Row = [string, Finding[], FailedAttempt, number, { manual?: boolean; failedBefore?: number }, string];
+type Row = [string, Finding[], FailedAttempt, number, { manual?: boolean; others?: Finding[] }, string];
 
 describe('after an attempt to restore a revision has failed', () => {
   it.each<Row>([
@@ -38,21 +38,25 @@ describe('after an attempt to restore a revision has failed', () => {
     ['it was not deployed: one more try', [check('A')], 'not_deployed', 1, {}, 'again'],
     ['it was not deployed again: the next one', [check('A')], 'not_deployed', 2, {}, 'next'],
     ['the redeploy was not taken: the next one at once', [], 'not_taken', 1, {}, 'next'],
+    ['a second revision fails another check', [check('C')], check('A'), 1, { others: [check('B')] }, 'again'],
+    ['it fails that again', [check('C')], check('A'), 2, { others: [check('B')] }, 'next'],
     [
-      'a second revision fails what it passed',
+      'a second one fails the first one’s',
       [check('C')],
-      check('A'),
+      check('B'),
       1,
-      { failedBefore: 1 },
-      'everywhere',
+      { others: [check('B')] },
+      'same_check',
     ],
-    ['a second revision is not deployed', [], 'not_deployed', 1, { failedBefore: 1 }, 'again'],
+    ['no call works on two', [check('C')], silent('A'), 1, { others: [silent('B')] }, 'no_call'],
+    ['a third fails another', [], check('A'), 1, { others: [check('B'), check('C')] }, 'everywhere'],
+    ['a second revision is not deployed', [], 'not_deployed', 1, { others: [check('B')] }, 'again'],
     ['a person asked, and it fails its checks', [], check('A'), 1, { manual: true }, 'asked_for'],
     ['a person asked, and no call works', [], silent(), 1, { manual: true }, 'asked_for'],
     ['a person asked, and the same check fails', [check('A')], check('A'), 1, { manual: true }, 'same_check'],
     ['a person asked, and it is not deployed', [], 'not_deployed', 2, { manual: true }, 'next'],
-  ])('%s', (_, before, attempt, tries, { manual = false, failedBefore = 0 }, expected) => {
-    const then = afterFailure({ attempt, tries, manual, before, failedBefore });
+  ])('%s', (_, before, attempt, tries, { manual = false, others = [] }, expected) => {
+    const then = afterFailure({ attempt, tries, manual, before, others });
     expect(typeof then === 'object' ? then.stays : then).toBe(expected);
   });
 

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { STEP_NAMES } from '../../src/domain/step.ts';
-import { coverChecks, LONGEST_CALL_MS, patiently, stepPolicy, STEPS } from '../../src/domain/stepTable.ts';
+import {
+  coverChecks,
+  LONGEST_CALL_MS,
+  patiently,
+  POLLING_STEPS,
+  stepPolicy,
+  STEPS,
+} from '../../src/domain/stepTable.ts';
 
 const MINUTE = 60_000;
 const LONG = { timeoutMs: 20 * MINUTE };
@@ -38,5 +45,13 @@ it.each(STEP_NAMES)('the step %s has more time on the way back than on the way f
     const [forward, back] = [stepPolicy(step, overrides), stepPolicy(step, patiently(overrides))];
     expect(back.scheduleToCloseMs).toBeGreaterThan(forward.scheduleToCloseMs);
     expect(back.startToCloseMs).toBe(forward.startToCloseMs);
+  }
+});
+
+it('no number of attempts bounds a step that polls, and any other step has its own', () => {
+  const three = { retry: { maximumAttempts: 3 } };
+  for (const step of STEP_NAMES) {
+    const expected = POLLING_STEPS.includes(step) ? 0 : 3;
+    expect([step, stepPolicy(step, { [step]: three }).retry.maximumAttempts]).toEqual([step, expected]);
   }
 });

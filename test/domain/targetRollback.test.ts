@@ -77,6 +77,16 @@ describe('a rollback by name', () => {
     expect(took(state, running, rollback('id', 'R1'))).toBe(expected);
   });
 
+  it('that only a promotion has named goes to an earlier revision, if a person has left that one', () => {
+    const asked = { ...leaving('R2'), to: 'R1' };
+    expect(took(serving(), null, asked)).toBe('queued: R1');
+    const known = KNOWN.map((one) =>
+      one.revisionId === 'R1' ? { ...one, quarantined: true as const } : one,
+    );
+    expect(took(serving({ known }), null, asked)).toBe('queued: R0');
+    expect(took(serving({ known }), null, rollback('id', 'R1'))).toBe('queued: R1');
+  });
+
   it('needs no look at what serves', () => {
     expect(dependsOnWhatServes({ state: serving(), running: null }, rollback('id', 'R1'))).toBe(false);
   });

@@ -7,6 +7,7 @@ import type { TargetUnderTest } from './targetUnderTest.ts';
 
 const NAMES_LILAC: Check = { ...GREETS, name: 'names lilac', expect: { contains: 'lilac' } };
 const NAMES_ASTER: Check = { ...GREETS, name: 'names aster', expect: { contains: 'aster' } };
+const NAMES_ROSE: Check = { ...GREETS, name: 'names rose', expect: { contains: 'rose' } };
 
 describeWorkflows('a restore under the checks of the revision', (harness) => {
   it('does not ask it what only the new revision was to pass', async () => {
@@ -50,21 +51,74 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     expect(await target.release('c')).toMatchObject({ outcome: 'released' });
   });
 
-  it('stops where a second revision fails what it passed before, whatever failed on the new one', async () => {
-    const target = harness.newTarget();
-    const checks = [GREETS, NAMES_LILAC, NAMES_ASTER].map((check) => [check]);
-    await target.release('a', { checks: checks[0]! });
-    const older = await target.release('b', { checks: checks[1]! });
-    const newer = await target.release('c', { checks: checks[2]! });
+  it('walks on from a second revision that fails yet another check', async () => {
+    const { target, ids } = await threeReleases(harness.newTarget());
+    for (const word of ['lilac', 'aster', 'rose']) target.world.knownOnlyTo.set(word, new Set());
+    const result = await target.release('d', { checks: [NAMES_ROSE] });
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: ids[0],
+      servingVerified: true,
+    });
+    expect(target.world.redeployed).toEqual([ids[2], ids[2], ids[1], ids[1], ids[0]]);
+    expect((await target.view()).state.known).toMatchObject([
+      { verified: true },
+      { verified: false },
+      { verified: false },
+    ]);
+  });
+
+  it('stops where a third revision fails what it passed before, and none loses its verification', async () => {
+    const { target, ids } = await threeReleases(harness.newTarget());
     target.world.providerIsAway = true;
-    const result = await target.release('d', { checks: [{ ...GREETS, expect: { contains: 'rose' } }] });
-    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: older.revisionId });
-    expect(target.world.redeployed).toEqual([newer.revisionId, newer.revisionId, older.revisionId]);
+    const result = await target.release('d', { checks: [NAMES_ROSE] });
+    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: ids[0] });
+    expect(target.world.redeployed).toEqual([ids[2], ids[2], ids[1], ids[1], ids[0]]);
     expect((await target.view()).state.known).toMatchObject([
       { verified: true },
       { verified: true },
       { verified: true },
     ]);
+  });
+
+  it('stops where a second revision fails the check of the first, and none loses its verification', async () => {
+    const { target, older, newer } = await twoReleases(harness.newTarget());
+    target.world.bad.add(identity('a')).add(identity('b'));
+    target.world.knownOnlyTo.set('rose', new Set());
+    const result = await target.release('d', { checks: [NAMES_ROSE] });
+    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: older });
+    expect(result.reason).toContain('fails a check that failed on another revision too');
+    expect(target.world.redeployed).toEqual([newer, newer, older]);
+    const { state } = await target.idle();
+    expect(state.known).toMatchObject([{ verified: true }, { verified: true }]);
+    expect(state.failedChecks).toEqual([]);
+  });
+
+  it('walks on from a copy to an earlier release, and not to the original of the copy', async () => {
+    const { target, older, newer } = await twoReleases(harness.newTarget());
+    target.world.redeployMakesRevision = true;
+    const back = await target.rollback({ to: newer });
+    const copy = (await target.ended(back.requestId)).servingRevisionId;
+    target.world.bad.add(identity('b'));
+    target.world.knownOnlyTo.set('rose', new Set());
+    const result = await target.release('d', { checks: [NAMES_ROSE], overrideHold: true });
+    expect(target.world.redeployed.slice(1)).toEqual([copy, copy, older]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingVerified: true });
+    const { known } = (await target.view()).state;
+    const verified = known.filter((revision) => revision.verified).map(({ revisionId }) => revisionId);
+    expect(verified).toEqual([older, result.servingRevisionId]);
+  });
+
+  it('tries five revisions at most', async () => {
+    const target = harness.newTarget();
+    const ids: (string | null)[] = [];
+    for (const artifact of ['a', 'b', 'c', 'd', 'e', 'f'])
+      ids.push((await target.release(artifact)).revisionId);
+    for (const revisionId of ids) target.world.broken.set(revisionId ?? '', 'DEPLOY_FAILED');
+    target.world.bad.add(identity('g'));
+    expect(await target.release('g')).toMatchObject({ outcome: 'rollback_failed' });
+    const tried = ids.slice(1).reverse();
+    expect(target.world.redeployed).toEqual(tried.flatMap((revisionId) => [revisionId, revisionId]));
   });
 
   it('walks on where another check fails twice, and knows that revision for unverified', async () => {
@@ -196,4 +250,12 @@ async function twoReleases(
   const older = await target.release('a');
   const newer = await target.release('b');
   return { target, older: older.revisionId ?? '', newer: newer.revisionId ?? '' };
+}
+
+/** A target that has released three artifacts, each under a check of its own. The revisions, oldest first. */
+async function threeReleases(target: TargetUnderTest): Promise<{ target: TargetUnderTest; ids: string[] }> {
+  const first = await target.release('a', { checks: [GREETS] });
+  const second = await target.release('b', { checks: [NAMES_LILAC] });
+  const third = await target.release('c', { checks: [NAMES_ASTER] });
+  return { target, ids: [first, second, third].map(({ revisionId }) => revisionId ?? '') };
 }

@@ -186,6 +186,19 @@ describePromotions('a promotion', (under) => {
     expect(next.reason).toContain('the line is stopped: "production" is on hold');
   });
 
+  it('takes back to an earlier revision what fails in the bake, if a person has left the one before', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const serving = (await production.release('a')).revisionId ?? '';
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await production.world.called('runCheck', 3);
+    expect(await production.rollback({ serving })).toMatchObject({ disposition: 'done' });
+    production.world.bad.add(identity('b'));
+    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back' });
+    expect(production.world.active).toBe(good);
+    expect(production.world.redeployed).toEqual([good]);
+  });
+
   it('stops the line where the release itself is bad', async () => {
     const { canary, production } = await under.line();
     production.world.bad.add(identity('b'));

@@ -15,7 +15,7 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     expect(row).toMatchObject({ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good });
     const result = await target.result(row.releaseId);
     expect(stepNames(result)).toEqual([
-      'find done',
+      'restore find done',
       'restore redeploy done',
       'restore deployed done',
       'restore serving done',
@@ -26,6 +26,19 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
     const { state } = await target.idle();
     expect(state.hold).toMatchObject({ by: { reason: 'errors' } });
     expect(state.activeRevisionId).toBe(good);
+  });
+
+  it('looks for the deployment with the patience of the way back', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.release('b');
+    const row = await target.ended((await target.rollback()).requestId);
+    const patience = async (id: string): Promise<number> => {
+      const { events } = await target.child(id).fetchHistory();
+      const [find] = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+      expect(find?.activityType?.name).toBe('findDeployment');
+      return Number(find?.scheduleToCloseTimeout?.seconds);
+    };
+    expect(await patience(row.releaseId)).toBe(2 * (await patience(releaseId)));
   });
 
   it('by name goes back to that revision, and what was left is put back only by name', async () => {

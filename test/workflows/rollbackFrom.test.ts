@@ -143,6 +143,45 @@ describeWorkflows('a manual rollback without a name leaves what served when the 
     expect(target.world.redeployed).toEqual([first.revisionId, good]);
     expect(left(await target.idle())).toEqual([first.revisionId, second.revisionId, copy]);
   });
+
+  it('and no later release restores it, also where there is no other revision: it says so', async () => {
+    const target = harness.newTarget();
+    const only = (await target.release('a')).revisionId ?? '';
+    const { requestId } = await target.rollback({ serving: only });
+    expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b', { overrideHold: true });
+    expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: result.revisionId });
+    expect(result.reason).toContain(`revision ${only} served before, but a person rolled back from it`);
+    expect(result.instructions).toContain('No earlier revision is known to be good');
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('and the release that runs does not restore it, also where there is no other revision', async () => {
+    const target = harness.newTarget();
+    const only = (await target.release('a')).revisionId ?? '';
+    const releaseId = await deploying(target);
+    const { requestId } = await target.rollback({ serving: only });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: only });
+    expect(result.reason).toContain(`revision ${only} serves`);
+    expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('and a release that restores it at that moment does not try it again', async () => {
+    const { target, good } = harness.newServingTarget();
+    const serving = (await target.release('a')).revisionId ?? '';
+    target.world.broken.set(serving, 'DEPLOY_FAILED');
+    const releaseId = await deploying(target);
+    target.world.end(target.world.latest ?? '', 'BUILD_FAILED');
+    const gate = target.world.gate('redeployRevision');
+    await target.world.called('redeployRevision');
+    await target.rollback({ serving });
+    gate.open();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([serving, good]);
+  });
 });
 
 /** The revisions that are put back by name alone, oldest first. */

@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { describeWorkflows } from './describeWorkflows.ts';
+import { type Harness, openHarness } from './harness.ts';
 import { BO } from './lives/life.ts';
 import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
@@ -142,5 +145,41 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
       (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
     );
     expect(scheduled.filter((name) => name === 'recallTarget')).toHaveLength(1);
+  });
+});
+
+describe('a new target whose worker is slow to begin activities', () => {
+  /** Longer than a worker may take to read the state once it has begun. */
+  const SLOW_MS = 13_000;
+  let harness: Harness;
+
+  beforeAll(async () => {
+    const id = randomUUID();
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue: `queue-${id}`,
+      nameWorld: (number) => `world-${id}-${number}`,
+      slots: 1,
+    });
+  });
+
+  afterAll(async () => {
+    for (const target of harness.targets) await target.terminate();
+    await harness.close();
+  });
+
+  it('waits for it, and refuses nothing', async () => {
+    const { target: busy } = harness.newServingTarget();
+    const gate = busy.world.gate('findDeployment');
+    await busy.submit('a');
+    await busy.world.called('findDeployment');
+    const target = harness.newTarget();
+    const submitted = target.submit('a');
+    await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+    gate.open();
+    expect(await submitted).toMatchObject({ releaseId: 'release-1', disposition: 'queued' });
+    expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+    expect((await target.idle()).state.hold).toBeNull();
   });
 });

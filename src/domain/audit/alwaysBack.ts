@@ -1,14 +1,14 @@
-import type { ReleaseRequest } from '../release.ts';
-import { restoreCandidates } from '../restoreChoice.ts';
+import type { ReleaseRequest, RollbackRequest } from '../release.ts';
+import { isQuarantined, restoreCandidates } from '../restoreChoice.ts';
 import type { WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 
 /**
  * Rule 5: once a PATCH was, or may have been, taken, a failure restores. A restore never goes round, and a rollback is
- * never rolled back.
+ * never rolled back. What a person left, or what is in quarantine, is restored only by name.
  */
 export const alwaysBack: Rule = ({ target }) =>
-  target.works.flatMap((work) => [...notPutBack(work), ...goneRound(work)]);
+  target.works.flatMap((work) => [...notPutBack(work), ...goneRound(work), ...restoredLeft(work)]);
 
 function notPutBack({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
   if (kind === 'rollback' || result === null || result.outcome === 'released') return [];
@@ -28,6 +28,18 @@ function notPutBack({ workflowId, kind, activities, request, known, result }: Wo
   if (candidates.length === 0) return [];
   const what = `its PATCH may have been taken, it ended ${result.outcome}, and nothing was put back`;
   return [{ rule: 5, workflowId, what }];
+}
+
+function restoredLeft({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
+  const named = kind === 'rollback' ? (request as RollbackRequest).to : result?.preemptedBy?.to;
+  const restored = activities
+    .filter(({ name }) => name === 'redeployRevision')
+    .map(({ input }) => String(input['revisionId']));
+  const left = restored.find((revisionId) => revisionId !== named && isQuarantined(known, revisionId));
+  if (left === undefined) return [];
+  return [
+    { rule: 5, workflowId, what: `revision ${left} was restored, although it is restored only by name` },
+  ];
 }
 
 /** The same revision may be asked for again at once, after an unknown answer; not after another one was tried. */

@@ -36,6 +36,11 @@ describe('an audit', () => {
     [5, 'a restore that went round', [putBack({ insert: [8, redeploy('other', 9), redeploy('old', 10)] })]],
     [
       5,
+      'a restore of a revision that a person had left',
+      [{ ...putBack(), known: [{ ...verified('old'), quarantined: true }] }],
+    ],
+    [
+      5,
       'a restore that asked what the revision had not passed',
       [putBack({ replace: [11, asks('new', false)] })],
     ],

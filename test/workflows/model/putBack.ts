@@ -44,16 +44,20 @@ export function putBack(
   const { to, manual, baseline, avoid, found } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
-  const baselineFirst = baseline.verified && before?.shunned !== true ? [baseline.revision] : [];
-  const order = [to ?? null, ...baselineFirst, ...good.toReversed(), baseline.revision];
+  const itself = before?.shunned === true ? [] : [baseline.revision];
+  const order = [to ?? null, ...(baseline.verified ? itself : []), ...good.toReversed(), ...itself];
   const candidates = [...new Set(order)].filter(
     (revision): revision is number => revision !== null && (revision === to || !avoid.includes(revision)),
   );
   const tried: number[] = [];
   const unverified: Known[] = [];
+  /** The check that failed on each revision that was tried in vain. */
+  const failedOn: Check[] = [];
   /** Copies that were made in vain. */
   const copies: Known[] = [];
-  for (const candidate of candidates.flatMap((revision) => [revision, revision])) {
+  for (const candidate of candidates.slice(0, 5).flatMap((revision) => [revision, revision])) {
+    // A copy is the revision that it was made of.
+    if (unverified.some((one) => isSame(known, one.revision, candidate))) continue;
     // Its second turn comes only after the first went wrong.
     const isLast = tried.includes(candidate);
     tried.push(candidate);
@@ -86,10 +90,19 @@ export function putBack(
       return { revision, stays: false, tried, news };
     }
     failedCopy();
-    if (manual || unverified.length > 0 || found.some((one) => one.check === check)) {
+    const elsewhere = [...found.map((one) => one.check), ...failedOn];
+    if (manual || failedOn.length === 2 || elsewhere.includes(check)) {
       return { revision, stays: true, tried, news: [...copies, { ...copied, revision }] };
     }
-    if (isLast) unverified.push({ ...words, revision: candidate, verified: false });
+    if (!isLast) continue;
+    failedOn.push(check);
+    for (const one of copiesOf(known, candidate))
+      unverified.push({
+        ...(known.findLast(({ revision: other }) => other === one) ?? words),
+        revision: one,
+        verified: false,
+        left: false,
+      });
   }
   return { revision: null, stays: false, tried, news: [...copies, ...unverified] };
 }

@@ -224,9 +224,7 @@ export class ReleaseModel {
         ...{ to, manual: this.preemptedBy !== null, baseline },
         found: [...this.#foundBefore, ...this.#found],
       };
-      const decided = putBack(model, known, { ...wish, avoid: [...own, ...left] });
-      // What a person has left stays where there is nothing else.
-      const back = decided.tried.length > 0 ? decided : putBack(model, known, { ...wish, avoid: own });
+      const back = putBack(model, known, { ...wish, avoid: [...own, ...left] });
       const givenUp =
         this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
       const { tried } = back;
