@@ -244,6 +244,7 @@ function target(works: WorkFact[]): TargetFacts {
     workflowId: 't',
     idle: true,
     submissions: [],
+    said: [],
     promotions: [],
     lastTaskAt: 1_000,
     works,
