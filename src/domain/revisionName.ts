@@ -98,14 +98,16 @@ function wordsOfAll({ known, history }: SeenRevisions): readonly RevisionWords[]
       ? []
       : [{ revisionId, release: releaseId, commit, artifact }],
   );
-  const words = known.map(
-    ({ revisionId, release = null, commit = null, artifact = null }): RevisionWords => ({
+  const words = known.map(({ revisionId, release, commit, artifact }): RevisionWords => {
+    // A release that failed may have made what a later one found to serve.
+    const made = history.find((row) => row.revisionId === revisionId);
+    return {
       revisionId,
-      release,
-      commit,
-      artifact,
-    }),
-  );
+      release: release ?? made?.releaseId ?? null,
+      commit: commit ?? made?.commit ?? null,
+      artifact: artifact ?? made?.artifact ?? null,
+    };
+  });
   return [...unknown, ...words];
 }
 

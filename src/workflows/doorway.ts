@@ -1,4 +1,4 @@
-import { condition, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 
 import { refuse } from './failure.ts';
 import { WORKFLOW_TYPES } from './messages.ts';
@@ -38,6 +38,12 @@ export function atTheDoor(
 }
 
 /**
+ * Runs a handler outside of the workflow's root scope. A cancellation of the target would cancel what a handler waits for,
+ * and a signal's handler that ends so ends the target.
+ */
+const uncanceled = CancellationScope.nonCancellable.bind(CancellationScope);
+
+/**
  * Holds messages back from a target that has not read the state of its earlier runs yet, and notices resets.
  *
  * A run that was reset is replayed as it went before, up to the point of the reset: the start of the run cannot tell.
@@ -52,22 +58,25 @@ export function interceptors(): WorkflowInterceptors {
     inbound: [
       {
         handleSignal(input, next) {
-          if (doorway.door === 'open') return next(input);
-          if (doorway.door === 'reset') return Promise.resolve();
-          const waits = (): boolean => !isTaken(input.signalName) && doorway.door !== 'reset';
-          return condition(() => !waits()).then(() => (doorway.door === 'reset' ? undefined : next(input)));
+          return uncanceled(async () => {
+            if (doorway.door === 'open') return next(input);
+            await condition(() => isTaken(input.signalName) || doorway.door === 'reset');
+            if (doorway.door !== 'reset') return next(input);
+          });
         },
         validateUpdate(input, next) {
           // A validator that asks the state cannot answer before the state is there.
           if (doorway.door === 'open') next(input);
         },
-        async handleUpdate(input, next) {
-          if (doorway.door === 'open') return next(input);
-          if (doorway.door === 'reading') await condition(() => doorway.door !== 'reading');
-          if (doorway.door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
-          if (!isTaken(input.name)) refuse(doorway.problem, 'SLIPWAY_TARGET_UNREADABLE');
-          validators.get(input.name)?.(input.args[0]);
-          return next(input);
+        handleUpdate(input, next) {
+          return uncanceled(async () => {
+            if (doorway.door === 'open') return next(input);
+            if (doorway.door === 'reading') await condition(() => doorway.door !== 'reading');
+            if (doorway.door === 'reset') refuse(RESET, 'SLIPWAY_WRONG_MOMENT');
+            if (!isTaken(input.name)) refuse(doorway.problem, 'SLIPWAY_TARGET_UNREADABLE');
+            validators.get(input.name)?.(input.args[0]);
+            return next(input);
+          });
         },
       },
     ],

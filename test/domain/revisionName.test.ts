@@ -7,6 +7,7 @@ const GOOD = '657565e3-0000-4000-8000-000000000001';
 const COPY = '657565ff-0000-4000-8000-000000000002';
 const BAD = 'abcdef01-0000-4000-8000-000000000003';
 const FAILED = 'abcdef02-0000-4000-8000-000000000004';
+const FOUND = 'abcdef03-0000-4000-8000-000000000006';
 const ELSEWHERE = '99999999-0000-4000-8000-000000000005';
 
 const SEEN = {
@@ -21,10 +22,12 @@ const SEEN = {
     },
     { revisionId: BAD, verified: false, release: 'release-2', at: NOW },
     { revisionId: COPY, verified: true, release: 'release-1', copyOf: GOOD, at: NOW },
+    { revisionId: FOUND, verified: false, at: NOW },
   ],
   history: [
     { releaseId: 'release-1', revisionId: GOOD, commit: 'c0ffee', artifact: 'agent:1' },
     { releaseId: 'release-4', revisionId: FAILED, commit: null, artifact: 'agent:2' },
+    { releaseId: 'release-3', revisionId: FOUND, commit: null, artifact: 'agent:4' },
     { releaseId: 'release-5', revisionId: null, commit: null, artifact: 'agent:3' },
   ],
 };
@@ -37,6 +40,7 @@ describe('the revision that a person means', () => {
     ['a release: its newest verified copy', 'release-1', COPY],
     ['a release whose revision is not verified', 'release-2', BAD],
     ['a release that failed', 'release-4', FAILED],
+    ['a release that failed, and whose revision a later release found to serve', 'release-3', FOUND],
     ['the beginning of an id that stands in the history alone', 'abcdef02', FAILED],
   ])('is found by %s', (_, named, revisionId) => {
     expect(findRevision(SEEN, named)).toEqual({ revisionId });

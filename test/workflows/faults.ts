@@ -1,3 +1,5 @@
+import { Context } from '@temporalio/activity';
+
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { DeploymentSnapshot } from '../../src/domain/revision.ts';
 import { failure, type Fault, type World } from './world.ts';
@@ -18,6 +20,14 @@ export const notTaken =
 export const unansweredButTaken: Fault = async (perform) => {
   await perform();
   throw failure('SLIPWAY_NO_ANSWER', { taken: true });
+};
+
+/** The call is carried out, and its answer comes after the attempt's deadline. */
+export const answeredTooLate: Fault = async (perform) => {
+  const result = await perform();
+  const { info } = Context.current();
+  await Context.current().sleep(2 * info.startToCloseTimeoutMs);
+  return result;
 };
 
 /** The call is lost, and nobody knows. */

@@ -129,6 +129,33 @@ describeWorkflows('a target that Temporal’s own tools were used on', (harness)
     await remembers(target, good);
   });
 
+  it.each(['signal', 'update'] as const)('canceled, still takes a rollback by %s', async (way) => {
+    const target = harness.newTarget();
+    const { revisionId: good } = await target.release('a');
+    const { revisionId: left } = await target.release('b');
+    await target.handle.cancel();
+    await target.viewOnce(({ state }) => state.ignored.length > 0);
+    const message = { ...BO, serving: left };
+    if (way === 'signal') await target.signal('rollback', message);
+    else await target.handle.executeUpdate('rollback', { args: [message] });
+    const { state } = await target.viewOnce((view) => view.state.history.length === 3);
+    expect(state.history[2]).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect((await target.handle.describe()).status.name).toBe('RUNNING');
+  });
+
+  it('canceled before it takes messages, takes those that wait once it can', async () => {
+    const target = harness.newTarget();
+    await target.startElsewhere(`no workers for ${target.workflowId}`);
+    await target.handle.terminate('by hand');
+    await target.startOnly();
+    await target.viewOnce(({ state }) => state.hold !== null);
+    await target.signal('quarantine', { ...BO, artifact: identity('x') });
+    await target.handle.cancel();
+    await target.handle.executeUpdate('unhold', { args: [BO] });
+    const { state } = await target.viewOnce((view) => view.state.quarantined.length === 1);
+    expect(state.quarantined[0]?.artifact).toBe(identity('x'));
+  });
+
   it('new, refuses a wrong request, whichever worker rebuilds it', async () => {
     const target = harness.newTarget();
     const wrong = target.request('a', { queue: 'some' as never });

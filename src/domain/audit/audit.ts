@@ -1,5 +1,7 @@
 import { alwaysBack } from './alwaysBack.ts';
 import { claimsAreTrue } from './claimsAreTrue.ts';
+import { leavesWhatServed } from './leavesWhatServed.ts';
+import { nothingForgotten } from './nothingForgotten.ts';
 import { oneAtATime } from './oneAtATime.ts';
 import { oneOwner } from './oneOwner.ts';
 import { oneRevision } from './oneRevision.ts';
@@ -14,11 +16,13 @@ import { watched } from './watched.ts';
 const RULES: readonly Rule[] = [
   oneAtATime,
   oneOwner,
+  nothingForgotten,
   oneRevision,
   ownRevision,
   servedWhenChecked,
   alwaysBack,
   ownChecks,
+  leavesWhatServed,
   watched,
   noSecrets,
   deployedOnly,

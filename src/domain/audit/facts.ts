@@ -48,6 +48,26 @@ export interface SubmissionFact {
   readonly withdrawnAt: number | null;
 }
 
+/**
+ * What a target was asked for and took. Times are milliseconds since 1970. Of a signal it is not known whether it changed
+ * anything.
+ */
+export type SaidFact = { readonly at: number } & (
+  | { readonly kind: 'hold' | 'unhold' }
+  /** The artifact's identity; from a signal, as the person named it. */
+  | { readonly kind: 'quarantine' | 'unquarantine'; readonly artifact: string }
+  /** `leaves`: the revision that the person saw serve. `null`: none is named. */
+  | { readonly kind: 'rollback'; readonly to: string | null; readonly leaves: string | null }
+  | {
+      readonly kind: 'queued';
+      readonly releaseId: string;
+      readonly artifact: string;
+      readonly overridesHold: boolean;
+    }
+  /** A person started it without what it knew, because that could not be read. */
+  | { readonly kind: 'started afresh' }
+);
+
 /** One promotion to the target as its history tells it. */
 export interface PromotionFact {
   readonly workflowId: string;
@@ -66,6 +86,8 @@ export interface TargetFacts {
   /** What the target did itself: looking, and watching revisions that were given up on. */
   readonly activities: readonly ActivityFact[];
   readonly submissions: readonly SubmissionFact[];
+  /** In the order in which it took them, over all of its runs. */
+  readonly said: readonly SaidFact[];
   /** Those whose releases ran on the target, where their histories were read. */
   readonly promotions: readonly PromotionFact[];
   readonly taskFailures: readonly TaskFailure[];

@@ -25,6 +25,11 @@ export function latestIn(result: ActivityFact['result']): string | null | undefi
   return deployment === undefined ? undefined : (deployment.latestRevisionId ?? null);
 }
 
+/** The active revision of the deployment that an activity came to; `undefined`: it came to none. */
+export function activeIn({ result }: ActivityFact): string | null | undefined {
+  return deploymentIn(result)?.activeRevisionId;
+}
+
 function deploymentIn(result: ActivityFact['result']): Seen | undefined {
   return (result?.['deployment'] as Seen | null | undefined) ?? undefined;
 }

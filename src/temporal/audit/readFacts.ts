@@ -13,6 +13,7 @@ import type { ReleaseAnswer } from '../../domain/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import { readSaid } from './readSaid.ts';
 
 /** How the ids of the workflows begin that tell receivers of what happened. */
 const NOTICE = 'notice:';
@@ -42,6 +43,7 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
     submissions: readSubmissions(own),
+    said: readSaid(own.map(({ history }) => history)),
     promotions: promotions.map(readPromotion),
     taskFailures: [...own, ...children, ...notices].flatMap(readTaskFailures),
     texts: [...own, ...children, ...notices].map(({ workflowId, history }) => ({

@@ -286,6 +286,7 @@ function target(works: WorkFact[]): TargetFacts {
     workflowId: 't',
     idle: true,
     submissions: [],
+    said: [],
     promotions: [],
     works,
     activities: [],

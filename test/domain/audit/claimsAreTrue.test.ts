@@ -73,7 +73,7 @@ function broken(
   submissions: readonly SubmissionFact[],
   ...promotions: Parameters<typeof claimsAreTrue>[0]['target']['promotions'][number][]
 ): string[] {
-  const idle = { idle: true, activities: [], taskFailures: [], texts: [] };
+  const idle = { said: [], idle: true, activities: [], taskFailures: [], texts: [] };
   const target = { workflowId: 't', works, submissions, promotions, ...idle };
   return claimsAreTrue({ target, observed: null, secrets: [] }).map(({ what }) => what);
 }

@@ -22,6 +22,7 @@ export function command(
   return {
     check: (model) => possible(model as TargetModel),
     run: async (model, subject) => {
+      model.commands++;
       await happens(model, subject);
       work(model);
       await subject.isAs(model);

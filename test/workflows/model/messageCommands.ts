@@ -6,7 +6,7 @@ import type { InterventionKind } from '../../../src/domain/intervention.ts';
 import { always, type Command, command, expectAnswer, underWay } from './commands.ts';
 import type { ArtifactName } from './plan.ts';
 import { artifactOf } from './scriptedWorld.ts';
-import { refusal } from './subject.ts';
+import { refusal, type Subject } from './subject.ts';
 import { isSame, type Rollback, type TargetModel } from './targetModel.ts';
 
 export type Way = 'update' | 'signal';
@@ -129,17 +129,47 @@ export function say(kind: InterventionKind, way: Way): Command {
       await subject.target.signal(kind, BO);
       return;
     }
-    const running = underWay(model);
-    const because = whyNot(model, kind);
-    if (way === 'update') {
-      const refused = await subject.say(running.id, kind);
-      expectAnswer(refused, because);
-    } else {
-      await subject.saySignal(running.id, kind, BO);
-    }
-    if (because === undefined) act(model, kind);
+    await intervene(model, subject, kind, way);
   });
 }
+
+async function intervene(
+  model: TargetModel,
+  subject: Subject,
+  kind: InterventionKind,
+  way: Way,
+): Promise<void> {
+  const running = underWay(model);
+  const because = whyNot(model, kind);
+  if (way === 'update') {
+    const refused = await subject.say(running.id, kind);
+    expectAnswer(refused, because);
+  } else {
+    await subject.saySignal(running.id, kind, BO);
+  }
+  if (because === undefined) act(model, kind);
+}
+
+/** A person says what the release under way waits for. */
+export function sayWhatFits(pick: number, way: Way): Command {
+  const fitting = ({ running }: TargetModel): readonly InterventionKind[] => {
+    if (running === null || running.stopped) return [];
+    return FITTING[running.stage] ?? [];
+  };
+  const possible = (model: TargetModel): boolean => fitting(model).length > 0;
+  return command(`what fits (${pick}) by ${way}`, possible, async (model, subject) => {
+    const kinds = fitting(model);
+    const kind = kinds[pick % kinds.length];
+    if (kind !== undefined) await intervene(model, subject, kind, way);
+  });
+}
+
+/** What ends a release's waiting, by its stage; the likelier twice. */
+const FITTING: Readonly<Record<string, readonly InterventionKind[]>> = {
+  approval: ['approve', 'approve', 'reject'],
+  paused: ['resume', 'resume', 'abort'],
+  decision: ['retry', 'retry', 'abort'],
+};
 
 function started(model: TargetModel): boolean {
   return model.started;
@@ -215,6 +245,8 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
   }
   const same = rollbacks.find(({ to }) => to !== undefined && to === rollback.to);
   if (same !== undefined) return answer('joined', same.to);
+  model.met.add(running === null ? 'a rollback of an idle target' : 'a rollback preempts a release');
+  if (model.canceled) model.met.add('a canceled target is rolled back');
   model.reject(always);
   model.rollbacks = [...rollbacks, rollback];
   model.hold ??= { by: rollback.id };
@@ -251,6 +283,7 @@ function act(model: TargetModel, kind: InterventionKind): void {
   switch (kind) {
     case 'abort':
     case 'reject':
+      if (kind === 'reject') model.met.add('a release is rejected at its approval');
       running.aborted = true;
       running.stop();
       break;
@@ -262,6 +295,8 @@ function act(model: TargetModel, kind: InterventionKind): void {
       if (running.stage === 'paused') running.goOn();
       break;
     case 'approve':
+      model.met.add('a release is approved');
+      if (model.servesCopy) model.met.add('a release is approved over a copy');
       running.open();
       break;
     case 'retry':

@@ -15,6 +15,8 @@ const LANES = 8;
 /** A long run keeps no more histories than these to replay: without a cache each task is a replay anyway. */
 const HISTORIES_MAX = 2_000;
 const PROGRESS_EVERY = 50;
+/** So many sequences come by every situation. */
+const COMES_BY_ALL = 300;
 const DAY_MS = 86_400_000;
 
 /** Workers that forget: a few workflows are kept by one of two workers, or none by any of four. */
@@ -51,10 +53,12 @@ it.concurrent.each(MODES)(
         },
         ...(PATH === undefined ? {} : { path: PATH }),
       });
-      const { sequences, commands, histories } = ran;
+      const { sequences, commands, situations, histories } = ran;
       process.stdout.write(
         `model, ${mode}: seed ${SEED}, ${sequences} sequences, ${commands} commands, ${histories.length} histories\n`,
       );
+      if (LONG) process.stdout.write(`${situations.lines.join('\n')}\n`);
+      if (sequences >= COMES_BY_ALL) expect(situations.missing).toEqual([]);
       expect(await replayFailures(workflowBundle, histories)).toEqual([]);
     } finally {
       await harness.close();

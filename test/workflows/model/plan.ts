@@ -16,18 +16,18 @@ export interface Plan {
   readonly stop: Stop | null;
   readonly onError: 'rollback' | 'wait' | 'stop';
   /**
-   * `taken`: carried out, but not answered; `lost`: neither, once; `conflict`: carried out, and answered with 409. Where
-   * there is a deployment, nothing happens.
+   * `taken`: carried out, but not answered; `lost`: neither, once; `conflict`: carried out, and answered with 409;
+   * `too late`: carried out, and answered after the attempt's deadline. Where there is a deployment, nothing happens.
    */
-  readonly create: 'answered' | 'taken' | 'lost' | 'conflict';
-  readonly upload: 'answered' | 'refused';
+  readonly create: 'answered' | 'taken' | 'lost' | 'conflict' | 'too late';
+  readonly upload: 'answered' | 'refused' | 'too late';
   /** `old latest`: answered, with the latest revision of before. */
-  readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused';
+  readonly patch: 'answered' | 'old latest' | 'taken' | 'lost' | 'never answered' | 'refused' | 'too late';
   /** `unreachable`: as often as the step is tried by itself. */
-  readonly check: 'answered' | 'unreachable';
+  readonly check: 'answered' | 'unreachable' | 'too late';
   /** What its check asks: what every artifact answers, or what only its own does. */
   readonly asks: Question;
-  readonly redeploy: 'answered' | 'taken' | 'lost';
+  readonly redeploy: 'answered' | 'taken' | 'lost' | 'too late';
 }
 
 /** What a check asks: two releases that ask the same have the same check. */

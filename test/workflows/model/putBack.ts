@@ -39,9 +39,11 @@ export function putBack(
     readonly avoid: readonly number[];
     /** What was found before anything is put back. */
     readonly found: readonly Found[];
+    /** What the release itself asks. */
+    readonly asks?: Check;
   },
 ): PutBack {
-  const { to, manual, baseline, avoid, found } = wish;
+  const { to, manual, baseline, avoid, found, asks } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
   const itself = before?.shunned === true ? [] : [baseline.revision];
@@ -84,6 +86,8 @@ export function putBack(
     model.active = revision;
     const isJudged = words.verified || candidate === to;
     const check = isJudged ? (words.passed ?? null) : null;
+    if (check !== null && asks !== undefined && check !== asks)
+      model.met.add('a restore asks another check than the release did');
     if (check === null || model.passes(revision, check)) {
       const verified = isJudged && (words.verified || check !== null);
       const news = [...copies, ...unverified, { ...copied, revision, verified }];
@@ -92,6 +96,7 @@ export function putBack(
     failedCopy();
     const elsewhere = [...found.map((one) => one.check), ...failedOn];
     if (manual || failedOn.length === 2 || elsewhere.includes(check)) {
+      model.met.add('a restored revision stays although its check fails');
       return { revision, stays: true, tried, news: [...copies, { ...copied, revision }] };
     }
     if (!isLast) continue;
@@ -122,6 +127,7 @@ export function rollBack(model: TargetModel, rollback: Rollback): void {
     model.end({ ...nothing, outcome: 'failed' });
     return;
   }
+  if (model.isSlow) model.met.add('answers are slow during a rollback');
   const known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
   const baseline = { revision: null, verified: false };
   const avoid = copiesOf(known, active);

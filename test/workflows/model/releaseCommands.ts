@@ -16,6 +16,7 @@ export function release(plan: Plan, isLate: boolean): Command {
   return command(name, always, async (model, subject) => {
     submissions++;
     const id = `submission-${submissions}`;
+    if (isLate) model.met.add('a submission is withdrawn before it arrives');
     if (isLate && !model.started) await subject.target.startOnly();
     model.started = true;
     if (isLate) {
@@ -54,12 +55,15 @@ export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Comm
   return command(`withdraw submission (${pick}) by ${way}`, possible, async (model, subject) => {
     const submission = picked(model, pick);
     const { id, releaseId } = submission;
-    submission.withdrawn = true;
-    const all = model.submissions.filter((other) => other.releaseId === releaseId);
+    const all = model.submissions.filter((other) => other.releaseId === releaseId && other !== submission);
     const stands = all.some(({ withdrawn }) => !withdrawn);
     const { running } = model;
+    if (stands && !submission.withdrawn)
+      model.met.add('a submission is withdrawn while another one of its release stands');
+    submission.withdrawn = true;
     const stops = !stands && running?.id === releaseId;
     if (!stands && model.queue.some((queued) => queued.id === releaseId)) {
+      model.met.add('a submission is withdrawn while its release waits');
       model.neverStarted([releaseId], 'aborted');
       model.queue = model.queue.filter((queued) => queued.id !== releaseId);
     }
@@ -74,6 +78,7 @@ export function withdrawSubmission(pick: number, way: 'update' | 'signal'): Comm
       interventions.some((said) => said.id === 'withdrawn'),
     );
     if (running.stopped) return;
+    model.met.add('a submission is withdrawn while its release runs');
     running.aborted = true;
     running.stop();
   });
@@ -109,6 +114,7 @@ export function comesUpLate(): Command {
   return command('a revision that was given up on comes up', possible, async (model, subject) => {
     const [late] = model.late;
     if (late === undefined) throw new Error('nothing was given up on');
+    model.met.add('a late revision is countered');
     model.active = late.revision;
     model.late = model.late.filter((other) => other !== late);
     model.rollbacks = [...model.rollbacks, { id: 'late', to: model.believed ?? late.restoreTo }];
@@ -152,12 +158,28 @@ export function provider(isAway: boolean): Command {
   });
 }
 
+/** Every answer takes long from now on, or no longer. */
+export function slowAnswers(isSlow: boolean): Command {
+  const possible = (model: TargetModel): boolean => model.isSlow !== isSlow;
+  return command(`answers are ${isSlow ? 'slow' : 'quick again'}`, possible, async (model, subject) => {
+    model.isSlow = isSlow;
+    subject.world.slowMs = isSlow ? SLOW_MS : 0;
+    return Promise.resolve();
+  });
+}
+
+/** Longer than the looks of a poll are apart. */
+const SLOW_MS = 100;
+
 /** The worker that knows the workflows is gone. */
 export function loseWorker(): Command {
   return command(
     'the worker is gone',
     ({ taken }) => taken,
-    (model, subject) => subject.loseWorker(model.running?.id),
+    (model, subject) => {
+      if (model.running !== null) model.met.add('the worker is lost while a release runs');
+      return subject.loseWorker(model.running?.id);
+    },
   );
 }
 

@@ -45,6 +45,8 @@ export class ReleaseModel {
     this.#checks = plan.check;
     this.#known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
     this.#baseline = this.#lookAtBaseline();
+    if (model.servesCopy) model.met.add('a release is made over a copy');
+    if (model.isSlow) model.met.add('answers are slow while a release runs');
   }
 
   get revision(): number | null {
@@ -81,6 +83,8 @@ export class ReleaseModel {
   }
 
   stop(): void {
+    if (this.stage === 'approval' && this.#model.servesCopy)
+      this.#model.met.add('a release is stopped at its approval over a copy');
     // A PATCH that is under way is awaited.
     if (this.stage !== 'patch') this.goOn();
   }
@@ -157,6 +161,8 @@ export class ReleaseModel {
 
   #holdUp(stage: ReleaseModel['stage']): 'held up' {
     this.stage = stage;
+    if (stage === 'approval' && this.#model.servesCopy)
+      this.#model.met.add('a release waits for approval over a copy');
     return 'held up';
   }
 
@@ -223,6 +229,7 @@ export class ReleaseModel {
       const wish = {
         ...{ to, manual: this.preemptedBy !== null, baseline },
         found: [...this.#foundBefore, ...this.#found],
+        asks: this.#question,
       };
       const back = putBack(model, known, { ...wish, avoid: [...own, ...left] });
       const givenUp =

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 
 import {
+  answeredTooLate,
   answeredWithOldLatest,
   notTaken,
   refused,
@@ -11,6 +12,7 @@ import {
 import { identity } from '../requests.ts';
 import { type ActivityName, type Fault, Gate, World } from '../world.ts';
 import { type ArtifactName, ARTIFACTS, type Plan, type Stop } from './plan.ts';
+import type { Situation } from './situations.ts';
 
 const FAULTS = {
   answered: [],
@@ -21,6 +23,7 @@ const FAULTS = {
   refused: [refused()],
   // As often as the tests' steps are tried by themselves.
   unreachable: [notTaken(), notTaken()],
+  'too late': [answeredTooLate],
   'never answered': [unansweredAndLost, unansweredAndLost, unansweredAndLost],
 } satisfies Readonly<Record<string, readonly Fault[]>>;
 
@@ -31,12 +34,22 @@ const HELD_UP: Readonly<Record<Exclude<Stop, 'approval'>, ActivityName>> = {
   check: 'runCheck',
 };
 
+const TOO_LATE: ReadonlyMap<ActivityName, Situation> = new Map<ActivityName, Situation>([
+  ['createDeployment', 'create exceeds its deadline'],
+  ['uploadArtifact', 'upload exceeds its deadline'],
+  ['patchDeployment', 'patch exceeds its deadline'],
+  ['runCheck', 'check exceeds its deadline'],
+  ['redeployRevision', 'redeploy exceeds its deadline'],
+]);
+
 /** One release's plan, as far as it has been carried out. */
 class Script {
   readonly gate = new Gate();
   /** Whether the release stands at its gate. */
   reached = false;
   objectPath: string | undefined;
+  /** The attempt that uploaded it: an earlier one may be answered later. */
+  uploadedBy = 0;
   readonly #heldUp: ActivityName | undefined;
   readonly #faults: ReadonlyMap<string, Fault[]>;
 
@@ -65,6 +78,10 @@ class Script {
 
 /** A world in which each release fares as its plan has it. */
 export class ScriptedWorld extends World {
+  /** What calls came by. */
+  readonly met = new Set<Situation>();
+  /** How much longer each answer takes. */
+  slowMs = 0;
   readonly #scripts = new Map<string, Script>();
 
   constructor(id: string) {
@@ -111,11 +128,16 @@ export class ScriptedWorld extends World {
     const script = this.#scriptOfCaller();
     if (script !== undefined && this.#isItsOwn(script, activity, input)) {
       const fault = script.next(activity);
+      const situation = fault === answeredTooLate ? TOO_LATE.get(activity) : undefined;
+      if (situation !== undefined) this.met.add(situation);
       // Taken up by this very call, before anything else can happen.
       if (fault !== undefined) this.next(activity, fault);
     }
     const result = await super.call(activity, input);
-    if (activity === 'uploadArtifact' && script !== undefined) {
+    if (this.slowMs > 0) await Context.current().sleep(this.slowMs);
+    const { attempt } = Context.current().info;
+    if (activity === 'uploadArtifact' && script !== undefined && attempt > script.uploadedBy) {
+      script.uploadedBy = attempt;
       script.objectPath = (result as { objectPath: string }).objectPath;
     }
     return result;

@@ -6,7 +6,7 @@ import { INTERVENTION_KINDS } from '../../../src/domain/intervention.ts';
 import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../targetUnderTest.ts';
 import type { Command } from './commands.ts';
-import { garbage, hold, quarantine, rollBackTo, say, withdraw } from './messageCommands.ts';
+import { garbage, hold, quarantine, rollBackTo, say, sayWhatFits, withdraw } from './messageCommands.ts';
 import { cancelTarget, releaseUnderOtherSpelling, terminateTarget } from './operatorCommands.ts';
 import { ARTIFACTS, type Beginning, type Plan } from './plan.ts';
 import {
@@ -17,9 +17,11 @@ import {
   provider,
   release,
   ruin,
+  slowAnswers,
   submitAgain,
   withdrawSubmission,
 } from './releaseCommands.ts';
+import { SituationCounts } from './situations.ts';
 import { Subject } from './subject.ts';
 import { TargetModel } from './targetModel.ts';
 
@@ -29,23 +31,45 @@ const usually = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
     { weight: 2, arbitrary: fc.constantFrom(...others) },
   );
 
-const plan: fc.Arbitrary<Plan> = fc.record({
+const planned: fc.Arbitrary<Plan> = fc.record({
   artifact: fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom('good-1' as const, 'good-2' as const, 'good-3' as const) },
     { weight: 3, arbitrary: fc.constantFrom('fails' as const, 'breaks' as const) },
-    { weight: 1, arbitrary: fc.constant('hangs' as const) },
+    { weight: 2, arbitrary: fc.constant('hangs' as const) },
   ),
   variant: usually<1 | 2>(1, 2),
   queue: usually<Plan['queue']>('latest', 'all'),
   overrideHold: usually(false, true),
-  stop: usually<Plan['stop']>(null, 'approval', 'upload', 'patch', 'deployed', 'check'),
+  stop: fc.oneof(
+    { weight: 3, arbitrary: fc.constant(null) },
+    { weight: 2, arbitrary: fc.constant('approval' as const) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom('upload' as const, 'patch' as const, 'deployed' as const, 'check' as const),
+    },
+  ),
   onError: usually<Plan['onError']>('rollback', 'wait', 'stop'),
-  create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict'),
-  upload: usually<Plan['upload']>('answered', 'answered', 'answered', 'refused'),
-  patch: usually<Plan['patch']>('answered', 'old latest', 'taken', 'lost', 'never answered', 'refused'),
-  check: usually<Plan['check']>('answered', 'answered', 'unreachable'),
+  create: usually<Plan['create']>('answered', 'taken', 'lost', 'conflict', 'too late'),
+  upload: usually<Plan['upload']>('answered', 'answered', 'too late', 'refused'),
+  patch: usually<Plan['patch']>(
+    'answered',
+    'old latest',
+    'taken',
+    'lost',
+    'never answered',
+    'refused',
+    'too late',
+  ),
+  check: usually<Plan['check']>('answered', 'too late', 'unreachable'),
   asks: usually<Plan['asks']>('what all answer', 'what it alone answers'),
-  redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost'),
+  redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost', 'too late'),
+});
+
+/** Where a release is held up, no deadline passes meanwhile. */
+const plan = planned.map((drawn): Plan => {
+  const { stop } = drawn;
+  const waits = stop === 'upload' || stop === 'patch' || stop === 'check';
+  return waits && drawn[stop] === 'too late' ? { ...drawn, [stop]: 'answered' } : drawn;
 });
 
 const way = fc.constantFrom('update' as const, 'signal' as const);
@@ -89,7 +113,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     fc.tuple(where, by, leaving, way, usually(false, true)).map((said) => rollBackTo(...said)),
   ),
   ...several(
-    2,
+    3,
     fc.tuple(fc.boolean(), way).map((said) => hold(...said)),
   ),
   ...several(
@@ -100,18 +124,23 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     4,
     fc.tuple(fc.constantFrom(...INTERVENTION_KINDS), way).map((said) => say(...said)),
   ),
+  ...several(
+    5,
+    fc.tuple(fc.nat(5), way).map((said) => sayWhatFits(...said)),
+  ),
   ...several(2, fc.constant(0).map(loseWorker)),
   way.map(withdraw),
   fc
     .tuple(fc.constantFrom('rollback', 'hold', 'unhold', 'quarantine', 'withdraw'), malformed, way)
     .map((said) => garbage(...said)),
-  fc.constant(0).map(terminateTarget),
+  ...several(2, fc.constant(0).map(terminateTarget)),
   fc.constant(0).map(cancelTarget),
   plan.map(releaseUnderOtherSpelling),
-  fc.constant(0).map(comesUpLate),
+  ...several(3, fc.constant(0).map(comesUpLate)),
   fc.constant(0).map(changeByHand),
   fc.nat(9).map(ruin),
   ...several(2, fc.boolean().map(provider)),
+  ...several(2, fc.boolean().map(slowAnswers)),
 ];
 
 const beginning: fc.Arbitrary<Beginning> = fc.record({
@@ -137,7 +166,9 @@ export interface Sequences {
 /** What was run. */
 export interface Ran {
   readonly sequences: number;
+  /** Those that were possible. */
   readonly commands: number;
+  readonly situations: SituationCounts;
   readonly histories: readonly RecordedHistory[];
 }
 
@@ -150,6 +181,7 @@ export interface Ran {
 export async function runSequences(harness: Harness, options: Sequences): Promise<Ran> {
   const { runs, seed, path, lanes, historiesMax, onProgress } = options;
   const histories: RecordedHistory[] = [];
+  const situations = new SituationCounts();
   let sequences = 0;
   let commands = 0;
   const count = path === undefined ? lanes : 1;
@@ -158,7 +190,7 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
     const property = fc.asyncProperty(
       beginning,
       fc.commands(COMMANDS, {
-        maxCommands: 20,
+        maxCommands: 30,
         size: 'max',
         ...(replayPath === undefined ? {} : { replayPath }),
       }),
@@ -167,8 +199,9 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
         const model = new TargetModel(begins);
         try {
           await fc.asyncModelRun(() => ({ model, real: subject }), happens);
-          commands += [...happens].length;
+          commands += model.commands;
           const made = await subject.close(model);
+          situations.add(new Set([...model.met, ...subject.world.met]));
           if (histories.length < historiesMax) histories.push(...made);
           onProgress?.(++sequences);
         } catch (error) {
@@ -191,5 +224,5 @@ export async function runSequences(harness: Harness, options: Sequences): Promis
   const ended = await Promise.allSettled(Array.from({ length: count }, (_, index) => lane(index)));
   const failures = ended.flatMap((end) => (end.status === 'rejected' ? [String(end.reason)] : []));
   if (failures.length > 0) throw new Error(failures.join('\n\n'));
-  return { sequences, commands, histories };
+  return { sequences, commands, situations, histories };
 }

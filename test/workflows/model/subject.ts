@@ -10,6 +10,7 @@ import type { Check } from '../../../src/domain/check.ts';
 import type { InterventionKind } from '../../../src/domain/intervention.ts';
 import type { InterventionMessage } from '../../../src/domain/message.ts';
 import type { ReleaseRequest, ReleaseResult, Waiting } from '../../../src/domain/release.ts';
+import type { StepOverrides } from '../../../src/domain/step.ts';
 import { readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
 import type { TargetInput } from '../../../src/workflows/messages.ts';
 import type { Harness } from '../harness.ts';
@@ -26,6 +27,9 @@ const HOUR_MS = 3_600_000;
 /** How long is waited for what never comes up: no shorter than what does come up takes on a busy machine. */
 const HANGS_MS = 4_000;
 
+/** The deadline of an attempt whose answer comes after it: no shorter than what a busy machine takes for another. */
+const SHORT_MS = 2_000;
+
 /** Whom a release waits for at a stage; at the others it waits for nobody. */
 const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
   paused: 'resume',
@@ -36,6 +40,14 @@ const WAITS_FOR: Readonly<Record<string, Waiting['for']>> = {
 /** One name for all, so that a person skips them alike. */
 function questionOf({ artifact, asks }: Plan): Check {
   return asks === 'what all answer' ? GREETS : { ...GREETS, expect: { contains: artifact } };
+}
+
+/** Short deadlines for the steps whose answers come after them. */
+function shortWhereTooLate(plan: Plan): StepOverrides {
+  const steps = (['create', 'upload', 'patch', 'check', 'redeploy'] as const).filter(
+    (step) => plan[step] === 'too late',
+  );
+  return Object.fromEntries(steps.map((step) => [step, { ...QUICK[step], startToCloseMs: SHORT_MS }]));
 }
 
 /** The real target of one sequence. */
@@ -77,6 +89,7 @@ export class Subject {
       steps: {
         ...QUICK,
         deployed: { ...QUICK.deployed, scheduleToCloseMs: artifact === 'hangs' ? HANGS_MS : HOUR_MS },
+        ...shortWhereTooLate(plan),
       },
       ...(stop === 'approval' ? { approval: { required: 1, withinMs: HOUR_MS } } : {}),
     };

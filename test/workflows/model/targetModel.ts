@@ -1,5 +1,6 @@
 import type { ArtifactName, Beginning, Plan } from './plan.ts';
 import type { ReleaseModel } from './releaseModel.ts';
+import type { Situation } from './situations.ts';
 
 /** What the target knows of a revision. */
 export interface Known {
@@ -88,6 +89,12 @@ export class TargetModel {
   active: number | null = null;
   /** The model's provider is away: no check passes. */
   providerIsAway = false;
+  /** Every answer takes long. */
+  isSlow = false;
+  /** How many commands of this sequence were possible. */
+  commands = 0;
+  /** What this sequence has come by. */
+  readonly met = new Set<Situation>();
   // The target.
   /** Whether it runs. */
   started = false;
@@ -144,6 +151,11 @@ export class TargetModel {
     return !this.providerIsAway && what !== 'fails' && (check === 'all' || check === what);
   }
 
+  /** Whether what serves was made by a redeploy. */
+  get servesCopy(): boolean {
+    return this.known.some(({ revision, copyOf }) => revision === this.active && copyOf !== undefined);
+  }
+
   /** Whether it may be put back without anybody naming it, verified or not. */
   isShunned({ left, artifact }: Known): boolean {
     return left || (artifact !== undefined && this.quarantined.has(artifact));
@@ -151,6 +163,7 @@ export class TargetModel {
 
   /** A person leaves a revision: neither it nor a copy of it is put back again but by name. */
   leave(revision: number): void {
+    if (originalOf(this.known, revision) !== revision) this.met.add('a copy is left');
     if (!this.known.some((one) => one.revision === revision)) {
       this.known = [...this.known, { revision, verified: false, left: true }];
     }
@@ -248,8 +261,12 @@ export class TargetModel {
     if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored') {
       const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
       this.failedChecks.set(plan.artifact, times);
-      if (times >= 2) this.quarantine(plan.artifact);
+      if (times >= 2) {
+        this.met.add('an artifact is quarantined by its failures');
+        this.quarantine(plan.artifact);
+      }
     }
+    if (this.servesCopy) this.met.add('a copy serves');
     this.endings.push({
       id,
       outcome,

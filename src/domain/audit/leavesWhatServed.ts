@@ -1,0 +1,85 @@
+import { isSameRevision } from '../knownRevisions.ts';
+import type { KnownRevision, RollbackRequest } from '../release.ts';
+import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from './facts.ts';
+import { activeIn } from './seenBeforePatch.ts';
+import type { Rule, Violation } from './violation.ts';
+
+type AskedRollback = Extract<SaidFact, { readonly kind: 'rollback' }>;
+
+/** For so long after a restore, a rollback that does not name what it leaves changes nothing. */
+const JUST_RESTORED_MS = 60_000;
+
+/**
+ * Rule 5, "What restoring means": a rollback without a name leaves the revision that served when the person asked. What ran
+ * then, and the rollbacks right after it, must not end well with that revision still serving.
+ */
+export const leavesWhatServed: Rule = ({ target }) =>
+  target.said
+    .filter((said): said is AskedRollback => said.kind === 'rollback' && said.to === null)
+    .flatMap((asked) => stillServes(target, asked));
+
+function stillServes(target: TargetFacts, asked: AskedRollback): Violation[] {
+  const settling = settledBy(target, asked);
+  const last = settling.at(-1);
+  const left = asked.leaves ?? servedAt(target, settling, asked);
+  if (last?.result == null || left === undefined || isNamed(last, left)) return [];
+  const { outcome, servingRevisionId: serves } = last.result;
+  const endsWell = outcome === 'released' || outcome === 'rolled_back' || outcome === 'aborted';
+  const known = [...last.known, ...last.result.knownRevisions];
+  if (!endsWell || serves === null || !isSameRevision(known, serves, left)) return [];
+  const what = `a rollback was asked for while revision ${left} served, and it serves still`;
+  return [{ rule: 5, workflowId: last.workflowId, what }];
+}
+
+/** What ran when a rollback was asked for, and the rollbacks after it; nothing while they go on. */
+function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): readonly WorkFact[] {
+  const after = works.filter(({ endedAt }) => endedAt === null || endedAt > at);
+  const next = after.findIndex(({ kind, startedAt }) => kind === 'release' && startedAt > at);
+  const settling = next === -1 ? after : after.slice(0, next);
+  const until = settling.at(-1)?.endedAt ?? null;
+  const isSettled = next !== -1 || idle;
+  // A later message of another kind may have changed what is wanted.
+  const isOverruled = said.some(
+    (other) => other.kind === 'rollback' && other.at > at && until !== null && other.at <= until,
+  );
+  return isSettled && until !== null && !isOverruled ? settling : [];
+}
+
+/**
+ * What served when a rollback was asked for that does not name it, as far as what ran shows; `undefined`: that is not
+ * known, or the rollback came during a restore or right after one.
+ */
+function servedAt(
+  { works }: TargetFacts,
+  settling: readonly WorkFact[],
+  { at }: AskedRollback,
+): string | undefined {
+  const isRestoring = works.some(({ activities }) =>
+    activities.some(
+      ({ name, scheduledAt }) =>
+        name === 'redeployRevision' && scheduledAt <= at && at - scheduledAt < 2 * JUST_RESTORED_MS,
+    ),
+  );
+  const [first] = settling;
+  if (first === undefined || isRestoring) return undefined;
+  const look = first.activities.map(activeIn).find((active) => active != null);
+  const own = first.activities.findLast((activity) => isServing(activity, at));
+  if (own !== undefined) return String(own.input['revisionId']);
+  // Its own revision may have become the active one before it was confirmed.
+  const isBringingUp = first.activities.some(
+    ({ name, scheduledAt }) => name === 'awaitDeployed' && scheduledAt <= at,
+  );
+  return isBringingUp ? undefined : (look ?? undefined);
+}
+
+function isServing({ name, outcome, endedAt }: ActivityFact, at: number): boolean {
+  return name === 'confirmServing' && outcome === 'completed' && endedAt !== null && endedAt <= at;
+}
+
+/** Whether a person, or the watch for late revisions, has asked for a revision by its name. */
+function isNamed({ kind, request, known, result }: WorkFact, revisionId: string): boolean {
+  const rollback = kind === 'rollback' ? (request as RollbackRequest) : result?.preemptedBy;
+  const all: readonly KnownRevision[] = [...known, ...(result?.knownRevisions ?? [])];
+  if (rollback?.to === undefined || rollback.from !== undefined) return false;
+  return isSameRevision(all, rollback.to, revisionId);
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
+import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts';
+import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
+import type { KnownRevision, ReleaseResult } from '../../../src/domain/release.ts';
+import { request, result, verified } from '../targets.ts';
+
+const ROLLBACK = { kind: 'rollback', at: 10, to: null, leaves: null } as const;
+const KNOWN = [verified('R0'), verified('R1')];
+
+describe('a rollback without a name, by the audit', () => {
+  const STILL = 'a rollback was asked for while revision R1 served, and it serves still';
+
+  it('must not stop a release and leave what served before it', () => {
+    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
+    expect(left([ROLLBACK], stopped)).toEqual([STILL]);
+    expect(left([{ ...ROLLBACK, leaves: 'R1' }], stopped)).toEqual([STILL]);
+  });
+
+  it('may stop a release and go on to what is before', () => {
+    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
+    const back = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R0' }, look('R1', 22));
+    expect(left([ROLLBACK], stopped, back)).toEqual([]);
+    const inVain = rollback(21, { outcome: 'failed', servingRevisionId: 'R1' }, look('R1', 22));
+    expect(left([ROLLBACK], stopped, inVain)).toEqual([]);
+  });
+
+  it('leaves the revision of a release that serves already, and restores what was before it', () => {
+    const serving = activity('confirmServing', { revisionId: 'R2' }, 8);
+    const activities = [look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7), serving];
+    const ending = { outcome: 'rolled_back', revisionId: 'R2' } as const;
+    expect(left([ROLLBACK], release(5, 20, { ...ending, servingRevisionId: 'R1' }, activities))).toEqual([]);
+    expect(left([ROLLBACK], release(5, 20, { ...ending, servingRevisionId: 'R2' }, activities))).toHaveLength(
+      1,
+    );
+  });
+
+  it('of an idle target leaves what the target finds to serve, and no copy of it', () => {
+    const ending = (revisionId: string): WorkFact =>
+      rollback(11, { outcome: 'rolled_back', servingRevisionId: revisionId }, look('R1', 12));
+    expect(left([ROLLBACK], ending('R0'))).toEqual([]);
+    expect(left([ROLLBACK], ending('R1'))).toEqual([STILL]);
+    const copy: KnownRevision = { ...verified('R1-again'), copyOf: 'R1' };
+    expect(left([ROLLBACK], { ...ending('R1-again'), known: [...KNOWN, copy] })).toEqual([STILL]);
+  });
+
+  it('may be overruled by a person who names the revision', () => {
+    const named = rollback(21, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R0', 22));
+    const back = { ...named, request: { requestId: 'b', to: 'R1', requestedBy: { who: 'ada', from: 'x' } } };
+    expect(
+      left(
+        [
+          { ...ROLLBACK, leaves: 'R1' },
+          { ...ROLLBACK, at: 15, to: 'R1' },
+        ],
+        back,
+      ),
+    ).toEqual([]);
+  });
+
+  it('is not judged while the target works, or right after a restore', () => {
+    const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
+    expect(left([ROLLBACK], { ...stopped, endedAt: null })).toEqual([]);
+    const restored = rollback(1, { outcome: 'rolled_back', servingRevisionId: 'R1' }, look('R2', 2));
+    const before = { ...restored, activities: [activity('redeployRevision', { revisionId: 'R1' }, 3)] };
+    expect(left([ROLLBACK], { ...before, endedAt: 4 }, stopped)).toEqual([]);
+  });
+
+  function left(said: readonly SaidFact[], ...works: readonly WorkFact[]): string[] {
+    return leavesWhatServed(evidence(said, works)).map(({ what }) => what);
+  }
+});
+
+describe('what a person said to a target, by the audit', () => {
+  const queued = (change: Partial<Extract<SaidFact, { kind: 'queued' }>> = {}): SaidFact => ({
+    ...{ kind: 'queued', at: 30, releaseId: 'release-1', artifact: 'sha256:x', overridesHold: false },
+    ...change,
+  });
+  const QUARANTINE = { kind: 'quarantine', at: 10, artifact: 'sha256:x' } as const;
+  const UNQUARANTINE = { ...QUARANTINE, kind: 'unquarantine', at: 20 } as const;
+
+  it('holds it until a person releases the hold, in whatever run of the target', () => {
+    const hold = { kind: 'hold', at: 10 } as const;
+    expect(forgotten(hold, queued())).toEqual(['it was queued although the target was on hold']);
+    expect(forgotten(hold, { kind: 'unhold', at: 20 }, queued())).toEqual([]);
+    expect(forgotten(hold, queued({ overridesHold: true }))).toEqual([]);
+    expect(forgotten(hold, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
+  });
+
+  it('is no hold of its own where a rollback has set one, which may end with the rollback', () => {
+    expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([]);
+  });
+
+  it('keeps an artifact out until a person says otherwise', () => {
+    expect(forgotten(QUARANTINE, queued())).toEqual(['it was queued although sha256:x was in quarantine']);
+    expect(forgotten(QUARANTINE, queued({ artifact: 'sha256:y' }))).toEqual([]);
+    expect(forgotten(QUARANTINE, UNQUARANTINE, queued())).toEqual([]);
+    expect(forgotten(QUARANTINE, { ...UNQUARANTINE, artifact: 'a revision of it' }, queued())).toEqual([]);
+    expect(forgotten(QUARANTINE, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
+  });
+
+  function forgotten(...said: readonly SaidFact[]): string[] {
+    return nothingForgotten(evidence(said, [])).map(({ what }) => what);
+  }
+});
+
+function evidence(said: readonly SaidFact[], works: readonly WorkFact[]) {
+  const target: TargetFacts = {
+    ...{ workflowId: 't', idle: true, lastTaskAt: 1_000, works, said },
+    ...{ activities: [], submissions: [], promotions: [], taskFailures: [], texts: [] },
+  };
+  return { target, observed: null, secrets: [] };
+}
+
+function release(
+  startedAt: number,
+  endedAt: number,
+  ending: Partial<ReleaseResult>,
+  activities: readonly ActivityFact[],
+): WorkFact {
+  return {
+    workflowId: 't/release-2',
+    kind: 'release',
+    ...{ startedAt, endedAt, ended: 'completed', known: KNOWN, activities },
+    request: request('a'),
+    result: result('release-2', ending),
+  };
+}
+
+function rollback(
+  startedAt: number,
+  ending: Partial<ReleaseResult>,
+  ...activities: ActivityFact[]
+): WorkFact {
+  const work = release(startedAt, startedAt + 9, { kind: 'rollback', ...ending }, activities);
+  return {
+    ...work,
+    workflowId: 't/rollback-3',
+    kind: 'rollback',
+    request: { requestId: 'a', to: 'R0', from: 'R1', requestedBy: { who: 'ada', from: 'x' } },
+  };
+}
+
+/** A look that finds a revision to be the active one. */
+function look(activeRevisionId: string, at: number): ActivityFact {
+  const deployment = { activeRevisionId, latestRevisionId: activeRevisionId };
+  return { ...activity('findDeployment', {}, at), result: { deployment } };
+}
+
+function activity(name: string, input: Readonly<Record<string, unknown>>, at: number): ActivityFact {
+  const times = { scheduledAt: at, endedAt: at + 0.25 };
+  return { name, input, ...times, outcome: 'completed', result: {}, mayHaveBeenTaken: true };
+}

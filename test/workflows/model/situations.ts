@@ -1,0 +1,60 @@
+/** What a sequence must come by for the model to test it. A long run ends only after it has come by each of them. */
+export const SITUATIONS = [
+  'a restore asks another check than the release did',
+  'a restored revision stays although its check fails',
+  'a release is approved',
+  'a release is rejected at its approval',
+  'a release waits for approval over a copy',
+  'a release is approved over a copy',
+  'a release is stopped at its approval over a copy',
+  'the target is terminated while it is idle',
+  'the target is terminated while a release runs',
+  'the target is terminated while releases wait',
+  'the target is terminated on hold',
+  'the target is terminated with a quarantine',
+  'the target is terminated while a copy serves',
+  'the target is canceled while it is idle',
+  'the target is canceled while a release runs',
+  'a canceled target is rolled back',
+  'a copy serves',
+  'a release is made over a copy',
+  'a copy is left',
+  'answers are slow while a release runs',
+  'answers are slow during a rollback',
+  'create exceeds its deadline',
+  'upload exceeds its deadline',
+  'patch exceeds its deadline',
+  'check exceeds its deadline',
+  'redeploy exceeds its deadline',
+  'another spelling is refused while a release runs',
+  'another spelling is refused while nothing runs',
+  'a submission is withdrawn before it arrives',
+  'a submission is withdrawn while its release waits',
+  'a submission is withdrawn while its release runs',
+  'a submission is withdrawn while another one of its release stands',
+  'a late revision is countered',
+  'a rollback preempts a release',
+  'a rollback of an idle target',
+  'an artifact is quarantined by its failures',
+  'the worker is lost while a release runs',
+] as const;
+
+export type Situation = (typeof SITUATIONS)[number];
+
+/** How often sequences came by each situation: each counts once in a sequence. */
+export class SituationCounts {
+  readonly #counts = new Map<Situation, number>(SITUATIONS.map((situation) => [situation, 0]));
+
+  add(met: ReadonlySet<Situation>): void {
+    for (const situation of met) this.#counts.set(situation, (this.#counts.get(situation) ?? 0) + 1);
+  }
+
+  get lines(): readonly string[] {
+    return [...this.#counts].map(([situation, count]) => `${count} x ${situation}`);
+  }
+
+  /** Those that no sequence came by. */
+  get missing(): readonly Situation[] {
+    return SITUATIONS.filter((situation) => this.#counts.get(situation) === 0);
+  }
+}
