@@ -107,7 +107,7 @@ describe('what a person said to a target, by the audit', () => {
 
 function evidence(said: readonly SaidFact[], works: readonly WorkFact[]) {
   const target: TargetFacts = {
-    ...{ workflowId: 't', idle: true, lastTaskAt: 1_000, works, said },
+    ...{ workflowId: 't', idle: true, works, said },
     ...{ activities: [], submissions: [], promotions: [], taskFailures: [], texts: [] },
   };
   return { target, observed: null, secrets: [] };
