@@ -29,6 +29,9 @@ describeWorkflows('what needs a person', (harness) => {
       details: [result],
     });
     expect(await statusOf(target, releaseId)).toBe('FAILED');
+    const query = 'ExecutionStatus="Failed" AND WorkflowType IN ("release", "rollback", "promotion")';
+    expect(await target.listedOnce(query)).toEqual([`${target.workflowId}/${releaseId}`]);
+    expect(await target.listedOnce('SlipwayOutcome="rollback_failed"')).toHaveLength(1);
   });
 
   it('ends Failed in Temporal, a release that is errored, and the next one is its own attempt', async () => {

@@ -350,6 +350,17 @@ export class TargetUnderTest {
     return runs;
   }
 
+  /** Which of its releases and rollbacks Temporal lists under a query, once there is one: the list lags behind. */
+  async listedOnce(query: string): Promise<string[]> {
+    const own = `${query} AND WorkflowId STARTS_WITH ${JSON.stringify(`${this.workflowId}/`)}`;
+    for (;;) {
+      const listed: string[] = [];
+      for await (const { workflowId } of this.#client.workflow.list({ query: own })) listed.push(workflowId);
+      if (listed.length > 0) return listed;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
   /** Has an activity of a release that is under way fail, as `temporal activity fail` does: without any details. */
   async failActivity(releaseId: string, name: ActivityName): Promise<void> {
     const activityId = await this.#pendingActivity(releaseId, name);
