@@ -46,6 +46,9 @@ export type Fault =
 /** Decides on one request; `undefined` passes it through. Called once per request, in order. */
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
+/** Changes what a request is answered with, or not (`undefined`). The answer is JSON. */
+export type AnswerRule = (request: ProxiedRequest) => ((answer: unknown) => unknown) | undefined;
+
 /** One time that a request was passed on. Times are milliseconds of the clock of `performance`. */
 export interface Passage {
   readonly at: number;
@@ -67,18 +70,25 @@ export interface FaultProxy {
   readonly url: string;
   readonly log: readonly LoggedRequest[];
   rule: FaultRule;
+  /** Applies whatever else happens to the request. */
+  answerRule: AnswerRule;
   close(): Promise<void>;
 }
 
 /** Starts a proxy before the platform at `origin`. */
 export async function startFaultProxy(origin: string): Promise<FaultProxy> {
   const log: LoggedRequest[] = [];
-  const proxy = { rule: (() => undefined) as FaultRule };
+  const proxy = { rule: (() => undefined) as FaultRule, answerRule: (() => undefined) as AnswerRule };
   const server = createServer((incoming, outgoing) => {
     const seen = { method: incoming.method ?? 'GET', path: incoming.url ?? '/' };
     const logged: LoggedRequest = { ...seen, at: performance.now(), passages: [] };
     log.push(logged);
-    pass(incoming, outgoing, { fault: proxy.rule(seen), logged, origin }).catch(() => outgoing.destroy());
+    pass(incoming, outgoing, {
+      fault: proxy.rule(seen),
+      changed: proxy.answerRule(seen),
+      logged,
+      origin,
+    }).catch(() => outgoing.destroy());
   });
   const url = await listen(server);
   return {
@@ -90,6 +100,12 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
     set rule(rule) {
       proxy.rule = rule;
     },
+    get answerRule() {
+      return proxy.answerRule;
+    },
+    set answerRule(rule) {
+      proxy.answerRule = rule;
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();
@@ -100,6 +116,7 @@ export async function startFaultProxy(origin: string): Promise<FaultProxy> {
 
 interface Order {
   readonly fault: Fault | undefined;
+  readonly changed: ReturnType<AnswerRule>;
   readonly logged: LoggedRequest;
   readonly origin: string;
 }
@@ -134,7 +151,7 @@ async function passOn(
   incoming: IncomingMessage,
   outgoing: ServerResponse | undefined,
   body: Buffer | undefined,
-  { fault, logged, origin }: Order,
+  { fault, changed, logged, origin }: Order,
 ): Promise<void> {
   const headers = { ...incoming.headers, host: new URL(origin).host };
   const passage: Passage = { at: performance.now(), status: null };
@@ -156,6 +173,10 @@ async function passOn(
         return;
       }
       const send = (): void => {
+        if (changed !== undefined) {
+          void sendChanged(answer, outgoing, changed).then(resolve, reject);
+          return;
+        }
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing).on('finish', resolve).on('close', resolve);
       };
@@ -172,6 +193,16 @@ async function passOn(
     if (body === undefined) incoming.pipe(upstream);
     else upstream.end(body);
   });
+}
+
+async function sendChanged(
+  answer: IncomingMessage,
+  outgoing: ServerResponse,
+  change: (answer: unknown) => unknown,
+): Promise<void> {
+  const text = (await buffer(answer)).toString('utf8');
+  outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
+  outgoing.end(JSON.stringify(change(JSON.parse(text))));
 }
 
 function listen(server: Server): Promise<string> {

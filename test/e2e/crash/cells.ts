@@ -37,19 +37,37 @@ export type Moment = (typeof MOMENTS)[number];
 export const VICTIMS = ['worker', 'platform', 'agent', 'temporal', 'cli'] as const;
 export type Victim = (typeof VICTIMS)[number];
 
+/** What the control plane is like. */
+export const CONTROL_PLANES = [
+  /** As the platform is. */
+  'whole',
+  /** It has no list of revisions, as contract 000 has none. */
+  'no list',
+  /** Its answer to a PATCH still names the latest revision of before. */
+  'old latest',
+] as const;
+export type ControlPlane = (typeof CONTROL_PLANES)[number];
+
 /** One death in the middle of a release. */
 export interface Cell {
   readonly step: Step;
   readonly moment: Moment;
   readonly victim: Victim;
+  readonly controlPlane: ControlPlane;
 }
 
-/** How a cell is called on the command line and in tables: `worker/upload-url/before`. */
-export function cellName({ step, moment, victim }: Cell): string {
-  return [victim, step.replaceAll(' ', '-').toLowerCase(), moment].join('/');
+/** How a cell is called on the command line and in tables: `worker/upload-url/before`, `worker/patch/before/no-list`. */
+export function cellName({ step, moment, victim, controlPlane }: Cell): string {
+  const names = [victim, step, moment, ...(controlPlane === 'whole' ? [] : [controlPlane])];
+  return names.map((name) => name.replaceAll(' ', '-').toLowerCase()).join('/');
 }
 
 const POLLED: ReadonlySet<Step> = new Set(['deployed', 'serving', 'deployed again', 'serving again']);
+/** The steps that go on from what the control plane says of revisions. */
+const NAMED_BY_ANSWERS: Readonly<Record<Exclude<ControlPlane, 'whole'>, ReadonlySet<Step>>> = {
+  'no list': new Set(['patch', 'redeploy']),
+  'old latest': new Set(['patch']),
+};
 const RESTORING: ReadonlySet<Step> = new Set(['redeploy', 'deployed again', 'serving again', 'check again']);
 
 /** Whether a step is one of putting the revision before back. */
@@ -58,19 +76,26 @@ export function isRestoring(step: Step): boolean {
 }
 
 /** Why a combination cannot be met, or is another one by another name; `undefined` for a cell of the matrix. */
-export function whyNoCell({ step, moment, victim }: Cell): string | undefined {
+export function whyNoCell({ step, moment, victim, controlPlane }: Cell): string | undefined {
   if (moment === 'polling' && !POLLED.has(step)) return 'the step asks once';
   if (step === 'upload URL' && moment === 'answered') {
     return 'the upload follows within the same activity: this is the moment before it';
   }
   if (step === 'record' && moment === 'unanswered') return 'the record is a file: no server stands between';
   if (step === 'create' && victim === 'agent') return 'before there is a deployment there is no agent';
+  if (controlPlane !== 'whole' && !NAMED_BY_ANSWERS[controlPlane].has(step)) {
+    return 'nothing in the step depends on it';
+  }
   return undefined;
 }
 
 /** Every cell of the matrix. */
 export function allCells(): readonly Cell[] {
   return STEPS.flatMap((step) =>
-    MOMENTS.flatMap((moment) => VICTIMS.map((victim) => ({ step, moment, victim }))),
+    MOMENTS.flatMap((moment) =>
+      CONTROL_PLANES.flatMap((controlPlane) =>
+        VICTIMS.map((victim) => ({ step, moment, victim, controlPlane })),
+      ),
+    ),
   ).filter((cell) => whyNoCell(cell) === undefined);
 }

@@ -62,10 +62,12 @@ export async function crashRelease(
     if (scenario.endsWith('foreign one')) await ground.changeBehindItsBack();
     const before = scenario === 'first' ? 0 : (await ground.seen.shippedRevisions()).length;
     const version = await ground.nextVersion(scenario.startsWith('bad') ? 'bad' : 'good');
-    const killPoints = placeKillPoints(stack, cells, {
+    const slowStart = {
       forward: version.slowStart,
       restoring: ground.serving?.slowStart ?? version.slowStart,
-    });
+    };
+    const latest = scenario === 'first' ? null : (await ground.seen.deployment()).latest_revision_id;
+    const killPoints = placeKillPoints(stack, cells, slowStart, latest);
     asking = askFor(ground);
     await die(stack, ground, asking, killPoints, deaths);
     const code = await within(STUCK_AFTER_MS, asking.command.exited);
@@ -105,6 +107,7 @@ export async function crashRelease(
     };
   } finally {
     stack.proxy.rule = () => undefined;
+    stack.proxy.answerRule = () => undefined;
     stack.gate.rule = () => undefined;
     await asking?.command.kill();
   }

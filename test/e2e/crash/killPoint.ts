@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import type { Fault, ProxiedRequest } from '../faultProxy.ts';
 import type { Stack } from '../stack.ts';
 import type { GatedMessage } from '../temporalGate.ts';
-import { type Cell, isRestoring, type Moment, type Step } from './cells.ts';
+import { type Cell, type ControlPlane, isRestoring, type Moment, type Step } from './cells.ts';
 
 /** A moment in a release at which everything stands still, until it is let go. */
 export interface KillPoint {
@@ -87,11 +87,13 @@ type Phase = 'before the PATCH' | 'forward' | 'restoring';
  *
  * @param slowStart - the file that holds up the start of what the release brings up (`forward`), and of what it puts
  * back (`restoring`): so there is something to poll for.
+ * @param latestBefore - the latest revision before the release.
  */
 export function placeKillPoints(
   stack: Stack,
   cells: readonly Cell[],
   slowStart: { readonly forward: string; readonly restoring: string },
+  latestBefore: string | null,
 ): readonly KillPoint[] {
   let phase: Phase = 'before the PATCH';
   const traps = cells.map(
@@ -100,10 +102,24 @@ export function placeKillPoints(
   stack.proxy.rule = (request) => {
     if (CALLS.patch.matches?.(request) === true) phase = enter('forward', traps);
     if (CALLS.redeploy.matches?.(request) === true) phase = enter('restoring', traps);
-    return first(traps, (trap) => trap.onRequest(request, phase));
+    return (
+      first(traps, (trap) => trap.onRequest(request, phase)) ??
+      first(cells, ({ controlPlane }) => faultOf(controlPlane, request))
+    );
   };
+  const isOldLatest = cells.some(({ controlPlane }) => controlPlane === 'old latest');
+  stack.proxy.answerRule = ({ method }) =>
+    isOldLatest && method === 'PATCH'
+      ? (answer) => ({ ...(answer as object), latest_revision_id: latestBefore })
+      : undefined;
   stack.gate.rule = (message) => first(traps, (trap) => trap.onMessage(message, phase));
   return traps;
+}
+
+/** What another control plane than the platform does with a request. */
+function faultOf(controlPlane: ControlPlane, { method, path }: ProxiedRequest): Fault | undefined {
+  const isList = method === 'GET' && /\/revisions(?:\?|$)/.test(path);
+  return controlPlane === 'no list' && isList ? { kind: 'answer', status: 404 } : undefined;
 }
 
 /** What starts from now on starts slowly, where its being polled for is waited for. */
@@ -117,9 +133,9 @@ function phaseOf(step: Step): Phase {
   return BEFORE_THE_PATCH.has(step) ? 'before the PATCH' : 'forward';
 }
 
-function first<T>(traps: readonly Trap[], ask: (trap: Trap) => T | undefined): T | undefined {
-  for (const trap of traps) {
-    const answer = ask(trap);
+function first<One, T>(all: readonly One[], ask: (one: One) => T | undefined): T | undefined {
+  for (const one of all) {
+    const answer = ask(one);
     if (answer !== undefined) return answer;
   }
   return undefined;

@@ -1,4 +1,16 @@
-import { type Cell, cellName, isRestoring, MOMENTS, type Step, STEPS, VICTIMS, whyNoCell } from './cells.ts';
+import {
+  type Cell,
+  cellName,
+  CONTROL_PLANES,
+  type ControlPlane,
+  isRestoring,
+  MOMENTS,
+  type Step,
+  STEPS,
+  type Victim,
+  VICTIMS,
+  whyNoCell,
+} from './cells.ts';
 import type { CrashEnding } from './crashRelease.ts';
 
 /** What a cell came to, as the table shows it, by the cell's name. */
@@ -23,11 +35,13 @@ function inWords({ outcome, problems, duplicates, seconds }: CrashEnding, index:
 /** The matrix as a table in Markdown: a row per step and moment, a column per victim. */
 export function matrixTable(findings: Findings): string {
   const rows = STEPS.flatMap((step) =>
-    MOMENTS.flatMap((moment) => {
-      const cells = VICTIMS.map((victim) => ({ step, moment, victim }));
-      if (cells.every((cell) => whyNoCell(cell) !== undefined)) return [];
-      return [[nameOf(step), moment, ...cells.map((cell) => shown(cell, findings))]];
-    }),
+    CONTROL_PLANES.flatMap((controlPlane) =>
+      MOMENTS.flatMap((moment) => {
+        const cells = VICTIMS.map((victim) => ({ step, moment, victim, controlPlane }));
+        if (cells.every((cell) => whyNoCell(cell) !== undefined)) return [];
+        return [[nameOf(step, controlPlane), moment, ...cells.map((cell) => shown(cell, findings))]];
+      }),
+    ),
   );
   const header = ['step', 'moment', ...VICTIMS];
   return [header, header.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
@@ -46,13 +60,13 @@ export function readMatrixTable(text: string): Findings {
     );
   const findings = new Map<string, string>();
   for (const [name, moment, ...shown] of rows) {
-    const step = STEPS.find((one) => nameOf(one) === name);
+    const row = ROWS.find((one) => nameOf(one.step, one.controlPlane) === name);
     const known = MOMENTS.find((one) => one === moment);
-    if (step === undefined || known === undefined) continue;
+    if (row === undefined || known === undefined) continue;
     for (const [index, victim] of VICTIMS.entries()) {
       const found = shown[index];
       if (found === undefined || found === NO_CELL || found === NOT_RUN) continue;
-      findings.set(cellName({ step, moment: known, victim }), found);
+      findings.set(cellName({ ...row, moment: known, victim }), found);
     }
   }
   return findings;
@@ -75,21 +89,26 @@ export function omissions(): ReadonlyMap<string, readonly string[]> {
   const reasons = new Map<string, string[]>();
   for (const step of STEPS) {
     for (const moment of MOMENTS) {
-      const victims = VICTIMS.filter((victim) => whyNoCell({ step, moment, victim }) !== undefined);
+      const why = (victim: Victim): string | undefined =>
+        whyNoCell({ step, moment, victim, controlPlane: 'whole' });
+      const victims = VICTIMS.filter((victim) => why(victim) !== undefined);
       const [some] = victims;
       if (some === undefined) continue;
-      const reason = whyNoCell({ step, moment, victim: some }) ?? '';
+      const reason = why(some) ?? '';
       const who = victims.length === VICTIMS.length ? '' : `, ${victims.join(', ')}`;
-      reasons.set(reason, [...(reasons.get(reason) ?? []), `${nameOf(step)}, ${moment}${who}`]);
+      reasons.set(reason, [...(reasons.get(reason) ?? []), `${nameOf(step, 'whole')}, ${moment}${who}`]);
     }
   }
   return reasons;
 }
 
 /** As a table calls a step: those of a restore are marked. */
-function nameOf(step: Step): string {
-  return isRestoring(step) ? `restore: ${step.replace(' again', '')}` : step;
+function nameOf(step: Step, controlPlane: ControlPlane): string {
+  const name = isRestoring(step) ? `restore: ${step.replace(' again', '')}` : step;
+  return controlPlane === 'whole' ? name : `${name}, ${controlPlane}`;
 }
+
+const ROWS = STEPS.flatMap((step) => CONTROL_PLANES.map((controlPlane) => ({ step, controlPlane })));
 
 function shown(cell: Cell, findings: Findings): string {
   if (whyNoCell(cell) !== undefined) return NO_CELL;

@@ -1,13 +1,4 @@
-import {
-  type Cell,
-  type Moment,
-  MOMENTS,
-  type Step,
-  STEPS,
-  type Victim,
-  VICTIMS,
-  whyNoCell,
-} from './cells.ts';
+import { allCells, type Cell, CONTROL_PLANES, type Step, STEPS, type Victim, VICTIMS } from './cells.ts';
 import type { Course } from './lane.ts';
 
 /**
@@ -35,29 +26,30 @@ export function pairwiseCourses(): readonly Course[] {
   });
 }
 
-/** Every step with every victim, each in the moment that brings the most pairs which were not there before. */
+/**
+ * Every step with every victim, each in the moment that brings the most pairs which were not there before. Control planes
+ * take turns over the victims of a step.
+ */
 export function pairwiseCells(): readonly Cell[] {
   const seen = new Set<string>();
   const news = (cell: Cell): number => pairsOf(cell).filter((pair) => !seen.has(pair)).length;
   return STEPS.flatMap((step) =>
-    VICTIMS.flatMap((victim) => {
-      const moments = MOMENTS.filter((moment) => whyNoCell({ step, moment, victim }) === undefined);
-      const best = moments.reduce<Moment | undefined>((chosen, moment) => {
-        const better =
-          chosen === undefined || news({ step, moment, victim }) > news({ step, moment: chosen, victim });
-        return better ? moment : chosen;
-      }, undefined);
-      if (best === undefined) return [];
-      const cell = { step, moment: best, victim };
-      for (const pair of pairsOf(cell)) seen.add(pair);
-      return [cell];
+    VICTIMS.flatMap((victim, turn) => {
+      const cells = allCells().filter((cell) => cell.step === step && cell.victim === victim);
+      const like = CONTROL_PLANES.filter((one) => cells.some(({ controlPlane }) => controlPlane === one));
+      const controlPlane = like[turn % like.length];
+      const [first, ...others] = cells.filter((cell) => cell.controlPlane === controlPlane);
+      if (first === undefined) return [];
+      const best = others.reduce((chosen, cell) => (news(cell) > news(chosen) ? cell : chosen), first);
+      for (const pair of pairsOf(best)) seen.add(pair);
+      return [best];
     }),
   );
 }
 
-/** What two of a cell's three coordinates say. */
-export function pairsOf({ step, moment, victim }: Cell): readonly string[] {
-  return [`${step}, ${moment}`, `${step}, ${victim}`, `${moment}, ${victim}`];
+/** What two of a cell's four coordinates say; of a control plane, which step it was met in. */
+export function pairsOf({ step, moment, victim, controlPlane }: Cell): readonly string[] {
+  return [`${step}, ${moment}`, `${step}, ${victim}`, `${moment}, ${victim}`, `${controlPlane}, ${step}`];
 }
 
 /** Victims take turns: from one step to the next, and from one course to the next. */
