@@ -1,5 +1,6 @@
 import { type Bound, newest } from './bounds.ts';
 import type { ReleaseResult, RollbackRequest } from './release.ts';
+import { isQuarantined } from './restoreChoice.ts';
 import type { ExtraRevision, LateRevision, LateUpload, TargetState } from './targetState.ts';
 
 const LATE: Bound = { items: 20, bytes: 20_000 };
@@ -62,11 +63,15 @@ function accountFor(
   return uploads.map((upload) => ({ ...upload, known: [...upload.known, ...copyRevisionIds] }));
 }
 
-/** A revision that was given up on came up after all: what served before goes back, without a hold. */
+/**
+ * A revision that was given up on came up after all: what served before goes back, without a hold. If a person has left
+ * that one, the newest verified revision goes back in its place.
+ */
 export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
+  const before = state.activeRevisionId ?? late.restoreTo;
   const request: RollbackRequest = {
     requestId,
-    to: state.activeRevisionId ?? late.restoreTo,
+    ...(isQuarantined(state.known, before) ? {} : { to: before }),
     requestedBy: {
       who: 'slipway',
       from: 'watch',

@@ -149,8 +149,13 @@ export class World {
   }
 
   /** Somebody else's PATCH. */
-  patchElsewhere(identity = 'somebody else'): string {
-    return this.#add({ identity, tarballPath: `uploads/${identity}` }).revisionId;
+  patchElsewhere(
+    identity = 'somebody else',
+    source: Partial<Pick<Revision, 'tarballPath' | 'imageUri' | 'repoRef'>> = {
+      tarballPath: `uploads/${identity}`,
+    },
+  ): string {
+    return this.#add({ identity, ...source }).revisionId;
   }
 
   /** A revision comes up and serves, whoever waits for it. */
@@ -514,8 +519,8 @@ export function failure(
   });
 }
 
-function revisionSnapshot({ revisionId, status, tarballPath }: Revision): RevisionSnapshot {
-  return { revisionId, status, tarballPath, reason: status === 'BUILD_FAILED' ? 'npm ci failed' : null };
+function revisionSnapshot({ identity: _, ...revision }: Revision): RevisionSnapshot {
+  return { ...revision, reason: revision.status === 'BUILD_FAILED' ? 'npm ci failed' : null };
 }
 
 /** Looks until there is something, with heartbeats; hands back after a while, as the real polls do. */

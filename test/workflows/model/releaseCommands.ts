@@ -111,7 +111,9 @@ export function comesUpLate(): Command {
     if (late === undefined) throw new Error('nothing was given up on');
     model.active = late.revision;
     model.late = model.late.filter((other) => other !== late);
-    model.rollbacks = [...model.rollbacks, { id: 'late', to: model.believed ?? late.restoreTo }];
+    const before = model.believed ?? late.restoreTo;
+    const isLeft = model.known.some((one) => one.revision === before && model.isShunned(one));
+    model.rollbacks = [...model.rollbacks, { id: 'late', to: isLeft ? undefined : before }];
     subject.world.comeUpLate(subject.world.revisionId(late.revision));
     return Promise.resolve();
   });
