@@ -25,10 +25,13 @@ export function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
 
 /** What the pipeline needs of a revision (contract 000, "Other resources"). */
 export function revisionSnapshot(revision: Revision): RevisionSnapshot {
+  const source = revision.source_revision_config;
   return {
     revisionId: revision.id,
     status: revision.status,
-    tarballPath: revision.source_revision_config?.source_tarball_path ?? null,
+    tarballPath: source?.source_tarball_path ?? null,
+    imageUri: source?.image_uri ?? null,
+    repoRef: source?.repo_ref ?? null,
     reason: revision.status_message == null ? null : cutText(revision.status_message, REASON_MAX_BYTES),
   };
 }

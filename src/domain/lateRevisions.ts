@@ -1,5 +1,6 @@
 import { type Bound, newest } from './bounds.ts';
 import type { ReleaseResult, RollbackRequest } from './release.ts';
+import { isQuarantined } from './restoreChoice.ts';
 import type { DeploymentSnapshot } from './revision.ts';
 import type { ExtraRevision, LateRevision, LateUpload, TargetState } from './targetState.ts';
 
@@ -69,11 +70,15 @@ export function counterLateRevision(state: TargetState, late: LateRevision, requ
   return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
 }
 
-/** The rollback that counters a revision that was given up on. */
+/**
+ * The rollback that counters a revision that was given up on. If a person has left what is to serve, the newest verified
+ * revision is restored in its place.
+ */
 export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
+  const to = isToServe(state, late);
   return {
     requestId,
-    to: isToServe(state, late),
+    ...(isQuarantined(state.known, to) ? {} : { to }),
     requestedBy: {
       who: 'slipway',
       from: 'watch',

@@ -31,6 +31,8 @@ export interface RevisionSnapshot {
   readonly revisionId: string;
   readonly status: string;
   readonly tarballPath: string | null;
+  readonly imageUri: string | null;
+  readonly repoRef: string | null;
   /** Why it failed, where the control plane says so. */
   readonly reason: string | null;
 }

@@ -44,7 +44,7 @@ export function dependsOnWhatServes(
 /**
  * Takes a request for a manual rollback (design, "What restoring means"): it goes before everything that waits, which is
  * rejected, and puts the target on hold. Without a name it leaves what served when it was asked for, which is never
- * restored automatically again; where that does not serve any more, nothing else is changed.
+ * restored automatically again. If that does not serve any more, the deployment is not changed.
  */
 export function requestRollback(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
   const { state } = situation;
@@ -83,9 +83,10 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
   const left = { ...situation, state: { ...state, known } };
   if (typeof active === 'string' && !isSameRevision(known, active, from)) {
     const reason = `done already, revision ${from} does not serve any more`;
+    const held = hold(left, asked);
     return {
-      state: seen(left.state, asked),
-      answer: answerOf(left.state, asked, 'done', reason, active),
+      state: held,
+      answer: answerOf(held, asked, 'done', reason, active),
       ...neverRestore(running, { ...asked, from }),
     };
   }
@@ -144,18 +145,10 @@ function neverRestore(running: Running | null, asked: RollbackRequest): Pick<Rol
 }
 
 function take(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
-  const { state, running, now } = situation;
-  const { requestId, requestedBy: by } = request;
+  const { state, running } = situation;
   if (state.rollbacks.length >= ROLLBACKS_MAX)
     return ignored(state, request, 'too many rollbacks are waiting');
-  const taken: TargetState = {
-    ...seen(
-      rejectWaiting(state, 'a manual rollback', by, now, () => true),
-      request,
-    ),
-    rollbacks: [...state.rollbacks, request],
-    hold: state.hold ?? { since: now, by, requestId },
-  };
+  const taken: TargetState = { ...hold(situation, request), rollbacks: [...state.rollbacks, request] };
   const serves = request.to ?? null;
   if (running?.kind !== 'release')
     return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
@@ -165,6 +158,13 @@ function take(situation: RollbackSituation, request: RollbackRequest): RollbackT
     answer: answerOf(taken, request, 'preempting', reason, serves),
     preempt: request,
   };
+}
+
+/** No release that waits, and none that is asked for later, deploys again what a person wants to leave. */
+function hold({ state, now }: RollbackSituation, request: RollbackRequest): TargetState {
+  const { requestId, requestedBy: by } = request;
+  const rejected = rejectWaiting(state, 'a manual rollback', by, now, () => true);
+  return { ...seen(rejected, request), hold: state.hold ?? { since: now, by, requestId } };
 }
 
 function ignored(state: TargetState, request: RollbackRequest, reason: string): RollbackTaken {

@@ -125,7 +125,11 @@ function serving(revisions: readonly Revision[], now: number): Revision | undefi
     .at(-1);
 }
 
-function snapshot({ revisionId, tarballPath, ends, readyAt }: Revision, now: number): RevisionSnapshot {
+function snapshot(revision: Revision, now: number): RevisionSnapshot {
+  const { revisionId, artifact, tarballPath, ends, readyAt } = revision;
   const status = now < readyAt ? 'BUILDING' : ends;
-  return { revisionId, status, tarballPath, reason: status === 'BUILD_FAILED' ? 'the build fails' : null };
+  const imageUri = artifact.kind === 'image' ? artifact.uri : null;
+  const repoRef = artifact.kind === 'git' ? artifact.ref : null;
+  const reason = status === 'BUILD_FAILED' ? 'the build fails' : null;
+  return { revisionId, status, tarballPath, imageUri, repoRef, reason };
 }

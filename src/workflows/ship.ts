@@ -127,7 +127,13 @@ export async function patch(
   const { deploymentId } = before.deployment;
   return CancellationScope.nonCancellable(() =>
     journal.step('patch', undefined, async (activities) => {
-      const findOurs = () => findRevision(readsOf(journal), shipment, before, objectPath);
+      const reads = readsOf(journal);
+      const identify = (seen: Seen) => identifyOurs(reads, shipment, before, objectPath, seen);
+      const findOurs = async (isAnswered: boolean) => {
+        const { deployment } = await reads.readDeployment({ target, deploymentId });
+        const named = latestIfOurs(deployment, shipment, before, objectPath);
+        return identify({ latest: deployment.latestRevisionId, named, isAnswered });
+      };
       const policy = stepPolicy('patch', journal.overrides);
       const { result, answered, attempts, unknownAnswers } = await sendOnce<string | null>({
         what: 'the PATCH',
@@ -136,13 +142,21 @@ export async function patch(
           const { deployment } = await activities.patchDeployment(input);
           return latestIfOurs(deployment, shipment, before, objectPath);
         },
-        settle: findOurs,
+        settle: () => findOurs(false),
         policy,
         abandoned: stopped,
         sentBefore,
       });
-      // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be.
-      const revisionId = result ?? (await awaitOurs(findOurs, policy, stopped));
+      // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be. A release that
+      // is told to stop does not wait for the proof.
+      const proof = (named: string): Promise<Ours> =>
+        Promise.race([
+          identify({ latest: named, named, isAnswered: true }),
+          condition(stopped).then(() => named),
+        ]);
+      const first = answered && result !== null ? [() => proof(result)] : [];
+      const revisionId =
+        !answered && result !== null ? result : await awaitOurs(first, () => findOurs(true), policy, stopped);
       journal.note({ revisionId });
       return {
         result: { revisionId, ambiguous: unknownAnswers > 0 },
@@ -174,46 +188,78 @@ export async function findExtraRevisions(
     .map((revision) => revision.revisionId);
 }
 
-/** Reads which revision an unanswered PATCH made; `undefined` where it (so far) made none. */
-async function findRevision(
+/** What reading says of the revision that our PATCH made; `undefined`: it (so far) made none. */
+type Ours = string | undefined | typeof CANNOT_TELL;
+
+/** A deployment as an answer shows it after our PATCH. */
+interface Seen {
+  readonly latest: string | null;
+  /** The latest revision, if it is new and shown with our artifact; else `null`. */
+  readonly named: string | null;
+  /** Whether our PATCH was answered, and so was taken. */
+  readonly isAnswered: boolean;
+}
+
+/**
+ * Reads which new revision our PATCH made. One that an answer names may be somebody else's, because an answer can mix
+ * two PATCHes. A tarball's path proves it. An image or a git ref proves nothing: there must be no other new revision of
+ * it, as far as the control plane lists them.
+ */
+async function identifyOurs(
   reads: Activities,
   shipment: Shipment,
   before: Before,
   objectPath: string | null,
-): Promise<string | undefined | typeof CANNOT_TELL> {
+  { latest, named, isAnswered }: Seen,
+): Promise<Ours> {
   const { target } = shipment.request;
   const { deploymentId, latestRevisionId: since } = before.deployment;
-  const { deployment } = await reads.readDeployment({ target, deploymentId });
-  const latest = latestIfOurs(deployment, shipment, before, objectPath);
-  if (latest !== null) return latest;
-  if (objectPath === null) return CANNOT_TELL;
-  if (deployment.latestRevisionId === since) return undefined;
+  if (objectPath !== null) {
+    if (named !== null) {
+      const { revision } = await reads.readRevision({ target, deploymentId, revisionId: named });
+      if (revision.tarballPath === null || revision.tarballPath === objectPath) return named;
+    } else if (latest === since) return undefined;
+    const { revisions } = await reads.listRevisions({ target, deploymentId, since });
+    const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
+    if (ours !== undefined) return ours.revisionId;
+    // Somebody else's revisions came, and no list shows that ours is not behind them.
+    return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : CANNOT_TELL;
+  }
+  // Without an answer, ours may not be there at all, and somebody else's be the only one.
+  if (named === null && !isAnswered) return CANNOT_TELL;
+  const { artifact } = shipment.request;
+  const wanted = artifact.kind === 'image' ? artifact.uri : artifact.kind === 'git' ? artifact.ref : null;
+  const carries = (source: string | null): boolean => source === null || source === wanted;
   const { revisions } = await reads.listRevisions({ target, deploymentId, since });
-  const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
-  if (ours !== undefined) return ours.revisionId;
-  // Somebody else's revisions came, and no list shows that ours is not behind them.
-  return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : CANNOT_TELL;
+  if (revisions === null) return named ?? CANNOT_TELL;
+  const mayBeOurs = revisions.filter(
+    ({ revisionId, imageUri, repoRef, tarballPath }) =>
+      !isFromBefore(before, revisionId) && carries(imageUri ?? repoRef ?? tarballPath),
+  );
+  const [only, ...others] = mayBeOurs;
+  return only === undefined || others.length > 0 ? CANNOT_TELL : only.revisionId;
 }
 
 /** Reads until the revision of an answered PATCH can be seen, or nobody wants it any more. */
 async function awaitOurs(
-  find: () => ReturnType<typeof findRevision>,
+  first: readonly (() => Promise<Ours>)[],
+  find: () => Promise<Ours>,
   policy: StepPolicy,
   stopped: () => boolean,
 ): Promise<string> {
   const unknown = (why: string): ApplicationFailure =>
     pipelineFailure('SLIPWAY_OUTCOME_UNKNOWN', `the PATCH was answered, but ${why}`, true);
   for (let looks = 1; looks <= LOOKS_FOR_OURS; looks++) {
-    let found: Awaited<ReturnType<typeof find>>;
+    let found: Ours;
     try {
-      found = await find();
+      found = await (first[looks - 1] ?? find)();
     } catch (error) {
       throw unknown(`the deployment could not be read: ${explain(error).message}`);
     }
     if (typeof found === 'string') return found;
     if (looks < LOOKS_FOR_OURS) await condition(stopped, backoff(policy.retry, looks));
   }
-  throw unknown('no new revision of the deployment carries our artifact');
+  throw unknown('reading does not tell which new revision of the deployment it made');
 }
 
 /**
@@ -224,15 +270,20 @@ async function awaitOurs(
 function latestIfOurs(
   deployment: DeploymentSnapshot,
   shipment: Shipment,
-  { deployment: before, known }: Before,
+  before: Before,
   objectPath: string | null,
 ): string | null {
   const { latestRevisionId: latest } = deployment;
-  const isKnown =
-    latest === before.latestRevisionId ||
-    latest === before.activeRevisionId ||
-    known.some(({ revisionId }) => revisionId === latest);
-  return !isKnown && carriesOurs(deployment, shipment, objectPath) ? latest : null;
+  if (latest === null || isFromBefore(before, latest)) return null;
+  return carriesOurs(deployment, shipment, objectPath) ? latest : null;
+}
+
+/** Whether a revision was there before our PATCH. */
+function isFromBefore({ deployment, known }: Before, id: string): boolean {
+  const { latestRevisionId, activeRevisionId } = deployment;
+  return (
+    id === latestRevisionId || id === activeRevisionId || known.some(({ revisionId }) => revisionId === id)
+  );
 }
 
 function carriesOurs(

@@ -289,6 +289,8 @@ describe('a revision', () => {
       revisionId: REVISION_ID,
       status: 'BUILD_FAILED',
       tarballPath: 'uploads/1.tar.gz',
+      imageUri: null,
+      repoRef: null,
       reason: 'the build failed',
     });
   });

@@ -52,6 +52,14 @@ describe('a late revision', () => {
     ]);
   });
 
+  it('that came up is not countered with what a person has left since', () => {
+    const left = [{ ...verified('now'), quarantined: true as const }];
+    const state = seasoned({ late: [late], activeRevisionId: 'now', known: left });
+    const [counter] = counterLateRevision(state, late, 'id').rollbacks;
+    expect(counter).toMatchObject({ requestId: 'id', requestedBy: { from: 'watch' } });
+    expect(counter?.to).toBeUndefined();
+  });
+
   it('is forgotten alone', () => {
     const other = { ...late, revisionId: 'other' };
     expect(forgetLateRevision(seasoned({ late: [late, other] }), late).late).toEqual([other]);

@@ -147,6 +147,15 @@ describe('a rollback that says what it leaves', () => {
     expect(left(taken.state)).toEqual(marked);
   });
 
+  it('holds the target, also where that serves no longer, and rejects what waits', () => {
+    const waiting = submitRelease(serving(), runs('release-3'), request('key'), NOW).state;
+    for (const active of ['R2', 'R1']) {
+      const { state } = requestRollback({ state: waiting, running: null, now: NOW, active }, leaving('R2'));
+      expect(state.hold).toMatchObject({ requestId: 'id' });
+      expect(state.queue).toEqual([]);
+    }
+  });
+
   it('is told to the release that runs, with where to go', () => {
     const taken = requestRollback(
       { state: serving(), running: release, now: NOW, active: 'R2' },

@@ -62,3 +62,13 @@ export const takenAndRefused: Fault = async (perform) => {
   await perform();
   throw failure('SLIPWAY_CONFLICT', { taken: false, final: true, status: 409 });
 };
+
+/** The call is carried out beside somebody else's, and its answer names the revision of that one with our artifact. */
+export const mixedWith =
+  (order: 'before' | 'after', theirs: (world: World) => string): Fault =>
+  async (perform, world) => {
+    const first = order === 'before' ? theirs(world) : '';
+    const { deployment, ...rest } = (await perform()) as { readonly deployment: DeploymentSnapshot };
+    const latestRevisionId = first === '' ? theirs(world) : first;
+    return { ...rest, deployment: { ...deployment, latestRevisionId } };
+  };

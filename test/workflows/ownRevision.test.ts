@@ -5,6 +5,7 @@ import type { ReleaseResult } from '../../src/domain/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import {
   answeredWithOldLatest,
+  mixedWith,
   refused,
   takenAndRefused,
   unansweredAndLost,
@@ -19,6 +20,18 @@ const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
   ['an image', { kind: 'image', uri: 'registry.test/agent:latest' }],
   ['a git ref', { kind: 'git', ref: 'main' }],
 ];
+/** What somebody else ships, of each kind. */
+const OTHER_SOURCE = {
+  tarball: { tarballPath: 'uploads/theirs' },
+  image: { imageUri: 'registry.test/theirs:latest' },
+  git: { repoRef: 'theirs' },
+} as const;
+
+function sourceOf(artifact: Artifact): { imageUri?: string; repoRef?: string } {
+  if (artifact.kind === 'image') return { imageUri: artifact.uri };
+  return artifact.kind === 'git' ? { repoRef: artifact.ref } : {};
+}
+
 /** More revisions than any page of a list has. */
 const MANY = 130;
 
@@ -56,6 +69,42 @@ describeWorkflows('the revision of a release', (harness) => {
       expect(revisionId).not.toBe(good);
       expect([revisionId]).toEqual(world.revisionsOf(artifact));
       expect(servingRevisionId).toBe(world.active);
+    },
+  );
+
+  it.each(
+    ARTIFACTS.flatMap(([what, artifact]) =>
+      (['before', 'after'] as const).map((order) => [what, order, artifact] as const),
+    ),
+  )(
+    'of %s is none of somebody else, whose PATCH came %s ours and whose revision the answer names',
+    async (_, order, artifact) => {
+      const { target } = harness.newServingTarget();
+      const { world } = target;
+      world.next(
+        'patchDeployment',
+        mixedWith(order, () => world.patchElsewhere('theirs', OTHER_SOURCE[artifact.kind])),
+      );
+      const { outcome, revisionId } = await release(target, artifact);
+      expect([revisionId]).toEqual(world.revisionsOf(artifact));
+      expect(outcome).toBe('released');
+    },
+  );
+
+  it.each(ARTIFACTS.slice(1))(
+    'of %s cannot be known where two new ones carry it, whichever the answer names: what served is restored',
+    async (_, artifact) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      const same = { imageUri: null, repoRef: null, ...sourceOf(artifact) };
+      world.next(
+        'patchDeployment',
+        mixedWith('before', () => world.patchElsewhere('theirs', same)),
+      );
+      const result = await release(target, artifact);
+      expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+      expect(world.count('patchDeployment')).toBe(1);
+      expect(world.active).toBe(good);
     },
   );
 

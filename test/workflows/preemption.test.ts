@@ -98,18 +98,6 @@ describeWorkflows('a manual rollback while a release runs', (harness) => {
     expect(target.world.redeployed).toEqual([older]);
   });
 
-  it('with nothing earlier to go back to, what served stays, and the rollback says so', async () => {
-    const { target, good } = harness.newServingTarget();
-    const releaseId = await polling(target);
-    const { requestId } = await target.rollback({ serving: good });
-    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
-    expect(await target.ended(requestId)).toMatchObject({
-      kind: 'rollback',
-      outcome: 'failed',
-      code: 'SLIPWAY_NOTHING_TO_RESTORE',
-    });
-  });
-
   it('during the PATCH waits for its answer, then restores', async () => {
     const { target, good } = servingTheSecond(harness);
     const gate = target.world.gate('patchDeployment');

@@ -82,8 +82,20 @@ describeWorkflows('a manual rollback without a name leaves what served when the 
     gate.open();
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
     const { state } = await target.idle();
-    expect(state.hold).toBeNull();
+    expect(state.hold).toMatchObject({ requestId: answer.requestId });
     expect(left({ state })).toEqual([serving]);
+  });
+
+  it('holds the target, also where that serves no longer: the next merge does not deploy it again', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('a'));
+    const bad = (await target.release('a')).revisionId ?? '';
+    const done = await target.rollback({ serving: bad, reason: 'errors' });
+    expect(done).toMatchObject({ disposition: 'done', onHold: true, serves: { revisionId: good } });
+    const refused = await target.submit('a');
+    expect(refused).toMatchObject({ disposition: 'rejected' });
+    expect(refused.reason).toContain('on hold');
+    expect(target.world.redeployed).toEqual([good]);
   });
 
   it('by signal: during a restore, and right after one, changes nothing', async () => {

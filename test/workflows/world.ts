@@ -149,8 +149,13 @@ export class World {
   }
 
   /** Somebody else's PATCH. */
-  patchElsewhere(identity = 'somebody else'): string {
-    return this.#add({ identity, tarballPath: `uploads/${identity}` }).revisionId;
+  patchElsewhere(
+    identity = 'somebody else',
+    source: Partial<Pick<Revision, 'tarballPath' | 'imageUri' | 'repoRef'>> = {
+      tarballPath: `uploads/${identity}`,
+    },
+  ): string {
+    return this.#add({ identity, ...source }).revisionId;
   }
 
   /** A revision comes up and serves, whoever waits for it. */
@@ -516,8 +521,8 @@ export function failure(
   });
 }
 
-function revisionSnapshot({ revisionId, status, tarballPath }: Revision): RevisionSnapshot {
-  return { revisionId, status, tarballPath, reason: status === 'BUILD_FAILED' ? 'npm ci failed' : null };
+function revisionSnapshot({ identity: _, ...revision }: Revision): RevisionSnapshot {
+  return { ...revision, reason: revision.status === 'BUILD_FAILED' ? 'npm ci failed' : null };
 }
 
 function isOver(until: string): boolean {

@@ -239,7 +239,11 @@ function takeRollback(model: TargetModel, asked: Rollback): Taken {
       if (asked.from !== undefined || same === undefined) running?.left.push(from);
       if (same !== undefined) return answer('joined', same.to);
       model.leave(from);
-      if (active !== null && !isSame(model.known, active, from)) return answer('done', active);
+      if (active !== null && !isSame(model.known, active, from)) {
+        model.reject(always);
+        model.hold ??= { by: asked.id };
+        return answer('done', active);
+      }
       rollback = { id: asked.id, to: model.before(from), from };
     }
   }

@@ -117,7 +117,9 @@ export function comesUpLate(): Command {
     model.met.add('a late revision is countered');
     model.active = late.revision;
     model.late = model.late.filter((other) => other !== late);
-    model.rollbacks = [...model.rollbacks, { id: 'late', to: model.believed ?? late.restoreTo }];
+    const before = model.believed ?? late.restoreTo;
+    const isLeft = model.known.some((one) => one.revision === before && model.isShunned(one));
+    model.rollbacks = [...model.rollbacks, { id: 'late', to: isLeft ? undefined : before }];
     subject.world.comeUpLate(subject.world.revisionId(late.revision));
     return Promise.resolve();
   });
