@@ -64,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
       release.Step,
       release.Check,
       release.Waits,
+      release.UnderWay,
       release.Silent,
       release.Answering,
       release.ReleaseEnded,
@@ -110,7 +111,7 @@ export const SECTIONS: readonly Section[] = [
       promotion.Schedule,
       promotion.Triggered,
     ],
-    told: '`promote` prints `promotion`, then `frozen`, `step`, `check` and `waiting` as `release` does, then `promotion_ended` or `gave_up`.',
+    told: '`promote` prints `promotion`, then `frozen`, `step`, `check`, `waiting` and `under_way` as `release` does, then `promotion_ended` or `gave_up`.',
   },
   {
     title: '`plan release` and `plan promotion`',
