@@ -57,10 +57,11 @@ export async function tailBuildLog(
   show: (lines: readonly string[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted) {
+  const hasEnded = (): boolean => signal.aborted;
+  while (!hasEnded()) {
     const progress = latest();
     const lines = progress === undefined ? [] : await newestBuildLines(context, spec, progress, signal);
-    if (!signal.aborted) show(lines);
+    if (!hasEnded()) show(lines);
     await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
   }
 }

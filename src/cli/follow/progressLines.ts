@@ -6,7 +6,7 @@ import { MARKS, type Style } from '../style.ts';
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
 const DETAIL_MAX_CHARACTERS = 200;
-const DETAIL_MIN_CHARACTERS = 12;
+const DETAIL_MIN_CHARACTERS = 8;
 /** What stands before the detail: the mark, the title and the time, with the spaces around them. */
 const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 
