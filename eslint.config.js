@@ -17,7 +17,7 @@ const ARROWS = {
   judge: ['clients', 'config'],
   activities: ['clients', 'artifact', 'config', 'judge'],
   workflows: ['activities'],
-  rehearsal: ['activities', 'temporal', 'config', 'worker.ts', 'workflows/messages.ts'],
+  rehearsal: ['activities', 'artifact', 'temporal', 'config', 'worker.ts', 'workflows/messages.ts'],
   dashboard: ['temporal', 'config', 'artifact', 'clients', 'platform'],
   cli: [
     'temporal',

@@ -15,7 +15,7 @@ import type { Untracked } from './track.ts';
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
   return {
     runCheck: async ({ agentUrl, store, check, ...revision }) => {
-      reportProgress(check.name);
+      reportProgress(`check "${check.name}" runs`);
       await requireActive(connections, revision);
       const agent = connections.agent(revision.target, agentUrl);
       const { cancellationSignal } = Context.current();

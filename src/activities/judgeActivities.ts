@@ -53,8 +53,8 @@ async function judge(
     signal: Context.current().cancellationSignal,
     confirm: (side) => requireActive(connections, sides[side]),
     made: trials.kept,
-    onTrial: async (trial, now) => {
-      reportProgress(now);
+    onTrial: async (trial, { made, planned }) => {
+      reportProgress(`${made} of ${planned} runs are done`);
       await place.keep();
       await trials.keep({ ...trial, reason: trial.reason === null ? null : scrubText(trial.reason) });
     },

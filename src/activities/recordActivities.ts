@@ -2,7 +2,7 @@ import { openArtifactStore } from '../artifact/artifactStore.ts';
 import type { ReleaseResult } from '../domain/release.ts';
 import { withDigests } from '../domain/passedChecks.ts';
 import type { Activities } from './activities.ts';
-import { keepChecks, readKeptChecks } from './keptChecks.ts';
+import { keepChecks, readKeptChecks } from '../artifact/keptChecks.ts';
 import type { Untracked } from './track.ts';
 
 /** Writes records, which outlive Temporal's retention, and reads what a later restore needs of them. */

@@ -5,10 +5,10 @@ import { type Client, WorkflowFailedError } from '@temporalio/client';
 
 import type { ArtifactStore } from '../artifact/artifactStore.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { keptStateOf } from '../domain/keptState.ts';
+import { type Kept, keptStateOf } from '../domain/keptState.ts';
 import type { ReleaseResult } from '../domain/release.ts';
 import { endUnstarted } from '../domain/targetQueue.ts';
-import { EMPTY_TARGET, type NextWork, type TargetState } from '../domain/targetState.ts';
+import { EMPTY_TARGET, ignoreMessage, type NextWork, type TargetState } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
@@ -57,7 +57,12 @@ export function recoveryActivities(
         if ('left' in asked) return asked.left;
         const store = recordStore ?? (await storeOf(client, workflowId, runs));
         const kept = store === null ? undefined : await readKept(openStore(store), workflowId);
-        if (kept !== undefined) return leftInTemporal(client, workflowId, kept);
+        if (kept !== undefined) {
+          const left = await leftInTemporal(client, workflowId, kept.state);
+          return asked.problem === null
+            ? left
+            : { ...left, state: noteOld(left.state, kept.at, asked.problem) };
+        }
         if (asked.problem === null) return { state: null, work: null };
         const where = store ?? 'which is not known';
         throw unreadable(`${asked.problem}, and the record store (${where}) has no state of it`);
@@ -66,7 +71,8 @@ export function recoveryActivities(
     },
 
     keepTarget: async ({ store, state }) => {
-      await openStore(store).putRecord(recordName(callingTarget().workflowId), state);
+      const record = { at: new Date().toISOString(), state };
+      await openStore(store).putRecord(recordName(callingTarget().workflowId), record);
       return {};
     },
 
@@ -145,7 +151,14 @@ async function storeOf(
   return input?.state?.lastRequest?.recordStore ?? input?.recordStore ?? null;
 }
 
-async function readKept(store: RecordStore, workflowId: string): Promise<TargetState | undefined> {
+/** Says in a target's state that it is the record store's, which may be older than what the earlier run knew. */
+function noteOld(state: TargetState | null, at: string, problem: string): TargetState | null {
+  if (state === null) return null;
+  const reason = `recovered from the record store’s state of ${at}, without what changed later: ${problem}`;
+  return ignoreMessage(state, 'recovery', reason, new Date().toISOString());
+}
+
+async function readKept(store: RecordStore, workflowId: string): Promise<Kept | undefined> {
   try {
     return keptStateOf(await store.getRecord(recordName(workflowId)));
   } catch (error) {

@@ -1,8 +1,9 @@
-import { Context } from '@temporalio/activity';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 
 import type { Activities, Attempted } from './activities.ts';
 import { toActivityFailure } from './activityFailure.ts';
-import { beating } from './heartbeat.ts';
+import { beating, reportProgress } from './heartbeat.ts';
 import { scrubbed } from './scrub.ts';
 
 /** Activities before {@link track}: plain functions that throw what the clients throw. */
@@ -24,9 +25,20 @@ export function track(untracked: Untracked<Activities>): Activities {
         try {
           return { ...(await beating(() => work(input))), attempt: Context.current().info.attempt };
         } catch (error) {
-          throw toActivityFailure(error);
+          const failure = toActivityFailure(error);
+          if (mayFailAgain(failure)) reportProgress(failure.message);
+          throw failure;
         }
       }),
   ]);
   return Object.fromEntries(tracked) as Activities;
+}
+
+/**
+ * Whether another attempt follows. If that one is under way at the step's deadline, Temporal keeps only what its
+ * heartbeats say, and forgets why this one failed. "Not yet" (benign) is no failure, and the poll has said it already.
+ */
+function mayFailAgain(failure: Error): boolean {
+  if (!(failure instanceof ApplicationFailure)) return false;
+  return failure.nonRetryable !== true && failure.category !== ApplicationFailureCategory.BENIGN;
 }

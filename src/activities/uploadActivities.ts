@@ -24,7 +24,7 @@ export function uploadActivities(connections: Connections): Untracked<Pick<Activ
             upload,
             source: () => stream,
             sizeBytes,
-            onProgress: (sentBytes) => reportProgress({ sentBytes, sizeBytes: artifact.sizeBytes }),
+            onProgress: (sentBytes) => reportProgress(`sent ${sentBytes} of ${artifact.sizeBytes} bytes`),
           },
           { signal: context.cancellationSignal },
         );

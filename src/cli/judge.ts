@@ -16,7 +16,7 @@ import { randomFrom, sample } from '../judge/random.ts';
 import { markdownReport } from '../judge/report/markdownReport.ts';
 import { type ReportLine, textReport } from '../judge/report/textReport.ts';
 import type { CommandContext } from './context.ts';
-import { LiveLine } from './follow/liveLine.ts';
+import { LiveLines } from './follow/liveLines.ts';
 import { onInterruption } from './interruption.ts';
 import { openInputs } from './judge/inputsFile.ts';
 import type { Output } from './output.ts';
@@ -74,16 +74,16 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
     agentClient(context, options.candidate, options.candidateApiKey ?? options.apiKey, settings),
   ];
   const feedback = createFeedbackClient();
-  const live = new LiveLine(context.output);
+  const live = new LiveLines(context.output);
   try {
     const { signal } = interruption;
     const from = options.inputs ?? 'recorded runs';
     const inputs = ofFile ?? recordedInputs(baseline, settings.assistant, signal);
     const chosen = await choose(inputs, settings, from);
     let progress: Progress | undefined;
-    live.show(() =>
+    live.show(() => [
       progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
-    );
+    ]);
     const report = await judgeCandidate({
       settings,
       inputs: { from, chosen },

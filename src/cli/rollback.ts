@@ -97,6 +97,7 @@ export async function runRollbackCommand(
           id: requestId,
           asked: 'rollback',
           targetName: name,
+          spec,
           workflowId: targetWorkflowId(spec),
           timeoutMs: options.timeout,
         },

@@ -2,6 +2,7 @@ import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { CommandContext } from './context.ts';
 import type { EventOf } from './events/index.ts';
+import { newestBuildLines, type UnderWay } from './follow/buildLog.ts';
 import { tellFailedRevision } from './logs/tellFailedRevision.ts';
 import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
@@ -43,10 +44,14 @@ export async function runShowCommand(
     const [one, other] = found;
     if (one === undefined) return 0;
     if (other === undefined) {
-      output.event(releaseEvent(one));
+      const { progress } = one;
+      const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
+      output.event(releaseEvent({ ...one, buildLog }));
       if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
-      for (const line of releaseLines(one, Date.now(), output.style, answers)) output.say(line);
+      const columns = output.live ? output.columns() : Infinity;
+      const lines = releaseLines({ ...one, buildLog }, Date.now(), output.style, answers, columns);
+      for (const line of lines) output.say(line);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);
@@ -84,7 +89,7 @@ function readWords(
   return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
 }
 
-function releaseEvent(found: FoundRelease): EventOf<'release'> {
-  const { target, past, result, progress, call, workflowUrl, from } = found;
-  return { event: 'release', target, ...past, workflowUrl, from, progress, call, result };
+function releaseEvent(found: FoundRelease & UnderWay): EventOf<'release'> {
+  const { target, past, result, progress, call, buildLog, workflowUrl, from } = found;
+  return { event: 'release', target, ...past, workflowUrl, from, progress, call, buildLog, result };
 }

@@ -46,7 +46,9 @@ export async function runStatusCommand(
       const status = await targetStatus(context, temporal, target, { last: options.last, silence });
       silence ??= status.unanswered?.silence;
       output.event(statusEvent(status, options.last));
-      for (const line of statusLines(status, options.last, Date.now(), output.style)) output.say(line);
+      const columns = output.live ? output.columns() : Infinity;
+      for (const line of statusLines(status, options.last, Date.now(), output.style, columns))
+        output.say(line);
     }
     const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
     for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
@@ -76,7 +78,7 @@ function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
     known: view !== undefined,
     running,
     progress: progress ?? null,
-    call: status.call ?? null,
+    call: status.call,
     buildLog: status.buildLog,
     queue:
       state?.queue.map(({ releaseId, queuedAt, request }) => ({

@@ -59,10 +59,11 @@ export async function runWatchCommand(
     const followed = {
       ...watched,
       targetName: name,
+      spec,
       workflowId,
       timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
     };
-    return (await followToEnd(output, temporal, followed, signal)).exitCode;
+    return (await followToEnd(context, temporal, followed, signal)).exitCode;
   } finally {
     interruption.release();
     await temporal.close();

@@ -26,8 +26,16 @@ export function isToBeKept(state: TargetState, kept: TargetState | null): boolea
   return state.hold !== kept.hold || state.quarantined !== kept.quarantined || state.known !== kept.known;
 }
 
-/** The state that a kept one stands for; `undefined` for what is none. */
-export function keptStateOf(record: unknown): TargetState | undefined {
-  if (typeof record !== 'object' || record === null || !('nextNumber' in record)) return undefined;
-  return { ...EMPTY_TARGET, ...(record as KeptState) };
+/** A state that was kept, and when: ISO 8601. */
+export interface Kept {
+  readonly at: string;
+  readonly state: TargetState;
+}
+
+/** The kept state that a record holds; `undefined` if it holds none. */
+export function keptStateOf(record: unknown): Kept | undefined {
+  const { at, state } = (record ?? {}) as Partial<Record<keyof Kept, unknown>>;
+  if (typeof at !== 'string' || typeof state !== 'object' || state === null) return undefined;
+  if (!('nextNumber' in state)) return undefined;
+  return { at, state: { ...EMPTY_TARGET, ...(state as KeptState) } };
 }

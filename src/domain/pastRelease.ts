@@ -1,6 +1,7 @@
 import type { WorkFact } from './audit/facts.ts';
 import type { Actor, Outcome, ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
 import { artifactIdentity } from './artifact.ts';
+import type { ErrorCode } from './errors.ts';
 import type { HistoryRow } from './targetState.ts';
 
 /** One release or rollback of a target's past, as a list shows it. Times are ISO 8601. */
@@ -10,6 +11,8 @@ export interface PastRelease {
   /** `running`: it has not ended. `stopped`: its workflow was ended from outside, without a word. */
   readonly outcome: Outcome | 'running' | 'stopped';
   readonly reason: string | null;
+  /** The code of the failure that ended it; `null`: nothing failed, or it has not ended. */
+  readonly code: ErrorCode | null;
   /** `null` where the list that it is from does not tell. */
   readonly startedAt: string | null;
   /** `null`: it has not ended. */
@@ -38,6 +41,7 @@ export function pastOfWork(work: WorkFact): PastRelease {
     releaseId: workflowId.slice(workflowId.lastIndexOf('/') + 1),
     kind,
     outcome: ended === 'running' ? 'running' : 'stopped',
+    code: null,
     reason: ended === 'running' ? null : `its workflow was ended from outside: ${ended.replaceAll('_', ' ')}`,
     startedAt,
     endedAt: work.endedAt === null ? null : new Date(work.endedAt).toISOString(),
@@ -52,10 +56,10 @@ export function pastOfResult(result: ReleaseResult): PastRelease {
 
 /** What a row and a record tell alike. */
 function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt'> {
-  const { releaseId, kind, outcome, reason, endedAt, artifact, commit } = ended;
+  const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
   const { revisionId, servingRevisionId, requestedBy } = ended;
   return {
-    ...{ releaseId, kind, outcome, reason, endedAt, artifact, commit },
+    ...{ releaseId, kind, outcome, reason, code, endedAt, artifact, commit },
     ...{ revisionId, servingRevisionId, requestedBy },
   };
 }

@@ -283,8 +283,17 @@ export function needsPerson(outcome: Outcome): boolean {
   return outcome === 'rollback_failed' || outcome === 'errored';
 }
 
-/** The command's exit code for an outcome (design, "The command"). */
-export function outcomeExitCode(kind: 'release' | 'rollback', outcome: Outcome): 0 | 2 | 3 | 4 {
+/**
+ * The command's exit code for an outcome (design, "The command").
+ *
+ * @param code - of the failure that ended it: a rollback that did not reach the revision that was named failed.
+ */
+export function outcomeExitCode(
+  kind: 'release' | 'rollback',
+  outcome: Outcome,
+  code: ErrorCode | null = null,
+): 0 | 2 | 3 | 4 {
+  if (kind === 'rollback' && code === 'SLIPWAY_REVISION_NOT_REACHED') return 2;
   switch (outcome) {
     case 'released':
       return 0;

@@ -48,7 +48,7 @@ export function plannedSteps(request: Planned, around: Surroundings): readonly P
   ];
 }
 
-/** The steps that put one earlier revision back. */
+/** The steps that put one earlier revision back. `checks`: those that it passed itself. */
 export function restoringSteps({ checks, steps }: Pick<Planned, 'checks' | 'steps'>): readonly PlannedStep[] {
   const patient = patiently(steps);
   return [

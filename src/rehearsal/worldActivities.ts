@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 
 import type { Activities } from '../activities/activities.ts';
 import { freezeActivities } from '../activities/freezeActivities.ts';
-import { checksDigest } from '../activities/keptChecks.ts';
+import { checksDigest } from '../artifact/keptChecks.ts';
 import { lineActivities } from '../activities/lineActivities.ts';
 import { EVERYBODY_AT_ONCE } from '../activities/places.ts';
 import { track, type Untracked } from '../activities/track.ts';

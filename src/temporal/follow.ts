@@ -5,6 +5,7 @@ import type { HistoryRow, Lookup } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { lookupQuery, progressQuery } from '../workflows/messages.ts';
 import type { TemporalConnection } from './connection.ts';
+import { type RunningCall, runningCallOf } from './runningCall.ts';
 import { refuseStuck } from './stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 
@@ -12,7 +13,7 @@ import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError
 export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
-  | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
   /** Nobody has answered since then (milliseconds since 1970). The release itself goes on where it can. */
   | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
   | { readonly kind: 'answering' }
@@ -159,16 +160,17 @@ class Trail {
     const handle = this.#temporal.client.workflow.getHandle(workflowId);
     const events: FollowEvent[] = [];
     try {
-      const { status } = await this.#call(() => handle.describe());
-      if (status.name === 'RUNNING') {
+      const described = await this.#call(() => handle.describe());
+      if (described.status.name === 'RUNNING') {
         const progress = await this.#query(() => handle.query(progressQuery));
-        const seen = JSON.stringify(progress);
-        if (seen !== this.#progress) events.push({ kind: 'progress', progress });
+        const call = runningCallOf(described) ?? null;
+        const seen = JSON.stringify([progress, call]);
+        if (seen !== this.#progress) events.push({ kind: 'progress', progress, call });
         this.#progress = seen;
         return events;
       }
       const result = await this.#call(() => workflowResult<ReleaseResult>(handle));
-      events.push({ kind: 'progress', progress: asProgress(result) });
+      events.push({ kind: 'progress', progress: asProgress(result), call: null });
       return [...events, ...this.#end(workflowId, result)];
     } catch (error) {
       // Terminated, or gone: the target knows what to make of it.

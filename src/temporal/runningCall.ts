@@ -1,23 +1,23 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { tsToDate } from '@temporalio/common/lib/time.js';
 
+import { type Heartbeat, readHeartbeat } from '../domain/heartbeat.ts';
 import type { TemporalConnection } from './connection.ts';
 import { isTemporalSilent, temporalError } from './temporalError.ts';
 
-/** What a step that polls found at its last look. */
-export interface RunningCall {
-  /** In words: `revision … is DEPLOYING`. */
-  readonly says: string;
-  /** When the step began: ISO 8601. */
-  readonly since: string;
+/** What the step under way found last, and when it is given up. */
+export interface RunningCall extends Heartbeat {
   /** When the step is given up: ISO 8601; `null`: it has no deadline. */
   readonly until: string | null;
 }
 
+/** What Temporal says of a workflow: what of it holds the heartbeats. */
+export type Described = Pick<WorkflowExecutionDescription, 'raw'>;
+
 /**
- * What the step under way found at its last look, by the heartbeats that Temporal keeps: no worker need answer.
- * `undefined` where nothing is polled.
+ * What the step under way found last, by the heartbeats that Temporal keeps: no worker need answer. `undefined` if no
+ * step says anything.
  *
  * @param workflowId - the release's own.
  */
@@ -26,22 +26,27 @@ export async function readRunningCall(
   workflowId: string,
 ): Promise<RunningCall | undefined> {
   try {
-    const { raw } = await client.withDeadline(Date.now() + TIMEOUT_MS, () =>
-      client.workflow.getHandle(workflowId).describe(),
+    return runningCallOf(
+      await client.withDeadline(Date.now() + TIMEOUT_MS, () =>
+        client.workflow.getHandle(workflowId).describe(),
+      ),
     );
-    for (const { heartbeatDetails, scheduledTime, expirationTime } of raw.pendingActivities ?? []) {
-      const [payload] = heartbeatDetails?.payloads ?? [];
-      if (payload === undefined || scheduledTime == null) continue;
-      const says: unknown = defaultPayloadConverter.fromPayload(payload);
-      if (typeof says !== 'string') continue;
-      const until = expirationTime == null ? null : tsToDate(expirationTime).toISOString();
-      return { says, since: tsToDate(scheduledTime).toISOString(), until };
-    }
-    return undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || isTemporalSilent(error)) return undefined;
     throw temporalError(error, settings);
   }
+}
+
+/** The same, of a workflow that was described already. */
+export function runningCallOf({ raw }: Described): RunningCall | undefined {
+  for (const { heartbeatDetails, expirationTime } of raw.pendingActivities ?? []) {
+    const [payload] = heartbeatDetails?.payloads ?? [];
+    const said =
+      payload === undefined ? undefined : readHeartbeat(defaultPayloadConverter.fromPayload(payload));
+    if (said === undefined) continue;
+    return { ...said, until: expirationTime == null ? null : tsToDate(expirationTime).toISOString() };
+  }
+  return undefined;
 }
 
 const TIMEOUT_MS = 5_000;

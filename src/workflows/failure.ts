@@ -2,6 +2,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } f
 
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
 import { failureDetail, type FailureDetail } from '../domain/failure.ts';
+import { readHeartbeat } from '../domain/heartbeat.ts';
 import { needsPerson, type Outcome } from '../domain/release.ts';
 
 /** Why a step failed, read from what Temporal threw. */
@@ -72,12 +73,14 @@ export function refuse(
  * answered in time may have been carried out.
  */
 function explainTimeout(timeout: TimeoutFailure): StepFailure {
-  const last = timeout.cause instanceof ApplicationFailure ? `; at last: ${timeout.cause.message}` : '';
-  const detail =
-    timeout.cause instanceof ApplicationFailure ? failureDetail(timeout.cause.details) : undefined;
+  const { cause, lastHeartbeatDetails } = timeout;
+  const failed = cause instanceof ApplicationFailure ? cause : undefined;
+  // Temporal gives no cause if an attempt is under way at the deadline: its heartbeats say what was found before.
+  const last = failed?.message ?? readHeartbeat(lastHeartbeatDetails)?.says;
+  const detail = failed === undefined ? undefined : failureDetail(failed.details);
   return {
     code: 'SLIPWAY_STEP_TIMED_OUT',
-    message: `not done before its deadline${last}`,
+    message: `not done before its deadline${last === undefined ? '' : `; at last: ${last}`}`,
     mayHaveBeenTaken: true,
     retryAfterMs: undefined,
     canceled: false,

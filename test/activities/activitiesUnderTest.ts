@@ -91,7 +91,9 @@ export interface ActivitiesUnderTest extends Activities {
 
 /** Makes activities whose every call is one attempt. Their connections are closed with the test. */
 export function activitiesUnderTest(
-  info: Partial<Pick<Info, 'attempt' | 'workflowExecution' | 'scheduleToCloseTimeoutMs'>> = {},
+  info: Partial<
+    Pick<Info, 'attempt' | 'workflowExecution' | 'scheduleToCloseTimeoutMs' | 'heartbeatDetails'>
+  > = {},
   shuttingDown: AbortSignal = new AbortController().signal,
 ): ActivitiesUnderTest {
   const environment = new MockActivityEnvironment(

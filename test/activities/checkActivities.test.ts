@@ -240,7 +240,7 @@ describe('a check under way', () => {
     const activities = activitiesUnderTest();
     const canceled = expect(activities.runCheck(inputOn(stack))).rejects.toBeInstanceOf(CancelledFailure);
     await until(() => runsOf(stack).length > 0);
-    expect(activities.heartbeats[0]).toBe('greets');
+    expect(activities.heartbeats[0]).toMatchObject({ says: 'check "greets" runs' });
     activities.environment.cancel();
     await canceled;
     await until(() => left);

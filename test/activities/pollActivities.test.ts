@@ -81,10 +81,20 @@ describe('awaitDeployed', () => {
     const { revision, attempt } = await activities.awaitDeployed(revisionOn(plane.url));
     expect(revision.status).toBe('DEPLOYED');
     expect(attempt).toBe(2);
-    expect(activities.heartbeats).toEqual([
-      `revision ${REVISION} is BUILDING`,
-      `revision ${REVISION} is A_STATUS_OF_TOMORROW`,
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision ${REVISION} is BUILDING` },
+      { says: `revision ${REVISION} is A_STATUS_OF_TOMORROW` },
     ]);
+  });
+
+  it('keeps since when the control plane says so, also over an attempt that handed back', async () => {
+    const before = { says: `revision ${REVISION} is BUILDING`, since: '2026-11-21T12:00:00.000Z' };
+    const plane = await planeWithStatuses('BUILDING', 'DEPLOYING', 'DEPLOYED');
+    const activities = activitiesUnderTest({ attempt: 2, heartbeatDetails: before });
+    await activities.awaitDeployed(revisionOn(plane.url));
+    expect(activities.heartbeats[0]).toEqual(before);
+    expect(activities.heartbeats[1]).toMatchObject({ says: `revision ${REVISION} is DEPLOYING` });
+    expect(activities.heartbeats[1]).not.toMatchObject({ since: before.since });
   });
 
   it('heartbeats while the control plane is slow to answer', async () => {
@@ -129,8 +139,11 @@ describe('awaitDeployed', () => {
 
   it('fails for another attempt where the control plane fails', async () => {
     const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: (response) => json(response, 502, {}) });
-    const failure = await failureOf(activitiesUnderTest().awaitDeployed(revisionOn(plane.url)));
+    const activities = activitiesUnderTest();
+    const failure = await failureOf(activities.awaitDeployed(revisionOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
+    // Temporal forgets why this attempt failed once the next one is under way: heartbeats alone outlast it.
+    expect(activities.heartbeats.at(-1)).toMatchObject({ says: failure.message });
   });
 });
 
@@ -143,9 +156,9 @@ describe('confirmServing', () => {
       agentUrl: agent.url,
       attempt: 1,
     });
-    expect(activities.heartbeats).toEqual([
-      `revision none is active instead of ${REVISION}`,
-      `revision ${OTHER_REVISION_ID} is active instead of ${REVISION}`,
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision none is active instead of ${REVISION}` },
+      { says: `revision ${OTHER_REVISION_ID} is active instead of ${REVISION}` },
     ]);
     expect(agent.requests).toHaveLength(1);
   });
@@ -240,7 +253,9 @@ describe('awaitLateSuccess', () => {
     const activities = activitiesUnderTest();
     const late = { ...revisionOn(plane.url), until: LATER };
     expect((await activities.awaitLateSuccess(late)).cameUp).toBe(false);
-    expect(activities.heartbeats).toEqual([`revision ${REVISION} is DEPLOYED and not active`]);
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision ${REVISION} is DEPLOYED and not active` },
+    ]);
   });
 
   it('looks once where the time is over before it begins', async () => {

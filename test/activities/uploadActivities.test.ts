@@ -69,7 +69,9 @@ describe('uploadArtifact', () => {
     expect(put?.headers['content-length']).toBe(String(CONTENT.length));
     const sizeBytes = CONTENT.length;
     expect(activities.heartbeats.length).toBeGreaterThan(1);
-    expect(activities.heartbeats.at(-1)).toEqual({ sentBytes: sizeBytes, sizeBytes });
+    expect(activities.heartbeats.at(-1)).toMatchObject({
+      says: `sent ${sizeBytes} of ${sizeBytes} bytes`,
+    });
   });
 
   it('asks for a fresh URL at every attempt, and tells none of them when the store refuses', async () => {

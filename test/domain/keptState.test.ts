@@ -10,14 +10,14 @@ const NOW = '2026-01-01T00:00:00.000Z';
 describe('the state that a target keeps in its record store', () => {
   it('comes back with all that must not be lost, and with fields that are added later', () => {
     const state = { ...setHold(EMPTY_TARGET, ADA, NOW), nextNumber: 7, later: 'a field' };
-    const record: unknown = JSON.parse(JSON.stringify(stateToKeep(state)));
-    expect(keptStateOf(record)).toEqual(state);
+    const record: unknown = JSON.parse(JSON.stringify({ at: NOW, state: stateToKeep(state) }));
+    expect(keptStateOf(record)).toEqual({ at: NOW, state });
   });
 
   it('is without what is long, and what is of the moment', () => {
     const row = { at: NOW, message: 'hold', by: ADA, note: '' };
     const long = endUnstarted({ ...EMPTY_TARGET, said: [row] }, RUNNING, NOW);
-    expect(keptStateOf(stateToKeep(long))).toEqual(EMPTY_TARGET);
+    expect(keptStateOf({ at: NOW, state: stateToKeep(long) })).toEqual({ at: NOW, state: EMPTY_TARGET });
   });
 
   it('is written when the hold, the quarantine or what is verified has changed, and not otherwise', () => {

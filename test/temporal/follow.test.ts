@@ -31,6 +31,7 @@ function scripted(script: Script): TemporalConnection {
       id === TARGET || progresses.has(id)
         ? Promise.resolve({
             status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
+            raw: { pendingActivities: [] },
           })
         : Promise.reject(new WorkflowNotFoundError('there is none', id, undefined)),
     query: () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
-import { checksDigest } from '../../src/activities/keptChecks.ts';
+import { checksDigest } from '../../src/artifact/keptChecks.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
 import { type Check, judge } from '../../src/domain/check.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';

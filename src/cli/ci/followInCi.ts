@@ -25,7 +25,7 @@ export async function followInCi(
       close();
       await followed.onEnd?.(ending);
     };
-    const end = await followToEnd(context.output, temporal, { ...followed, onEnd }, signal);
+    const end = await followToEnd(context, temporal, { ...followed, onEnd }, signal);
     if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
     return end;
   } finally {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { event } from './fields.ts';
 import { FieldDifference, FilesDifference } from './records/files.ts';
-import { Progress, ReleaseResult, RunningCall } from './records/release.ts';
+import { BuildLog, Call, Progress, ReleaseResult } from './records/release.ts';
 import { PastRelease } from './records/target.ts';
 
 export const Past = event('past_release', '`history`: one each, the newest first', {
@@ -16,9 +16,8 @@ export const Release = event('release', '`show`', {
   workflowUrl: z.string().nullable(),
   from: z.enum(['temporal', 'record', 'target']).describe('Who told it'),
   progress: Progress.nullable().describe('Of one that runs'),
-  call: RunningCall.nullable().describe(
-    'What the step under way found at its last look; `null`: it does not poll',
-  ),
+  call: Call,
+  buildLog: BuildLog,
   result: ReleaseResult.nullable().describe('The whole record'),
 });
 

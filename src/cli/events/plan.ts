@@ -124,7 +124,11 @@ export const ReleasePlan = event('release_plan', '`plan release`', {
   change: Changes.nullable().describe('`null`: the control plane could not be asked'),
   steps: z.array(PlannedStep),
   longestMs: Count.describe('How long they take at most, by their deadlines'),
-  restoring: z.array(PlannedStep).describe('The steps that put what serves back, where the release fails'),
+  restoring: z
+    .array(PlannedStep)
+    .describe(
+      'The steps that put a revision back if the release fails, with the checks that this revision passed',
+    ),
   restoringLongestMs: Count,
   checks: z.array(PlannedCheck),
   soakMs: Count,

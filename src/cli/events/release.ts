@@ -2,7 +2,17 @@ import { z } from 'zod';
 
 import { INTERVENTION_KINDS } from '../../domain/intervention.ts';
 import { Count, event, ExitCode, Instant, maybe, openWords } from './fields.ts';
-import { CheckVerdict, Code, Outcome, ReleaseResult, StepRecord, Waiting } from './records/release.ts';
+import {
+  BuildLog,
+  Call,
+  CheckVerdict,
+  Code,
+  InterventionRecord,
+  Outcome,
+  ReleaseResult,
+  StepRecord,
+  Waiting,
+} from './records/release.ts';
 import { HistoryRow, RevisionWords } from './records/target.ts';
 
 export const SuspectedSecret = event(
@@ -82,6 +92,13 @@ export const Waits = event(
   'the release waits for a person to say something, or for a freeze to end',
   Waiting.shape,
 );
+
+export const UnderWay = event('under_way', 'what it waits for and what people said to it: at each change', {
+  call: Call,
+  buildLog: BuildLog,
+  watchUntil: maybe(Instant).describe('Until when a soak or a bake watches; absent: none has begun'),
+  interventions: z.array(InterventionRecord).describe('In the order in which they came'),
+});
 
 export const Silent = event('silent', 'nobody has answered for a while; the command goes on asking', {
   who: z.enum(['worker', 'temporal']),

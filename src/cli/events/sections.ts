@@ -64,6 +64,7 @@ export const SECTIONS: readonly Section[] = [
       release.Step,
       release.Check,
       release.Waits,
+      release.UnderWay,
       release.Silent,
       release.Answering,
       release.ReleaseEnded,
@@ -99,7 +100,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: '`status`',
     events: [TargetStatus, KeptStatus, PromotionStatus],
-    told: 'Where no worker answers, an `error` follows after everything else, `SLIPWAY_NO_WORKER`, and the exit code is 6.',
+    told: 'If the target does not answer, the lines say what Temporal and the control plane know, and an `error` follows: `SLIPWAY_NO_WORKER` (no worker, exit code 6) or `SLIPWAY_WORKFLOW_STUCK` (the workflow cannot go on, exit code 3). `SLIPWAY_TEMPORAL_UNREACHABLE` (6), `SLIPWAY_TARGET_UNKNOWN` and the codes of a wrong file (1) come without any status. If the deployment is given by its id alone, the errors of its control plane do, too. If the control plane does not say what serves, that is no error: `deployment` is `null`.',
   },
   {
     title: '`promote` and `schedule`',
@@ -110,7 +111,7 @@ export const SECTIONS: readonly Section[] = [
       promotion.Schedule,
       promotion.Triggered,
     ],
-    told: '`promote` prints `promotion`, then `frozen`, `step`, `check` and `waiting` as `release` does, then `promotion_ended` or `gave_up`.',
+    told: '`promote` prints `promotion`, then `frozen`, `step`, `check`, `waiting` and `under_way` as `release` does, then `promotion_ended` or `gave_up`.',
   },
   {
     title: '`plan release` and `plan promotion`',

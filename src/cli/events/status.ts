@@ -4,7 +4,7 @@ import type { DescribedRevision as Described } from '../status/servesLines.ts';
 import { event, Instant } from './fields.ts';
 import { mirrorOf } from './mirror.ts';
 import { PromotionResult, PromotionSchedule } from './records/promotion.ts';
-import { Actor, Progress, RollbackRequest, RunningCall } from './records/release.ts';
+import { Actor, BuildLog, Call, Progress, RollbackRequest } from './records/release.ts';
 import {
   Drift,
   HistoryRow,
@@ -55,10 +55,8 @@ export const TargetStatus = event('status', 'by the target’s own word', {
   known: z.boolean().describe('`false`: it has never taken a release'),
   running: Running.nullable(),
   progress: Progress.nullable().describe('The steps of what runs'),
-  call: RunningCall.nullable().describe(
-    'What the step under way found at its last look; `null`: it does not poll',
-  ),
-  buildLog: z.array(z.string()).describe('While a revision is deployed: the newest lines of its build'),
+  call: Call,
+  buildLog: BuildLog,
   queue: z.array(
     z.strictObject({
       releaseId: z.string(),

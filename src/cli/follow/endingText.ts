@@ -8,13 +8,12 @@ export type Asked = 'release' | 'rollback';
 
 /** The command's exit code for how it ended (design, "The command"). */
 export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
-  const { outcome, code } = ended(ending);
-  if (asked === 'rollback' && code === 'SLIPWAY_REVISION_NOT_REACHED') return 2;
+  const { outcome, code = null } = ended(ending);
   // A rollback that stopped a release before it changed anything: what was to serve again has never stopped serving.
   const stoppedInTime =
     asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
-  if (stoppedInTime && outcome === 'aborted') return 0;
-  return outcomeExitCode(asked, outcome);
+  if (stoppedInTime && outcome === 'aborted' && code !== 'SLIPWAY_REVISION_NOT_REACHED') return 0;
+  return outcomeExitCode(asked, outcome, code);
 }
 
 /** How it ended, in lines: the outcome and why, what serves, where to look, and what a person must do. */

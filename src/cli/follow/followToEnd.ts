@@ -1,7 +1,11 @@
+import type { Progress } from '../../domain/release.ts';
+import type { TargetSpec } from '../../domain/targetSpec.ts';
 import { type Ending, follow } from '../../temporal/follow.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { Output } from '../output.ts';
+import type { CommandContext } from '../context.ts';
+import { tailBuildLog } from './buildLog.ts';
 import { type Asked, endingExitCode, endingLines } from './endingText.ts';
 import { FollowView } from './followView.ts';
 
@@ -11,6 +15,7 @@ export interface Followed {
   readonly id: string;
   readonly asked: Asked;
   readonly targetName: string;
+  readonly spec: TargetSpec;
   /** The target's workflow. */
   readonly workflowId: string;
   /** How long, in milliseconds. */
@@ -37,16 +42,27 @@ export const GAVE_UP = 5;
  * @param signal - aborted by Ctrl-C.
  */
 export async function followToEnd(
-  output: Output,
+  context: CommandContext,
   temporal: TemporalConnection,
-  { id, asked, targetName, workflowId, timeoutMs, onEnd, onStopped }: Followed,
+  { id, asked, targetName, spec, workflowId, timeoutMs, onEnd, onStopped }: Followed,
   signal: AbortSignal,
 ): Promise<FollowedToEnd> {
+  const { output } = context;
   const view = new FollowView(output, targetName);
   let child: string | undefined;
+  let latest: Progress | undefined;
+  const ended = new AbortController();
+  const tail = tailBuildLog(
+    context,
+    spec,
+    () => latest,
+    (lines) => view.showBuildLog(lines),
+    ended.signal,
+  );
   try {
     for await (const event of follow(temporal, workflowId, { id, timeoutMs, signal })) {
       view.show(event);
+      if (event.kind === 'progress') latest = event.progress;
       if (event.kind === 'started') child = event.workflowId;
       if (event.kind === 'ended') {
         const { ending } = event;
@@ -67,6 +83,8 @@ export async function followToEnd(
     throw new Error('following ended without an end');
   } finally {
     view.close();
+    ended.abort();
+    await tail;
   }
 }
 

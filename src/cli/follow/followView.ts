@@ -2,32 +2,38 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Progress, StepRecord } from '../../domain/release.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
 import type { FollowEvent } from '../../temporal/follow.ts';
+import type { RunningCall } from '../../temporal/runningCall.ts';
 import type { Output } from '../output.ts';
 import { styleOf } from '../style.ts';
-import { LiveLine } from './liveLine.ts';
-import { settledSteps, stepLine } from './progressLines.ts';
-import { aheadLines, waitingText } from './waitingLines.ts';
+import { LiveLines } from './liveLines.ts';
+import { fitLine, settledSteps, stepLine } from './progressLines.ts';
+import { buildLine, underWayLines } from './underWayLines.ts';
 
 /**
- * Shows what `follow` tells: each step on a line of its own once it has ended, and the one that runs on a last line
- * that is rewritten in place. With `--json` each change is an event.
+ * Shows what `follow` tells: each step on a line of its own once it has ended; below them the step that runs and what it
+ * waits for, rewritten in place. With `--json` each change is an event.
  */
 export class FollowView {
   readonly #output: Output;
-  readonly #live: LiveLine;
+  readonly #live: LiveLines;
   #shownSteps = 0;
   #toldRunning = -1;
   #shownVerdicts = 0;
   #tellsRestoring = false;
   #toldWaiting: string | null = null;
+  #toldUnderWay = '';
   readonly #addressed: string;
-  readonly #toldAhead = new Set<string>();
+  /** What was printed of what it waits for, if lines cannot be rewritten: each thing once. */
+  readonly #toldLines = new Set<string>();
+  #progress: Progress | null = null;
+  #call: RunningCall | null = null;
+  #buildLog: readonly string[] = [];
 
   /** @param addressed - how a command names what is followed: `production`, `--promotion up`. */
   constructor(output: Output, addressed: string) {
     this.#output = output;
     this.#addressed = addressed;
-    this.#live = new LiveLine(output);
+    this.#live = new LiveLines(output);
   }
 
   /** Shows one event. How it ended is shown by whoever follows. */
@@ -47,7 +53,7 @@ export class FollowView {
         });
         return;
       case 'progress':
-        this.#showProgress(event.progress);
+        this.#showProgress(event.progress, event.call);
         return;
       case 'silent':
         this.#output.event({
@@ -69,6 +75,17 @@ export class FollowView {
     }
   }
 
+  /** Shows the newest lines of the build of the revision that is waited for. */
+  showBuildLog(lines: readonly string[]): void {
+    if (lines.at(-1) === this.#buildLog.at(-1) && lines.length === this.#buildLog.length) return;
+    const begins = this.#buildLog.length === 0;
+    this.#buildLog = lines;
+    if (this.#progress !== null) this.#tellUnderWay(this.#progress);
+    // A log gets the rest with the lines that are repeated every half minute.
+    if (begins && !this.#output.live)
+      for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
+  }
+
   /** Takes away what is rewritten in place. */
   close(): void {
     this.#live.hide();
@@ -77,7 +94,12 @@ export class FollowView {
   /** Shows that nothing happens, and why: at once also where lines cannot be rewritten. */
   #wait(render: () => string): void {
     if (!this.#output.live) this.#output.tell(render());
-    this.#live.show(render);
+    this.#live.show(() => [fitLine(render(), this.#columns)]);
+  }
+
+  /** A line of the terminal's whole width would begin another one. */
+  get #columns(): number {
+    return this.#output.live ? this.#output.columns() - 1 : Infinity;
   }
 
   #begin(): void {
@@ -86,10 +108,13 @@ export class FollowView {
     this.#toldRunning = -1;
     this.#shownVerdicts = 0;
     this.#tellsRestoring = false;
+    this.#progress = null;
   }
 
-  #showProgress(progress: Progress): void {
+  #showProgress(progress: Progress, call: RunningCall | null): void {
     this.#live.hide();
+    this.#progress = progress;
+    this.#call = call;
     const { style } = this.#output;
     const settled = settledSteps(progress);
     for (; this.#shownSteps < settled; this.#shownSteps++) {
@@ -99,42 +124,60 @@ export class FollowView {
       this.#announceRestoring(progress, step);
       this.#tellStep(step);
       // A log keeps the whole line; a terminal would break it in the middle of an id.
-      const columns = this.#output.live ? this.#output.columns() : Infinity;
-      this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, columns));
+      this.#live.say(stepLine(step, progress.verdicts, Date.now(), style, this.#columns));
     }
-    this.#showAhead(progress);
-    this.#showWaiting(progress);
     const running = progress.steps[settled];
-    if (running === undefined) return;
-    this.#announceRestoring(progress, running);
-    if (this.#toldRunning < settled) this.#tellStep(running);
-    this.#toldRunning = settled;
-    // The line is measured and cut, which must not count what only colors it.
-    this.#live.show(() => stepLine(running, progress.verdicts, Date.now(), styleOf(false)));
+    if (running !== undefined) {
+      this.#announceRestoring(progress, running);
+      if (this.#toldRunning < settled) this.#tellStep(running);
+      this.#toldRunning = settled;
+    }
+    this.#tellWaiting(progress);
+    this.#tellUnderWay(progress);
+    const stepLines = (): readonly string[] =>
+      running === undefined
+        ? []
+        : [fitLine(stepLine(running, progress.verdicts, Date.now(), styleOf(false)), this.#columns)];
+    if (running !== undefined || progress.waiting !== null)
+      this.#live.show(() => [...stepLines(), ...this.#underWayLines(progress, Date.now())]);
   }
 
-  /** What it waits for a person to say; and, once, that it waits no longer. */
-  #showWaiting({ waiting }: Progress): void {
-    if (waiting === null) {
-      this.#toldWaiting = null;
-      return;
-    }
-    if (this.#toldWaiting !== waiting.since) {
-      this.#toldWaiting = waiting.since;
+  /** Tells a program once that a release waits for a person, or for a freeze to end. */
+  #tellWaiting({ waiting }: Progress): void {
+    if (waiting !== null && this.#toldWaiting !== waiting.since) {
       this.#output.event({ event: 'waiting', ...waiting });
-      this.#live.say(this.#output.style.warn(`  ${waitingText(waiting, this.#addressed, Date.now())}`));
     }
-    const until = Date.parse(waiting.until);
-    this.#live.show(() => `  … for ${formatDuration(Math.max(until - Date.now(), 0))} still`);
+    this.#toldWaiting = waiting?.since ?? null;
   }
 
-  /** What a person asked for and is not reached, once: a pause, a skipped check. */
-  #showAhead(progress: Progress): void {
-    for (const line of aheadLines(progress, this.#addressed)) {
-      if (this.#toldAhead.has(line)) continue;
-      this.#toldAhead.add(line);
-      this.#live.say(this.#output.style.warn(`  ${line}`));
+  /** Tells each change of what it waits for: a program by an event; a log by a line for each thing that is new. */
+  #tellUnderWay(progress: Progress): void {
+    const { watchUntil, interventions } = progress;
+    const underWay = {
+      ...{ call: this.#call, buildLog: this.#buildLog, interventions },
+      ...(watchUntil === undefined ? {} : { watchUntil }),
+    };
+    const told = JSON.stringify(underWay);
+    if (told !== this.#toldUnderWay && told !== NOTHING)
+      this.#output.event({ event: 'under_way', ...underWay });
+    this.#toldUnderWay = told;
+    if (this.#output.live) return;
+    const lines = this.#linesWithoutBuild(progress, Date.now());
+    // How much time is left does not make a line new.
+    for (const [index, key] of this.#linesWithoutBuild(progress, 0).entries()) {
+      if (this.#toldLines.has(key)) continue;
+      this.#toldLines.add(key);
+      this.#live.say(lines[index] ?? key);
     }
+  }
+
+  #underWayLines(progress: Progress, now: number, buildLog = this.#buildLog): readonly string[] {
+    const shown = { progress, call: this.#call, buildLog, addressed: this.#addressed };
+    return underWayLines(shown, now, this.#output.style, this.#columns);
+  }
+
+  #linesWithoutBuild(progress: Progress, now: number): readonly string[] {
+    return this.#underWayLines(progress, now, []);
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {
@@ -158,6 +201,9 @@ export class FollowView {
     this.#output.event({ event: 'step', ...step, ...elapsedMs });
   }
 }
+
+/** Nothing that is worth an event of its own. */
+const NOTHING = JSON.stringify({ call: null, buildLog: [], interventions: [] });
 
 function silence(event: FollowEvent & { kind: 'silent' }, now: number): string {
   const who = event.who === 'worker' ? 'the worker' : 'Temporal';

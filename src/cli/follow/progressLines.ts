@@ -6,7 +6,7 @@ import { MARKS, type Style } from '../style.ts';
 const TITLE_WIDTH = 36;
 const ELAPSED_WIDTH = 7;
 const DETAIL_MAX_CHARACTERS = 200;
-const DETAIL_MIN_CHARACTERS = 12;
+const DETAIL_MIN_CHARACTERS = 8;
 /** What stands before the detail: the mark, the title and the time, with the spaces around them. */
 const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
 
@@ -26,7 +26,7 @@ export function stepLine(
   const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
   const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
   const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
-  const title = fitLine(shortTitle(step), TITLE_WIDTH).padEnd(TITLE_WIDTH);
+  const title = fitLine(shortIds(stepTitle(step)), TITLE_WIDTH).padEnd(TITLE_WIDTH);
   const line = `  ${mark(step, style)} ${title} ${style.faint(elapsed)}`;
   if (notes === '') return line;
   const room = Math.max(columns - LINE_WIDTH, DETAIL_MIN_CHARACTERS);
@@ -45,9 +45,18 @@ export function fitLine(text: string, columns: number): string {
   return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
 }
 
-/** A revision's id is known by its beginning; the whole one stands in the detail. */
-function shortTitle(step: StepRecord): string {
-  return stepTitle(step).replace(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/i, '$1');
+/** A text in lines of at most so many characters, broken at spaces; all but the first are indented. */
+export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
+  if (text.length <= columns) return [text];
+  const space = text.lastIndexOf(' ', columns);
+  const end = space > indent ? space : columns;
+  const rest = `${' '.repeat(indent)}${text.slice(end).trimStart()}`;
+  return [text.slice(0, end), ...wrapLine(rest, Math.max(columns, 2 * indent), indent)];
+}
+
+/** A text with the beginnings of the ids in it: enough to know a revision by. */
+export function shortIds(text: string): string {
+  return text.replaceAll(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '$1');
 }
 
 function mark(step: StepRecord, style: Style): string {

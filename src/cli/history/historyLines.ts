@@ -49,12 +49,17 @@ export function historyLines(
 }
 
 /** How it ended, with its mark: what a command that asked for it would end with 0 for is good. */
-export function outcomeCell({ kind, outcome }: Pick<PastRelease, 'kind' | 'outcome'>, style: Style): Cell {
+export function outcomeCell(
+  { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
+  style: Style,
+): Cell {
   if (outcome === 'running') return { text: `${MARKS.running} running`, paint: (text) => style.warn(text) };
   if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: (text) => style.bad(text) };
-  const isGood = outcomeExitCode(kind, outcome) === 0;
+  const isGood = outcomeExitCode(kind, outcome, code) === 0;
+  // The revision that was named does not serve: "rolled back" would look like success.
+  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : OUTCOME_WORDS[outcome];
   return {
-    text: `${isGood ? MARKS.done : MARKS.failed} ${OUTCOME_WORDS[outcome]}`,
+    text: `${isGood ? MARKS.done : MARKS.failed} ${word}`,
     paint: (text) => (isGood ? style.good(text) : style.bad(text)),
   };
 }

@@ -1,4 +1,5 @@
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import type { CallOptions } from '../../clients/service.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 
@@ -41,19 +42,20 @@ export async function logEnd(
   revision: RevisionOf,
   stage: LogStage | undefined,
   count: number,
+  call: CallOptions = {},
 ): Promise<LogEnd> {
   try {
-    return await newestLines(client, revision, stage, count);
+    return await newestLines(client, revision, stage, count, call);
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
   try {
-    await client.getRevision(revision.deploymentId, revision.revisionId);
+    await client.getRevision(revision.deploymentId, revision.revisionId, call);
   } catch (error) {
     throw isNotFound(error) ? await revisionUnknown(client, revision, error) : error;
   }
   try {
-    return { lines: await publicLines(client, revision, stage, count), after: undefined };
+    return { lines: await publicLines(client, revision, stage, count, call), after: undefined };
   } catch (error) {
     if (!isNotFound(error)) throw error;
     throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane gives out no logs', {
@@ -87,15 +89,18 @@ async function newestLines(
   { deploymentId, revisionId }: RevisionOf,
   stage: LogStage | undefined,
   count: number,
+  call: CallOptions,
 ): Promise<LogEnd> {
   const newest: (LogLine & { readonly id: string })[] = [];
   for (let offset: string | undefined; newest.length < count;) {
-    const { logs, next_offset: next } = await client.getRevisionLogs(deploymentId, revisionId, {
+    const query = {
       order: 'desc',
       limit: Math.min(count - newest.length, PAGE_LINES),
       ...(stage === undefined ? {} : { stage }),
       ...(offset === undefined ? {} : { offset }),
-    });
+    } as const;
+    const page = await client.getRevisionLogs(deploymentId, revisionId, query, call);
+    const { logs, next_offset: next } = page;
     newest.push(...logs);
     if (next === null || logs.length === 0) break;
     offset = next;
@@ -108,14 +113,15 @@ async function publicLines(
   { deploymentId, revisionId }: RevisionOf,
   stage: LogStage | undefined,
   count: number,
+  call: CallOptions,
 ): Promise<readonly LogLine[]> {
   const body = { order: 'desc', limit: Math.min(count, PAGE_LINES) } as const;
   const lines: LogLine[] = [];
   for (const part of stage === undefined ? (['build', 'deploy'] as const) : [stage]) {
     const { logs } =
       part === 'build'
-        ? await client.getBuildLogs(deploymentId, revisionId, body)
-        : await client.getDeployLogs(deploymentId, revisionId, body);
+        ? await client.getBuildLogs(deploymentId, revisionId, body, call)
+        : await client.getDeployLogs(deploymentId, revisionId, body, call);
     lines.push(
       ...logs.map(({ message, timestamp = null }) => ({ stage: part, message, timestamp })).reverse(),
     );

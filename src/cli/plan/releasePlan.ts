@@ -29,6 +29,7 @@ import { releaseRequest } from '../release/releaseRequest.ts';
 import { tellSuspectedSecrets } from '../release/tellSuspectedSecrets.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';
 import type { ChosenTarget, Deployment } from '../targetAccess.ts';
+import { restoredChecks } from './restoredChecks.ts';
 import { askDeployment, askTarget, type TargetView } from './surroundings.ts';
 
 /** What a release on a target would do at this moment. */
@@ -48,7 +49,7 @@ export interface ReleasePlan {
   readonly steps: readonly PlannedStep[];
   /** How long the release takes at most, in milliseconds; what a person or a freeze lets it wait comes on top. */
   readonly longestMs: number;
-  /** The steps that put what serves back, where the release fails. */
+  /** The steps that put a revision back if the release fails. */
   readonly restoring: readonly PlannedStep[];
   readonly restoringLongestMs: number;
   /** The freeze that is in force. */
@@ -97,7 +98,10 @@ export async function releasePlan(
     unknownBaseline: found === undefined || (active !== null && serving === undefined),
   };
   const steps = plannedSteps(request, around);
-  const restoring = restoringSteps(request);
+  const ownChecks = around.unknownBaseline
+    ? request.checks
+    : await restoredChecks(artifactStoreOf(file, context), active, view?.state.known ?? []);
+  const restoring = restoringSteps({ checks: ownChecks, steps: request.steps });
   return {
     target: name,
     request,

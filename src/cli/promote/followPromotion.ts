@@ -45,7 +45,7 @@ export async function followPromotion(
   try {
     while (!signal.aborted && Date.now() < until) {
       const progress = await readProgress(temporal, workflowId);
-      if (progress !== undefined) view.show({ kind: 'progress', progress });
+      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
       if (progress?.outcome !== null) {
         const result = await lastResult(temporal, workflowId);
         if (result !== undefined) {

@@ -142,6 +142,7 @@ export async function releaseTarget(
       id: releaseId,
       asked: 'release',
       targetName: name,
+      spec,
       workflowId,
       timeoutMs: order.timeoutMs,
       onEnd: async (ending) => {

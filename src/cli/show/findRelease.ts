@@ -22,7 +22,7 @@ export interface FoundRelease {
   readonly result: ReleaseResult | null;
   /** Where it stands; `null` where it has ended, or no worker answers. */
   readonly progress: Progress | null;
-  /** What the step under way found at its last look; `null`: it does not poll. */
+  /** What the step under way found last; `null`: it has said nothing. */
   readonly call: RunningCall | null;
   /** What was called so far, for one that runs. */
   readonly calls: readonly ActivityFact[];

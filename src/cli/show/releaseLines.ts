@@ -2,8 +2,9 @@ import type { ActivityFact } from '../../domain/audit/facts.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { InterventionRecord } from '../../domain/intervention.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../domain/release.ts';
+import type { UnderWay } from '../follow/buildLog.ts';
 import { fitLine, stepLine } from '../follow/progressLines.ts';
-import { callLine, waitingLines } from '../follow/waitingLines.ts';
+import { underWayLines } from '../follow/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
 import { MARKS, type Style } from '../style.ts';
 import { exactText, timeText } from '../times.ts';
@@ -17,14 +18,16 @@ const LABEL_WIDTH = 9;
  * Everything that is known of a release, for people. `now` in milliseconds since 1970.
  *
  * @param answers - whole answers, by the names of their records.
+ * @param columns - the terminal's width.
  */
 export function releaseLines(
-  found: FoundRelease,
+  found: FoundRelease & UnderWay,
   now: number,
   style: Style,
   answers: ReadonlyMap<string, string> = new Map(),
+  columns = Infinity,
 ): readonly string[] {
-  const { target, past, result, progress, workflowUrl, calls } = found;
+  const { target, past, result, progress, workflowUrl, calls, call, buildLog } = found;
   const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
   const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
   const lines = [
@@ -50,10 +53,7 @@ export function releaseLines(
     lines.push(style.warn('  no worker says where it stands; what it has called so far:'));
     lines.push(...section('calls', calls.map(callBranch)));
   }
-  if (found.call !== null) lines.push(`  ${callLine(found.call, now)}`);
-  if (progress !== null) {
-    lines.push(...waitingLines(progress, target, now).map((line) => `  ${style.warn(line)}`));
-  }
+  lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
   if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
   const instructions = result?.instructions ?? null;
   return instructions === null ? lines : [...lines, '', instructions];

@@ -1,8 +1,6 @@
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Progress } from '../../domain/release.ts';
 import type { TargetSpec } from '../../domain/targetSpec.ts';
 import type { CommandContext } from '../context.ts';
-import { logEnd } from '../logs/revisionLog.ts';
 import { findDeployment, withControlPlane } from '../targetAccess.ts';
 
 /** A deployment as the control plane tells it at this moment. */
@@ -30,28 +28,6 @@ export async function seeDeployment(
     });
   } catch (error) {
     if (error instanceof SlipwayError) return error.message;
-    throw error;
-  }
-}
-
-const BUILD_LINES = 5;
-
-/** The newest lines of the build of a revision that a release waits for; none where they cannot be read from here. */
-export async function newestBuildLines(
-  context: CommandContext,
-  spec: TargetSpec,
-  { steps, deploymentId, revisionId }: Progress,
-): Promise<readonly string[]> {
-  const waits = steps.some(({ step, status }) => step === 'deployed' && status === 'running');
-  if (!waits || deploymentId === null || revisionId === null) return [];
-  try {
-    const { lines } = await withControlPlane(context, spec, (client) =>
-      logEnd(client, { deploymentId, revisionId }, 'build', BUILD_LINES),
-    );
-    return lines.map(({ message }) => message);
-  } catch (error) {
-    // Why the control plane did not answer stands in the same status.
-    if (error instanceof SlipwayError) return [];
     throw error;
   }
 }

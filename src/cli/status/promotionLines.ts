@@ -38,7 +38,7 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
       const judged = progress.judgement === undefined ? [] : [judgedLine(progress.judgement)];
       return [
         `  running  ${progress.phase}`,
-        ...runningLines(progress, undefined, `--promotion ${name}`, now, style),
+        ...runningLines({ progress, addressed: `--promotion ${name}`, call: null, buildLog: [] }, now, style),
         ...judged,
       ];
     }

@@ -1,26 +1,23 @@
 import type { Progress } from '../../domain/release.ts';
-import type { RunningCall } from '../../temporal/runningCall.ts';
 import { stepLine } from '../follow/progressLines.ts';
-import { callLine, waitingLines } from '../follow/waitingLines.ts';
+import { underWayLines, type UnderWayShown } from '../follow/underWayLines.ts';
 import type { Style } from '../style.ts';
 
 /**
- * What runs, for people: each step, what the one under way found, and what it waits for.
+ * What runs, for people: each step, and what it waits for.
  *
- * @param addressed - how a command names what runs: `production`, `--promotion up`.
  * @param now - in milliseconds since 1970.
+ * @param columns - the terminal's width.
  */
 export function runningLines(
-  progress: Progress,
-  call: RunningCall | undefined,
-  addressed: string,
+  shown: UnderWayShown & { readonly progress: Progress },
   now: number,
   style: Style,
+  columns = Infinity,
 ): readonly string[] {
-  const { steps, verdicts } = progress;
+  const { steps, verdicts } = shown.progress;
   return [
-    ...steps.map((step) => `  ${stepLine(step, verdicts, now, style)}`),
-    ...(call === undefined ? [] : [`  ${callLine(call, now)}`]),
-    ...waitingLines(progress, addressed, now).map((line) => `  ${style.warn(line)}`),
+    ...steps.map((step) => `  ${stepLine(step, verdicts, now, style, columns - 2)}`),
+    ...underWayLines(shown, now, style, columns),
   ];
 }

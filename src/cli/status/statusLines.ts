@@ -15,12 +15,19 @@ import { unansweredLines } from './unansweredLines.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
-/** A target's status, for people. `last`: how many ended releases are shown; `now` in milliseconds since 1970. */
+/**
+ * A target's status, for people.
+ *
+ * @param last - how many ended releases are shown.
+ * @param now - in milliseconds since 1970.
+ * @param columns - the terminal's width.
+ */
 export function statusLines(
   status: TargetStatus,
   last: number,
   now: number,
   style: Style,
+  columns = Infinity,
 ): readonly string[] {
   const { target, view, progress, localHold, workflowUrl, unanswered, deployment } = status;
   const lines = [style.strong(target)];
@@ -48,8 +55,10 @@ export function statusLines(
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
-  if (progress !== undefined) lines.push(...runningLines(progress, status.call, target, now, style));
-  for (const line of status.buildLog) lines.push(`    ${style.faint(fitLine(line, REASON_MAX_CHARACTERS))}`);
+  if (progress !== undefined) {
+    const { call, buildLog } = status;
+    lines.push(...runningLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  }
   for (const request of state.rollbacks) {
     lines.push(
       `  waiting  rollback to ${request.to ?? 'the newest verified revision'}, by ${request.requestedBy.who}`,

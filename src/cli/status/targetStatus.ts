@@ -3,16 +3,17 @@ import type { Progress } from '../../domain/release.ts';
 import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/keptTarget.ts';
-import { readRunningCall, type RunningCall } from '../../temporal/runningCall.ts';
+import { readRunningCall } from '../../temporal/runningCall.ts';
 import { readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
+import { newestBuildLines, type UnderWay } from '../follow/buildLog.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';
 import type { ChosenTarget } from '../targetAccess.ts';
-import { type DeploymentSeen, newestBuildLines, seeDeployment } from './deploymentSeen.ts';
+import { type DeploymentSeen, seeDeployment } from './deploymentSeen.ts';
 
 /** Everything that is known of a target. */
-export interface TargetStatus {
+export interface TargetStatus extends UnderWay {
   readonly target: string;
   readonly workflowId: string;
   readonly workflowUrl: string | null;
@@ -20,10 +21,6 @@ export interface TargetStatus {
   readonly view: Awaited<ReturnType<typeof viewTarget>>;
   /** What runs, where it answers. */
   readonly progress: Progress | undefined;
-  /** What the step under way found at its last look; absent: it does not poll. */
-  readonly call?: RunningCall;
-  /** While a revision is deployed: the newest lines of its build, the oldest first. */
-  readonly buildLog: readonly string[];
   readonly localHold: LocalHold | undefined;
   /** What the control plane says of the deployment; a sentence where it did not, or was not asked. */
   readonly deployment: DeploymentSeen | string;
@@ -62,7 +59,7 @@ export async function targetStatus(
   const localHold = await readLocalHold(context.home, target);
   const asked = known ?? (await askTarget(temporal, workflowId));
   const workflowUrl = workflowPage(temporal.settings, workflowId);
-  const status = { target, workflowId, workflowUrl, localHold, buildLog: [] };
+  const status = { target, workflowId, workflowUrl, localHold, call: null, buildLog: [] };
   const nothing = {
     ...{ ...status, workflowUrl: null, view: undefined, progress: undefined },
     deployment: 'the target has never taken a release',
@@ -72,10 +69,10 @@ export async function targetStatus(
     const running = asked.view?.running ?? null;
     const [deployment, call, buildLog] = await Promise.all([
       seeDeployment(context, spec),
-      running === null ? undefined : readRunningCall(temporal, running.workflowId),
+      running === null ? null : readRunningCall(temporal, running.workflowId),
       asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
     ]);
-    return { ...status, ...asked, deployment, buildLog, ...(call === undefined ? {} : { call }) };
+    return { ...status, ...asked, deployment, buildLog, call: call ?? null };
   }
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last),

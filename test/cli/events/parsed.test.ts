@@ -83,6 +83,7 @@ const PRINTED: Readonly<Record<JsonEvent['event'], string | Unseen>> = {
   suspected_secret: PACKED,
   took_over: 'e2e/workerSuccession.test.ts',
   triggered: { unseen: 'a time of a schedule would come round in the middle of others' },
+  under_way: 'cli/follow/waitingRelease.test.ts',
   violation: { unseen: 'a rule would have to be broken' },
   waiting: PROMOTIONS,
   warning: { unseen: 'a home that cannot be written to' },

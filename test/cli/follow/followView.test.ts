@@ -13,9 +13,13 @@ const redeploy = sampleStep({ step: 'redeploy', subject: 'revision-1', restoring
 const STORY: readonly FollowEvent[] = [
   { kind: 'queued', reason: 'next in the queue' },
   { kind: 'started', releaseId: 'release-1', workflowId: 'w' },
-  { kind: 'progress', progress: sampleProgress([runningStep({ step: 'find' })]) },
-  { kind: 'progress', progress: sampleProgress([find, runningStep({ step: 'check', subject: 'greets' })]) },
-  { kind: 'progress', progress: sampleProgress([find, check, redeploy], [failedCheck]) },
+  { kind: 'progress', progress: sampleProgress([runningStep({ step: 'find' })]), call: null },
+  {
+    kind: 'progress',
+    progress: sampleProgress([find, runningStep({ step: 'check', subject: 'greets' })]),
+    call: null,
+  },
+  { kind: 'progress', progress: sampleProgress([find, check, redeploy], [failedCheck]), call: null },
 ];
 
 function shown(events: readonly FollowEvent[], json: boolean, quiet = false) {
@@ -46,7 +50,7 @@ describe('following, as text', () => {
     const again: FollowEvent[] = [
       ...STORY,
       { kind: 'started', releaseId: 'rollback-2', workflowId: 'w2' },
-      { kind: 'progress', progress: { ...sampleProgress([find]), kind: 'rollback' } },
+      { kind: 'progress', progress: { ...sampleProgress([find]), kind: 'rollback' }, call: null },
     ];
     expect(shown(again, false).said.filter((line) => line.includes('✔ find'))).toHaveLength(2);
   });

@@ -12,6 +12,7 @@ function past(change: Partial<PastRelease>): PastRelease {
     kind: 'release',
     outcome: 'released',
     reason: 'it serves',
+    code: null,
     startedAt: '2026-11-21T12:07:00.000Z',
     endedAt: '2026-11-21T12:08:00.000Z',
     artifact: `sha256:${'5068ba98bbac'.padEnd(64, '0')}`,
@@ -37,6 +38,18 @@ describe('the table of releases', () => {
       'rollback-11  ✔ rolled back  2m00s ago    2026-11-21 12:08:00Z  -                    -                   ada  faster: it serves',
       'release-10   ✖ rolled back  11 days ago  2026-11-10 12:08:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada  faster: it serves',
     ]);
+  });
+
+  it('shows no success for a rollback that did not reach the revision that was named', () => {
+    const missed = past({
+      kind: 'rollback',
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_REVISION_NOT_REACHED',
+      reason: 'revision r0 was not reached; revision r1 serves again',
+    });
+    const text = historyLines([missed], NOW, Infinity, styleOf(false))[1];
+    expect(text).toContain('✖ not reached');
+    expect(text).not.toContain('✔');
   });
 
   it('leaves the exact times out of a narrow window, and cuts the reason', () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../src/cli/show/differenceLines.ts';
+import type { UnderWay } from '../../../src/cli/follow/buildLog.ts';
 import type { FoundRelease } from '../../../src/cli/show/findRelease.ts';
 import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
 import { wholeAnswers } from '../../../src/cli/show/wholeAnswers.ts';
@@ -34,19 +35,20 @@ const result = sampleResult({
     },
   ],
 });
-const found: FoundRelease = {
+const found: FoundRelease & UnderWay = {
   target: 'production',
   past: pastOfResult(result),
   result,
   progress: null,
   call: null,
+  buildLog: [],
   calls: [],
   request: null,
   workflowUrl: 'http://temporal/w',
   from: 'temporal',
 };
 
-function shown(change: Partial<FoundRelease> = {}): readonly string[] {
+function shown(change: Partial<FoundRelease & UnderWay> = {}): readonly string[] {
   return releaseLines({ ...found, ...change }, NOW, styleOf(false));
 }
 

@@ -30,6 +30,7 @@ const nothing: TargetStatus = {
   progress: undefined,
   localHold: undefined,
   deployment: seen('revision-1'),
+  call: null,
   buildLog: [],
 };
 
@@ -130,7 +131,7 @@ describe('the status of a target', () => {
     const progress = { ...sampleProgress([]), waiting };
     const text = lines({ view: { state: EMPTY_TARGET, running: null }, progress });
     expect(text.join('\n')).toMatch(
-      /waits {4}one approval is needed; since 2026-11-21 12:00:00Z, until 2026-11-21 12:15:00Z \(5m00s left\); slipway approve production or slipway reject production/,
+      /waits {4}one approval is needed; since 2026-11-21 12:00:00Z, until 2026-11-21 12:15:00Z \(5m00s left\); anyone except the person who asked for it may approve; slipway approve production or slipway reject production/,
     );
   });
 

@@ -7,7 +7,7 @@ import {
 } from '../../../domain/intervention.ts';
 import * as domain from '../../../domain/release.ts';
 import { STEP_NAMES } from '../../../domain/step.ts';
-import type { RunningCall as Call } from '../../../temporal/runningCall.ts';
+import type { RunningCall as RunningCallOf } from '../../../temporal/runningCall.ts';
 import { Count, Instant, maybe, openWords } from '../fields.ts';
 import { mirrorOf } from '../mirror.ts';
 
@@ -137,13 +137,21 @@ export const Waiting = mirrorOf<domain.Waiting>()(
   }),
 ).meta({ id: 'Waiting', description: 'What it waits for: a person to say something, or a freeze to end' });
 
-export const RunningCall = mirrorOf<Call>()(
+export const RunningCall = mirrorOf<RunningCallOf>()(
   z.strictObject({
-    says: z.string().describe('What it found at its last look'),
-    since: Instant,
+    says: z.string().describe('What it found last, or why its last attempt failed'),
+    since: Instant.describe('Since when that is so'),
     until: Instant.nullable().describe('When it is given up; `null`: it has no deadline'),
   }),
-).meta({ id: 'RunningCall', description: 'What a step that polls waits for' });
+).meta({ id: 'RunningCall', description: 'What the step under way waits for' });
+
+export const Call = RunningCall.nullable().describe(
+  'What the step under way found last; `null`: it has said nothing',
+);
+
+export const BuildLog = z
+  .array(z.string())
+  .describe('While a revision is deployed: the newest lines of its build');
 
 export const Progress = mirrorOf<domain.Progress>()(
   z.strictObject({

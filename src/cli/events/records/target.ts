@@ -90,6 +90,9 @@ export const PastRelease = mirrorOf<Past>()(
       .enum([...Outcome.options, 'running', 'stopped'])
       .describe('`running`: it has not ended; `stopped`: its workflow was ended from outside'),
     reason: z.string().nullable(),
+    code: Code.nullable().describe(
+      'Of the failure that ended it; `null`: nothing failed, or it has not ended',
+    ),
     startedAt: Instant.nullable().describe('`null`: only a worker that does not answer would know'),
     endedAt: Instant.nullable().describe('`null`: it has not ended'),
     artifact: z

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import type { ArtifactStore } from '../artifact/artifactStore.ts';
+import type { ArtifactStore } from './artifactStore.ts';
 import { canonicalJson } from '../domain/canonicalJson.ts';
 import type { Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';

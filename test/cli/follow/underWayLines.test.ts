@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { callLine, waitingLines } from '../../../src/cli/follow/waitingLines.ts';
+import { underWayLines, waitingLines } from '../../../src/cli/follow/underWayLines.ts';
+import { styleOf } from '../../../src/cli/style.ts';
 import type { InterventionRecord } from '../../../src/domain/intervention.ts';
 import { runningStep, sampleProgress, sampleStep } from './sampleProgress.ts';
 
@@ -41,13 +42,27 @@ describe('what something waits for', () => {
   it('says how long a soak still watches', () => {
     const progress = { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until };
     expect(waitingLines(progress, 'production', NOW)).toEqual([
-      'watches  until 2026-11-21 12:40:00Z (30m00s left)',
+      'soak     until 2026-11-21 12:40:00Z (30m00s left); slipway skip production --soak',
     ]);
   });
 
-  it('says what the control plane says of the revision, since when, until when', () => {
-    expect(callLine({ says: 'revision r2 is DEPLOYING', since: at, until }, NOW)).toBe(
-      'says     revision r2 is DEPLOYING; since 2026-11-21 12:09:00Z, until 2026-11-21 12:40:00Z (30m00s left)',
+  it('says that anyone except the person who asked may approve, and who has', () => {
+    const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
+    const interventions = [said({ kind: 'approve' })];
+    expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
+      '; anyone except the person who asked for it may approve, bo has approved; slipway approve production',
     );
+  });
+
+  it('fits 60 columns: sentences go on below, lines of a build are cut, ids are short', () => {
+    const call = { says: 'revision 13dae0f0-b4d2-44e4-a629-09e91345ec88 is DEPLOYING', since: at, until };
+    const buildLog = [`compiling ${'x'.repeat(200)}`];
+    const shown = { progress: null, call, buildLog, addressed: 'production' };
+    expect(underWayLines(shown, NOW, styleOf(false), 60)).toEqual([
+      '  now      revision 13dae0f0 is DEPLOYING; since 2026-11-21',
+      '           12:09:00Z, until 2026-11-21 12:40:00Z (30m00s',
+      '           left)',
+      `    compiling ${'x'.repeat(44)}…`,
+    ]);
   });
 });

@@ -1,0 +1,67 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Progress } from '../../domain/release.ts';
+import type { TargetSpec } from '../../domain/targetSpec.ts';
+import type { RunningCall } from '../../temporal/runningCall.ts';
+import type { CommandContext } from '../context.ts';
+import { logEnd } from '../logs/revisionLog.ts';
+import { withControlPlane } from '../targetAccess.ts';
+
+/** What Temporal and the control plane say of something under way. */
+export interface UnderWay {
+  /** What the step under way found last; `null`: it has said nothing. */
+  readonly call: RunningCall | null;
+  /** While a revision is deployed: the newest lines of its build, the oldest first. */
+  readonly buildLog: readonly string[];
+}
+
+const BUILD_LINES = 5;
+const LOOK_MS = 2_000;
+
+/** The newest lines of the build of a revision that a release waits for; none if they cannot be read from here. */
+export async function newestBuildLines(
+  context: CommandContext,
+  spec: TargetSpec,
+  { steps, deploymentId, revisionId }: Progress,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  // A restore follows another revision than the one that the release made.
+  const waits = steps.some(
+    ({ step, status, restoring }) => step === 'deployed' && status === 'running' && !restoring,
+  );
+  if (!waits || deploymentId === null || revisionId === null) return [];
+  try {
+    const { lines } = await withControlPlane(context, spec, (client) =>
+      logEnd(client, { deploymentId, revisionId }, 'build', BUILD_LINES, { signal }),
+    );
+    return lines.map(({ message }) => message);
+  } catch (error) {
+    // Whether the control plane answers at all is said by the step that waits.
+    if (error instanceof SlipwayError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Reads the newest lines of the build every other second, beside what follows the release, so that a control plane that
+ * is slow to answer delays nothing else.
+ *
+ * @param latest - where the release stands.
+ * @param signal - ends it.
+ */
+export async function tailBuildLog(
+  context: CommandContext,
+  spec: TargetSpec,
+  latest: () => Progress | undefined,
+  show: (lines: readonly string[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const hasEnded = (): boolean => signal.aborted;
+  while (!hasEnded()) {
+    const progress = latest();
+    const lines = progress === undefined ? [] : await newestBuildLines(context, spec, progress, signal);
+    if (!hasEnded()) show(lines);
+    await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Output } from '../output.ts';
+
+const REFRESH_MS = 250;
+const CLEAR_TO_END = '\u001b[J';
+
+/**
+ * The last lines on a terminal, rewritten in place while something runs. If lines cannot be rewritten, they are printed
+ * every half minute instead, so that a CI log shows that something goes on.
+ */
+export class LiveLines {
+  readonly #output: Output;
+  #render: (() => readonly string[]) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** How many lines stand on the terminal. */
+  #drawn = 0;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  /** Shows lines, made anew at each refresh. Each must fit the terminal's width. */
+  show(render: () => readonly string[]): void {
+    this.#render = render;
+    this.#draw();
+    this.#timer ??= setInterval(() => this.#tick(), this.#output.live ? REFRESH_MS : PLAIN_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Takes the lines away. */
+  hide(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#render = undefined;
+    this.#clear();
+  }
+
+  /** Prints a line that stays, above those that are rewritten. */
+  say(line: string): void {
+    this.#clear();
+    this.#output.tell(line);
+    this.#draw();
+  }
+
+  #tick(): void {
+    if (this.#output.live) this.#draw();
+    else for (const line of this.#render?.() ?? []) this.#output.tell(line);
+  }
+
+  #clear(): void {
+    if (this.#drawn === 0) return;
+    const up = this.#drawn === 1 ? '' : `\u001b[${this.#drawn - 1}A`;
+    this.#output.raw(`\r${up}${CLEAR_TO_END}`);
+    this.#drawn = 0;
+  }
+
+  #draw(): void {
+    if (this.#render === undefined || !this.#output.live) return;
+    const lines = this.#render();
+    this.#clear();
+    this.#output.raw(lines.join('\n'));
+    this.#drawn = lines.length;
+  }
+}
+
+const PLAIN_EVERY_MS = 30_000;

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+
+import type { UnderWay } from '../../../src/cli/follow/buildLog.ts';
+import { FollowView } from '../../../src/cli/follow/followView.ts';
+import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
+import { statusLines } from '../../../src/cli/status/statusLines.ts';
+import { styleOf } from '../../../src/cli/style.ts';
+import type { InterventionRecord } from '../../../src/domain/intervention.ts';
+import { pastOfResult } from '../../../src/domain/pastRelease.ts';
+import type { Progress } from '../../../src/domain/release.ts';
+import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
+import { testOutput } from '../testOutput.ts';
+import { runningStep, sampleProgress, sampleResult } from './sampleProgress.ts';
+
+const since = '2026-11-21T12:09:00.000Z';
+const until = '2999-11-21T12:40:00.000Z';
+const NOTHING: UnderWay = { call: null, buildLog: [] };
+const DEPLOYING: UnderWay = {
+  call: { says: 'revision r2 is DEPLOYING', since, until },
+  buildLog: ['added 12 packages', 'build done'],
+};
+const deploys = sampleProgress([runningStep({ step: 'deployed' })]);
+
+function said(change: Partial<InterventionRecord>): InterventionRecord {
+  return {
+    id: 'i',
+    kind: 'pause',
+    by: { who: 'bo', from: 'cli' },
+    at: since,
+    taken: true,
+    note: '',
+    ...change,
+  };
+}
+
+/** What each command prints of a release that waits. */
+const COMMANDS: Readonly<Record<string, (progress: Progress, underWay: UnderWay) => readonly string[]>> = {
+  status: (progress, underWay) => {
+    const running = {
+      releaseId: 'release-1',
+      kind: 'release',
+      requestKey: 'k',
+      workflowId: 'w',
+      to: null,
+    } as const;
+    const status = {
+      ...{ target: 'production', workflowId: 'w', workflowUrl: null, localHold: undefined },
+      ...{ deployment: 'not asked', view: { state: EMPTY_TARGET, running }, progress, ...underWay },
+    };
+    return statusLines(status, 5, Date.now(), styleOf(false));
+  },
+  show: (progress, underWay) => {
+    const past = pastOfResult(sampleResult({}));
+    const found = {
+      ...{ target: 'production', past, result: null, progress, calls: [], request: null },
+      ...{ workflowUrl: null, ...underWay },
+      from: 'temporal',
+    } as const;
+    return releaseLines(found, Date.now(), styleOf(false));
+  },
+  'watch in a log': (progress, underWay) => watched(progress, underWay, false),
+  'watch on a terminal': (progress, underWay) => watched(progress, underWay, true),
+};
+
+function watched(progress: Progress, { call, buildLog }: UnderWay, live: boolean): readonly string[] {
+  const output = { ...testOutput(), live, columns: () => 300 };
+  const view = new FollowView(output, 'production');
+  view.show({ kind: 'progress', progress, call });
+  view.showBuildLog(buildLog);
+  // The lines that are rewritten in place are drawn anew.
+  view.show({ kind: 'progress', progress, call });
+  view.close();
+  return output.said;
+}
+
+const waiting = {
+  for: 'approval',
+  since,
+  until,
+  note: 'one approval is needed',
+  approvers: ['ada'],
+} as const;
+
+const SENTENCES: readonly (readonly [string, Progress, UnderWay, readonly string[]])[] = [
+  ['what the control plane says', deploys, DEPLOYING, ['revision r2 is DEPLOYING']],
+  ['since when', deploys, DEPLOYING, ['since 2026-11-21 12:09:00Z']],
+  ['until when', deploys, DEPLOYING, ['until 2999-11-21 12:40:00Z (']],
+  ['the newest build log lines', deploys, DEPLOYING, ['added 12 packages', 'build done']],
+  [
+    'a requested pause',
+    { ...deploys, interventions: [said({})] },
+    NOTHING,
+    ['pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z; slipway resume production'],
+  ],
+  [
+    'a skipped check',
+    { ...deploys, interventions: [said({ kind: 'skip', what: 'greets' })] },
+    NOTHING,
+    ['skips    greets, asked by bo at 2026-11-21 12:09:00Z'],
+  ],
+  [
+    'the soak’s time left',
+    { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until },
+    NOTHING,
+    ['soak     until 2999-11-21 12:40:00Z (', ' left)'],
+  ],
+  [
+    'who may approve, and with which command',
+    { ...sampleProgress([]), waiting },
+    NOTHING,
+    ['one approval is needed', 'ada may approve; slipway approve production or slipway reject production'],
+  ],
+];
+
+describe.each(Object.entries(COMMANDS))('%s', (_command, print) => {
+  it.each(SENTENCES)('says %s of a release that waits', (_what, progress, underWay, parts) => {
+    const text = print(progress, underWay).join('\n');
+    for (const part of parts) expect(text).toContain(part);
+  });
+});
+
+describe('watch', () => {
+  it('prints each thing once in a log, however often it is asked', () => {
+    const lines = COMMANDS['watch in a log']!({ ...deploys, interventions: [said({})] }, DEPLOYING);
+    expect(lines.map((line) => line.trim().split('; ')[0])).toEqual([
+      'now      revision r2 is DEPLOYING',
+      'pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z',
+      'added 12 packages',
+      'build done',
+    ]);
+  });
+
+  it('takes its lines away from a terminal before it prints one that stays', () => {
+    const text = COMMANDS['watch on a terminal']!(deploys, DEPLOYING).join('');
+    // Four lines stand there: the step, what the control plane says, two of the build.
+    expect(text.endsWith('\r\u001b[3A\u001b[J')).toBe(true);
+  });
+
+  it('tells a program each change, and nothing twice', () => {
+    const output = testOutput({ json: true });
+    const view = new FollowView(output, 'production');
+    const { call, buildLog } = DEPLOYING;
+    view.show({ kind: 'progress', progress: deploys, call: null });
+    view.show({ kind: 'progress', progress: deploys, call });
+    view.showBuildLog(buildLog);
+    view.showBuildLog([...buildLog]);
+    view.close();
+    expect(output.events.filter(({ event }) => event === 'under_way')).toEqual([
+      { event: 'under_way', call, buildLog: [], interventions: [] },
+      { event: 'under_way', call, buildLog, interventions: [] },
+    ]);
+  });
+});
