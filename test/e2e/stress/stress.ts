@@ -1,9 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
@@ -67,6 +70,7 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
   const server = await startTemporalServer();
   const worlds = Array.from({ length: options.targets }, (_, index) => new World(`stress-${index}`));
   const controlPlanes = await serveWorlds(worlds);
+  const records = await mkdtemp(join(tmpdir(), 'slipway-records-'));
   const settings = await temporalSettings('', {
     TEMPORAL_ADDRESS: server.address,
     SLIPWAY_TASK_QUEUE: TASK_QUEUE,
@@ -85,7 +89,7 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
       }
     })();
     const released = await Promise.all(
-      worlds.map((world) => releaseOn(temporal, world, options.releases, problems)),
+      worlds.map((world) => releaseOn(temporal, world, records, options.releases, problems)),
     );
     running.abort();
     await killing;
@@ -105,6 +109,7 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
     await temporal.close();
     controlPlanes.close();
     await server.close();
+    await rm(records, { recursive: true });
   }
 }
 
@@ -114,13 +119,15 @@ const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.
 async function releaseOn(
   temporal: TemporalConnection,
   world: World,
+  records: string,
   releases: number,
   problems: string[],
 ): Promise<number> {
   let released = 0;
   for (let number = 1; number <= releases; number++) {
     const artifact = `r${number}`;
-    const request = releaseRequest(world.id, artifact, { steps: STEPS });
+    const recordStore = pathToFileURL(join(records, world.id)).href;
+    const request = releaseRequest(world.id, artifact, { steps: STEPS, recordStore });
     const told = `${world.id}, ${artifact}`;
     const outcome = await releaseOnce(temporal, request);
     if (outcome === 'released') released++;
