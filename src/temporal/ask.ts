@@ -3,13 +3,11 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure, defineSearchAttributeKey } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { targetRun } from '../domain/targetStart.ts';
-import { WORKFLOW_TYPES } from '../workflows/messages.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
+import { startAgain } from './startAgain.ts';
 import { refuseStuck } from './stuckTask.ts';
 import { isWorkerSilent, temporalError } from './temporalError.ts';
 
@@ -36,7 +34,11 @@ export async function ask<T>(
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) {
       if (how.gone !== undefined) throw how.gone();
-      await startAgain(temporal, workflowId);
+      await startAgain(temporal, workflowId).catch((failure: unknown) => {
+        throw failure instanceof WorkflowNotFoundError
+          ? neverReleased(workflowId)
+          : temporalError(failure, settings);
+      });
       return ask(temporal, workflowId, { ...how, gone: () => neverReleased(workflowId) });
     }
     if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
@@ -49,25 +51,6 @@ export async function ask<T>(
     return undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
-    throw temporalError(error, settings);
-  }
-}
-
-/**
- * Starts a target again that was ended by hand: it reads what it knew from its earlier run, and takes what is said.
- *
- * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED where there was no earlier run.
- */
-async function startAgain({ client, settings }: TemporalConnection, workflowId: string): Promise<void> {
-  try {
-    const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
-    const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
-    await client.workflow.start(WORKFLOW_TYPES.target, {
-      ...targetRun(workflowId, name ?? workflowId, settings.taskQueue),
-      args: [],
-    });
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw neverReleased(workflowId);
     throw temporalError(error, settings);
   }
 }

@@ -1,12 +1,15 @@
 import { SlipwayError } from '../domain/errors.ts';
-import { QUERY_TOO_EARLY, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { readFailedTasks } from './audit/taskFailures.ts';
 import type { TemporalConnection } from './connection.ts';
+import { startAgain } from './startAgain.ts';
 import { isGone } from './temporalError.ts';
 
 /** A workflow whose workflow task fails again and again: no worker gets on with it any more. */
 export interface StuckTask {
   readonly workflowId: string;
   readonly runId: string;
+  readonly isTarget: boolean;
   /** How often the task has been tried in a row. */
   readonly attempts: number;
   /** Why it failed first, as the worker said it. */
@@ -25,7 +28,7 @@ export async function findStuckTask(
   workflowId: string,
 ): Promise<StuckTask | undefined> {
   try {
-    const { raw, runId } = await client.workflow.getHandle(workflowId).describe();
+    const { raw, runId, type } = await client.workflow.getHandle(workflowId).describe();
     const attempts = raw.pendingWorkflowTask?.attempt ?? 0;
     if (attempts < STUCK_FROM_ATTEMPT) return undefined;
     const { history } = await connection.workflowService.getWorkflowExecutionHistoryReverse({
@@ -33,15 +36,11 @@ export async function findStuckTask(
       execution: { workflowId, runId },
       maximumPageSize: NEWEST_EVENTS,
     });
-    const events = history?.events ?? [];
-    const completed = events.findIndex((event) => event.workflowTaskCompletedEventAttributes != null);
-    const failures = events
-      .slice(0, completed === -1 ? undefined : completed)
-      .flatMap((event) => event.workflowTaskFailedEventAttributes?.failure?.message ?? []);
     // A task that only times out is one that workers do not finish, not one that they refuse.
-    const cause = failures.find((message) => !message.includes(QUERY_TOO_EARLY));
+    const cause = readFailedTasks((history?.events ?? []).toReversed()).find(({ isLast }) => isLast)?.message;
     if (cause === undefined) return undefined;
-    return { workflowId, runId, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS) };
+    const isTarget = type === WORKFLOW_TYPES.target;
+    return { workflowId, runId, isTarget, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS) };
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
@@ -60,14 +59,18 @@ export async function findStuckTasks(temporal: TemporalConnection): Promise<read
   return stuck;
 }
 
-/** Ends a stuck workflow for good. A release that a target runs is canceled with it, and puts back what it changed. */
+/**
+ * Terminates a stuck workflow, and starts a target again at once: it keeps its hold, its quarantine, its verified revisions
+ * and its numbers. A release that the target runs is canceled with it, and puts back what it changed.
+ */
 export async function terminateStuck(
-  { client }: TemporalConnection,
-  { workflowId, runId, cause }: StuckTask,
+  temporal: TemporalConnection,
+  { workflowId, runId, isTarget, cause }: StuckTask,
 ): Promise<void> {
-  await client.workflow
+  await temporal.client.workflow
     .getHandle(workflowId, runId)
     .terminate(`its workflow task failed again and again: ${cause}`);
+  if (isTarget) await startAgain(temporal, workflowId);
 }
 
 /** @throws SlipwayError SLIPWAY_WORKFLOW_STUCK where a workflow is stuck, and so is no worker's silence. */

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 
+import { audit } from '../../src/domain/audit/audit.ts';
+import { fetchAudited } from '../../src/temporal/audit/fetchHistories.ts';
+import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { connectTemporal, type TemporalConnection } from '../../src/temporal/connection.ts';
 import { follow } from '../../src/temporal/follow.ts';
 import { intervene, setQuarantine } from '../../src/temporal/interventionClient.ts';
@@ -12,6 +15,7 @@ import { findStuckTask, findStuckTasks, terminateStuck } from '../../src/tempora
 import { rollBack, setHold, submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { type Harness, openHarness } from './harness.ts';
+import { identity } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import { World } from './world.ts';
 
@@ -22,6 +26,7 @@ let folder: string;
 let temporal: TemporalConnection;
 let harness: Harness;
 let target: TargetUnderTest;
+let good: string | null;
 
 const workersWith = (workflowBundle: string): Promise<Harness> =>
   openHarness({ address: inject('temporalAddress'), workflowBundle, taskQueue, nameWorld: () => world.id });
@@ -37,7 +42,13 @@ beforeAll(async () => {
   const before = await workersWith(inject('workflowBundle'));
   const first = before.newTargetIn(world, {});
   const { releaseId } = await submitRelease(temporal, first.request('a'));
-  expect(await first.result(releaseId)).toMatchObject({ outcome: 'released' });
+  const released = await first.result(releaseId);
+  expect(released).toMatchObject({ outcome: 'released' });
+  good = released.revisionId;
+  await setQuarantine(temporal, first.workflowId, true, { artifact: identity('x') });
+  await setHold(temporal, first.workflowId, true, { reason: 'bad' });
+  await first.idle();
+  await vi.waitFor(() => expect(JSON.stringify([...world.kept.values()])).toContain('bad'));
   await before.close();
   const code = await readFile(inject('workflowBundle'), 'utf8');
   const incompatible = join(folder, 'incompatible.js');
@@ -79,15 +90,42 @@ describe('a target that no worker can continue', () => {
     });
   });
 
-  it('is found with its cause, ended, and takes releases again', async () => {
+  it('is found by the audit, too', async () => {
+    const facts = readTargetFacts(target.workflowId, await fetchAudited(temporal, target.workflowId));
+    const violations = audit({ target: facts, observed: null, secrets: [] });
+    expect(new Set(violations.map(({ rule }) => rule))).toEqual(new Set([10]));
+    expect(violations[0]).toMatchObject({
+      workflowId: target.workflowId,
+      what: expect.stringContaining('workers cannot continue it') as string,
+    });
+  });
+
+  it('is found with its cause, terminated and started again: it has its hold, its quarantine and what was verified', async () => {
     const stuck = (await findStuckTasks(temporal)).find(({ workflowId }) => workflowId === target.workflowId);
     expect(stuck?.cause).toContain('Nondeterminism');
     if (stuck === undefined) return;
     await terminateStuck(temporal, stuck);
-    await harness.close();
-    harness = await workersWith(inject('workflowBundle'));
-    target = harness.newTargetIn(world, {});
-    expect(await target.release('b')).toMatchObject({ outcome: 'released' });
+    // These workers cannot read the run that was ended either: the target reads its record store.
+    const { state } = await vi.waitFor(async () => (await viewTarget(temporal, target.workflowId))!, {
+      timeout: 120_000,
+      interval: 500,
+    });
     expect(await findStuckTask(temporal, target.workflowId)).toBeUndefined();
+    expect(state.hold?.by).toMatchObject({ reason: 'bad' });
+    expect(state.quarantined.map(({ artifact }) => artifact)).toEqual([identity('x')]);
+    expect(state.known).toContainEqual(expect.objectContaining({ revisionId: good, verified: true }));
+    expect(await submitRelease(temporal, target.request('b'))).toMatchObject({
+      disposition: 'rejected',
+      reason: expect.stringContaining('on hold') as string,
+    });
+    await setHold(temporal, target.workflowId, false, { reason: 'looked' });
+    expect(await submitRelease(temporal, target.request('x'))).toMatchObject({
+      disposition: 'rejected',
+      reason: expect.stringContaining('quarantine') as string,
+    });
+    expect(await target.release('c')).toMatchObject({
+      outcome: 'released',
+      baseline: { revisionId: good, verified: true },
+    });
   });
 });

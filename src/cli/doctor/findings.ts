@@ -120,7 +120,10 @@ async function searchAttributesFinding(
 }
 
 /** Workflows that no worker can continue; `fix` terminates them, so that targets can start again. */
-async function* stuckFindings(temporal: TemporalConnection, fix: boolean): AsyncGenerator<Finding, void> {
+export async function* stuckFindings(
+  temporal: TemporalConnection,
+  fix: boolean,
+): AsyncGenerator<Finding, void> {
   const name = 'workflows';
   const found = await attempt(name, () => findStuckTasks(temporal));
   if ('finding' in found) {
@@ -131,7 +134,7 @@ async function* stuckFindings(temporal: TemporalConnection, fix: boolean): Async
     const detail = `${stuck.workflowId}: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`;
     if (fix) await terminateStuck(temporal, stuck);
     yield fix
-      ? ok(name, `${stuck.workflowId}: terminated`)
+      ? ok(name, `${stuck.workflowId}: terminated${stuck.isTarget ? ' and started again' : ''}`)
       : lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
   }
   if (found.value.length === 0) yield ok(name, 'workers can continue each of them');

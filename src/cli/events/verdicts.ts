@@ -8,7 +8,7 @@ import { JudgeReport } from './records/judge.ts';
 
 const violation = mirrorOf<Broken>()(
   z.strictObject({
-    rule: z.literal([1, 2, 3, 4, 5, 6, 7, 8, 9, 12]),
+    rule: z.literal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12]),
     workflowId: z.string().describe('Where it happened'),
     what: z.string().describe('One sentence'),
   }),

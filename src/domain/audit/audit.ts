@@ -7,12 +7,12 @@ import { oneOwner } from './oneOwner.ts';
 import { oneRevision } from './oneRevision.ts';
 import { ownChecks } from './ownChecks.ts';
 import { ownRevision } from './ownRevision.ts';
-import { deployedOnly, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
+import { deployedOnly, neverStuck, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
 import { servedWhenChecked } from './servedWhenChecked.ts';
 import type { Evidence, Rule, Violation } from './violation.ts';
 import { watched } from './watched.ts';
 
-/** Rules 1 to 9 and 12 of the design. Rule 10 is held by replaying. */
+/** Rules 1 to 10 and 12 of the design. */
 const RULES: readonly Rule[] = [
   oneAtATime,
   oneOwner,
@@ -27,6 +27,7 @@ const RULES: readonly Rule[] = [
   noSecrets,
   deployedOnly,
   neverWedged,
+  neverStuck,
   claimsAreTrue,
 ];
 

@@ -37,6 +37,8 @@ export interface WorkFact {
 export interface TaskFailure {
   readonly workflowId: string;
   readonly message: string;
+  /** Whether no workflow task has been completed since: workers cannot continue the workflow. */
+  readonly isLast: boolean;
 }
 
 /** One submission of a release as the target's history tells it. */

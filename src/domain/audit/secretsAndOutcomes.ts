@@ -30,12 +30,24 @@ export const deployedOnly: Rule = ({ target }) =>
 
 /** Rule 9: nothing that is said to a workflow wedges it, and each ends with a result. */
 export const neverWedged: Rule = ({ target }) => [
-  ...target.taskFailures.map(({ workflowId, message }) => ({
-    rule: 9 as const,
-    workflowId,
-    what: `a workflow task failed: ${message}`,
-  })),
+  ...target.taskFailures
+    .filter(({ isLast }) => !isLast)
+    .map(({ workflowId, message }) => ({
+      rule: 9 as const,
+      workflowId,
+      what: `a workflow task failed: ${message}`,
+    })),
   ...target.works
     .filter(({ ended, result }) => result === null && (ended === 'failed' || ended === 'completed'))
     .map(({ workflowId }) => ({ rule: 9 as const, workflowId, what: 'it ended without a result' })),
 ];
+
+/** Rule 10: every history replays. One that does not stops its workflow for good. */
+export const neverStuck: Rule = ({ target }) =>
+  target.taskFailures
+    .filter(({ isLast }) => isLast)
+    .map(({ workflowId, message }) => ({
+      rule: 10,
+      workflowId,
+      what: `workers cannot continue it: its last workflow task failed: ${message}`,
+    }));

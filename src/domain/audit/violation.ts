@@ -3,7 +3,7 @@ import type { ObservedRequest, ObservedRevision, TargetFacts } from './facts.ts'
 /** Something that must never happen, and did. */
 export interface Violation {
   /** The rule's number in the design, "Rules that hold always". */
-  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 12;
+  readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
   /** The workflow in which it happened. */
   readonly workflowId: string;
   /** What happened: one sentence. */

@@ -14,6 +14,7 @@ import { resultInFailure } from '../../domain/workflowResult.ts';
 import type { ReleaseInput } from '../../workflows/messages.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readSaid } from './readSaid.ts';
+import { readFailedTasks } from './taskFailures.ts';
 
 /** How the ids of the workflows begin that tell receivers of what happened. */
 const NOTICE = 'notice:';
@@ -238,17 +239,6 @@ function outcomeOf(
   return { outcome, result: null, mayHaveBeenTaken: true };
 }
 
-/** Tasks that were lost with their worker do not count: they are handed to the next one. */
 function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[] {
-  return (history.events ?? []).flatMap((event) => {
-    const failed = event.workflowTaskFailedEventAttributes;
-    if (failed == null || TAKEN_BACK.has(Number(failed.cause))) return [];
-    return [{ workflowId, message: failed.failure?.message ?? `cause ${String(failed.cause)}` }];
-  });
+  return readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed }));
 }
-
-/**
- * `temporal.api.enums.v1.WorkflowTaskFailedCause`, those that are no failure of the workflow's code: something arrived
- * while it was about to end (1, 31), or the server took the task back (13, 17, 18, 20).
- */
-const TAKEN_BACK: ReadonlySet<number> = new Set([1, 13, 17, 18, 20, 31]);

@@ -259,8 +259,9 @@ describe('an audit', () => {
   });
 
   it('finds a workflow task that failed', () => {
-    const taskFailures = [{ workflowId: 't', message: 'nondeterminism' }];
-    expect(broken({ ...target([]), taskFailures })).toEqual([9]);
+    const failed = (isLast: boolean) => [{ workflowId: 't', message: 'nondeterminism', isLast }];
+    expect(broken({ ...target([]), taskFailures: failed(false) })).toEqual([9]);
+    expect(broken({ ...target([]), taskFailures: failed(true) })).toEqual([10]);
   });
 });
 

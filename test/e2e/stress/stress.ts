@@ -1,14 +1,18 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { ApplicationFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 
+import { SlipwayError } from '../../../src/domain/errors.ts';
 import { targetWorkflowId } from '../../../src/domain/targetSpec.ts';
 import type { StepOverrides } from '../../../src/domain/step.ts';
 import { fetchHistories } from '../../../src/temporal/audit/fetchHistories.ts';
@@ -48,12 +52,20 @@ const WORKERS = 2;
 const KILL_EVERY_MS = 5_000;
 /** How long a control plane takes for a call, so that kills hit calls under way. */
 const CALL_MS = 100;
-/** How long one release may take beside all others, while every worker is killed again and again. */
-const RELEASE_MS = 600_000;
+/** No release fails for slowness: only where none has ended for as long as this, something is wrong. */
+const STANDSTILL_MS = 1_200_000;
 
-/** An activity that is lost with its worker is missed soon. */
+/** An activity that is lost with its worker is missed soon, and nothing else ends one: not slowness, and not many kills. */
 const STEPS: StepOverrides = Object.fromEntries(
-  Object.entries(QUICK).map(([step, row]) => [step, { ...row, startToCloseMs: 5_000 }]),
+  Object.entries(QUICK).map(([step, row]) => [
+    step,
+    {
+      startToCloseMs: STANDSTILL_MS,
+      scheduleToCloseMs: STANDSTILL_MS,
+      heartbeatMs: 5_000,
+      retry: { ...row.retry, maximumAttempts: 0 },
+    },
+  ]),
 );
 
 /**
@@ -67,6 +79,7 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
   const server = await startTemporalServer();
   const worlds = Array.from({ length: options.targets }, (_, index) => new World(`stress-${index}`));
   const controlPlanes = await serveWorlds(worlds);
+  const records = await mkdtemp(join(tmpdir(), 'slipway-records-'));
   const settings = await temporalSettings('', {
     TEMPORAL_ADDRESS: server.address,
     SLIPWAY_TASK_QUEUE: TASK_QUEUE,
@@ -74,21 +87,23 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
   const temporal = await connectTemporal(settings);
   const workers = new Workers([server.address, TASK_QUEUE, controlPlanes.url, ACTIVITIES.join(',')]);
   const problems: string[] = [];
+  const run: Run = { temporal, records, problems, ended: 0, lastEndedAt: Date.now() };
   try {
     await workers.start();
     const running = new AbortController();
-    const killing = (async () => {
+    const kill = async (): Promise<void> => {
       while (!running.signal.aborted || workers.kills < options.kills) {
         await pause(KILL_EVERY_MS);
         await workers.killOne();
-        if (workers.kills % 10 === 0) options.onProgress(`${workers.kills} kills`);
+        if (workers.kills % 10 === 0) options.onProgress(`${workers.kills} kills, ${run.ended} releases`);
       }
-    })();
-    const released = await Promise.all(
-      worlds.map((world) => releaseOn(temporal, world, options.releases, problems)),
-    );
-    running.abort();
-    await killing;
+    };
+    const release = async (): Promise<readonly number[]> => {
+      const released = await Promise.all(worlds.map((world) => releaseOn(run, world, options.releases)));
+      running.abort();
+      return released;
+    };
+    const [released] = await Promise.all([release(), kill()]);
     options.onProgress('every release has ended: replaying');
     const histories = await historiesOf(temporal, worlds);
     problems.push(...(await replayFailures(BUNDLE, histories)));
@@ -105,56 +120,65 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
     await temporal.close();
     controlPlanes.close();
     await server.close();
+    await rm(records, { recursive: true });
   }
 }
 
 const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url));
 
+/** What the releases of one run share. */
+interface Run {
+  readonly temporal: TemporalConnection;
+  /** The folder of the targets' record stores. */
+  readonly records: string;
+  readonly problems: string[];
+  /** How many releases have ended. */
+  ended: number;
+  lastEndedAt: number;
+}
+
 /** Releases one artifact after the other on one target, and follows each to its end. */
-async function releaseOn(
-  temporal: TemporalConnection,
-  world: World,
-  releases: number,
-  problems: string[],
-): Promise<number> {
+async function releaseOn(run: Run, world: World, releases: number): Promise<number> {
   let released = 0;
   for (let number = 1; number <= releases; number++) {
     const artifact = `r${number}`;
-    const request = releaseRequest(world.id, artifact, { steps: STEPS });
+    const recordStore = pathToFileURL(join(run.records, world.id)).href;
+    const request = releaseRequest(world.id, artifact, { steps: STEPS, recordStore });
     const told = `${world.id}, ${artifact}`;
-    const outcome = await releaseOnce(temporal, request);
+    const outcome = await releaseOnce(run, request);
     if (outcome === 'released') released++;
-    else problems.push(`${told}: ${outcome}`);
+    else run.problems.push(`${told}: ${outcome}`);
     const revisions = world.revisionsOf(request.artifact);
-    if (revisions.length !== 1) problems.push(`${told}: ${revisions.length} revisions`);
+    if (revisions.length !== 1) run.problems.push(`${told}: ${revisions.length} revisions`);
     const active = world.deployment?.activeRevisionId;
-    if (active !== revisions[0]) problems.push(`${told}: ${String(active)} serves`);
+    if (active !== revisions[0]) run.problems.push(`${told}: ${String(active)} serves`);
   }
   return released;
 }
 
-/** Submits a release, again where no worker takes it, and follows it; how it ended. */
-async function releaseOnce(
-  temporal: TemporalConnection,
-  request: ReturnType<typeof releaseRequest>,
-): Promise<string> {
+/** Submits a release, again where no worker takes it or it is lost from sight, and follows it; how it ended. */
+async function releaseOnce(run: Run, request: ReturnType<typeof releaseRequest>): Promise<string> {
+  const { temporal } = run;
   const workflowId = targetWorkflowId(request.target);
-  const deadline = Date.now() + RELEASE_MS;
-  for (;;) {
+  let why = 'it was never taken';
+  while (Date.now() - run.lastEndedAt < STANDSTILL_MS) {
     try {
       const { releaseId } = await submitRelease(temporal, request);
-      for await (const event of follow(temporal, workflowId, { id: releaseId, timeoutMs: RELEASE_MS })) {
-        if (event.kind === 'gave_up') return `gave up: ${event.why}`;
-        if (event.kind === 'ended') {
-          const { ending } = event;
-          return ending.from === 'result' ? ending.result.outcome : ending.row.outcome;
-        }
+      for await (const event of follow(temporal, workflowId, { id: releaseId, timeoutMs: STANDSTILL_MS })) {
+        if (event.kind !== 'ended') continue;
+        run.ended++;
+        run.lastEndedAt = Date.now();
+        const { ending } = event;
+        return ending.from === 'result' ? ending.result.outcome : ending.row.outcome;
       }
+      why = `${releaseId} was lost from sight`;
     } catch (error) {
-      if (Date.now() > deadline) return String(error);
+      if (error instanceof SlipwayError && error.code === 'SLIPWAY_WORKFLOW_STUCK') return String(error);
+      why = String(error);
       await pause(1_000);
     }
   }
+  return `nothing has ended for ${STANDSTILL_MS / 60_000} min: ${why}`;
 }
 
 /** Two workers, each in a process of its own. */
@@ -169,19 +193,20 @@ class Workers {
 
   async start(): Promise<void> {
     this.#running.push(...Array.from({ length: WORKERS }, () => this.#fork()));
-    await Promise.all(this.#running.map((worker) => once(worker, 'message')));
+    await Promise.all(this.#running.map(ready));
   }
 
   /** Kills the one that has lived longest, and starts another in its place. */
   async killOne(): Promise<void> {
     const worker = this.#running.shift();
     if (worker === undefined) return;
-    if (worker.exitCode !== null) throw new Error(`a worker has ended by itself: ${worker.exitCode}`);
+    const endedWith = worker.exitCode ?? worker.signalCode;
+    if (endedWith !== null) throw new Error(`a worker has ended by itself: ${endedWith}`);
     worker.kill('SIGKILL');
     this.kills++;
     const successor = this.#fork();
     this.#running.push(successor);
-    await once(successor, 'message');
+    await ready(successor);
   }
 
   stop(): void {
@@ -191,6 +216,14 @@ class Workers {
   #fork(): ChildProcess {
     return fork(fileURLToPath(new URL('worker.mjs', import.meta.url)), this.#args, { execArgv: [] });
   }
+}
+
+/** Waits until a worker polls. */
+async function ready(worker: ChildProcess): Promise<void> {
+  const ended = once(worker, 'exit').then(([code]) => {
+    throw new Error(`a worker ended before it polled: ${String(code)}`);
+  });
+  await Promise.race([once(worker, 'message'), ended]);
 }
 
 interface CarriedCall {

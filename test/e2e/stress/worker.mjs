@@ -1,8 +1,11 @@
-// A real worker of the built project, whose activities are calls to the control planes in memory of the stress test.
+// A real worker of the built project. What calls control planes and agents goes to those in memory of the stress test; what
+// asks Temporal and the record store is real.
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 
+import { createActivities } from '../../../dist/activities/createActivities.js';
+import { PLACE_RULES } from '../../../dist/domain/promotion/places.js';
 import { runWorker } from '../../../dist/worker.js';
 
 const [address, taskQueue, worlds, names] = process.argv.slice(2);
@@ -26,14 +29,15 @@ const carry = (activity) => async (input) => {
   }
 };
 
+const carried = Object.fromEntries(names.split(',').map((name) => [name, carry(name)]));
 await runWorker({
   connection: await NativeConnection.connect({ address }),
   namespace: 'default',
   taskQueue,
   identity: `stress-${process.pid}`,
-  outside: () => ({
-    activities: Object.fromEntries(names.split(',').map((name) => [name, carry(name)])),
-    close: () => Promise.resolve(),
-  }),
+  outside: (shuttingDown) => {
+    const { activities, close } = createActivities(shuttingDown, PLACE_RULES, taskQueue);
+    return { activities: { ...activities, ...carried }, close };
+  },
   onReady: () => process.send('ready'),
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
+import { QUERY_TOO_EARLY } from '../../../src/workflows/messages.ts';
 
 const CHILD_STARTED = [
   { workflowTaskScheduledEventAttributes: {} },
@@ -70,6 +71,25 @@ it.each([
   } as unknown as AuditedHistory['history'];
   const { texts } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
   expect(texts[0]?.text).toContain('it says this');
+});
+
+it('tells a workflow task that failed from the last one, after which workers could not continue', () => {
+  const failed = (message: string, cause = 24): object => ({
+    workflowTaskFailedEventAttributes: { cause, failure: { message } },
+  });
+  const lost = failed('a reset of its worker', 20);
+  const refused = failed(`ApplicationFailure: ${QUERY_TOO_EARLY}`);
+  const failures = (...events: object[]): unknown => {
+    const history = { events } as unknown as AuditedHistory['history'];
+    return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).taskFailures;
+  };
+  const told = (isLast: boolean): object => ({
+    workflowId: 'target:t',
+    message: '[TMPRL1100] broken',
+    isLast,
+  });
+  expect(failures(...TASK_DONE, failed('[TMPRL1100] broken'), lost, refused)).toEqual([told(true)]);
+  expect(failures(failed('[TMPRL1100] broken'), ...TASK_DONE, refused)).toEqual([told(false)]);
 });
 
 function isIdle(events: readonly object[]): boolean {

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+
+import { type Harness, openHarness } from './harness.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+
+/** Longer than the SDK lets workflow code run, shorter than a workflow task may take. */
+const PAUSE_MS = 6_000;
+/** Stops the worker's thread after a target has taken a hold, before what waits for the hold goes on. */
+const PAUSE = `
+  if (input.activation.jobs?.some((job) => job.signalWorkflow?.signalName === 'hold'))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${PAUSE_MS});`;
+
+let folder: string;
+let harness: Harness;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-paused-'));
+  const code = await readFile(inject('workflowBundle'), 'utf8');
+  const pausing = code.replace(/QUERY_TOO_EARLY\);\s*\}\s*next\(input\);/, `$&${PAUSE}`);
+  expect(pausing).not.toBe(code);
+  const workflowBundle = join(folder, 'pausing.js');
+  await writeFile(workflowBundle, pausing);
+  const world = randomUUID();
+  harness = await openHarness({
+    address: inject('temporalAddress'),
+    workflowBundle,
+    taskQueue: `queue-${world}`,
+    nameWorld: (number) => `world-${world}-${number}`,
+  });
+});
+
+afterAll(async () => {
+  await harness.close();
+  await rm(folder, { recursive: true });
+});
+
+/** The activities of a target, and the failures of its workflow tasks. */
+async function doneIn(target: TargetUnderTest): Promise<readonly unknown[]> {
+  const { events } = await target.handle.fetchHistory();
+  return (events ?? [])
+    .flatMap((event) => [
+      event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
+      event.workflowTaskFailedEventAttributes?.failure?.message ?? [],
+    ])
+    .flat();
+}
+
+it('a worker that stands still in the middle of workflow code goes on, and no workflow gets what another does', async () => {
+  const { target: held } = harness.newServingTarget();
+  const { target: other } = harness.newServingTarget();
+  for (const target of [held, other]) {
+    await target.release('a');
+    await target.idle();
+  }
+  const [ofHeld = [], ofOther] = await Promise.all([held, other].map(doneIn));
+  await held.signal('hold', { reason: 'bad' });
+  await other.signal('nothing');
+  await held.viewOnce(({ state }) => state.hold !== null);
+  await other.viewOnce(({ state }) => state.ignored.length > 0);
+  await vi.waitFor(async () => expect(await doneIn(held)).toEqual([...ofHeld, 'keepTarget']));
+  expect(await doneIn(other)).toEqual(ofOther);
+});
