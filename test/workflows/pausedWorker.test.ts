@@ -62,6 +62,7 @@ it('a worker that stands still in the middle of workflow code goes on, and no wo
   await other.signal('nothing');
   await held.viewOnce(({ state }) => state.hold !== null);
   await other.viewOnce(({ state }) => state.ignored.length > 0);
-  await vi.waitFor(async () => expect(await doneIn(held)).toEqual([...ofHeld, 'keepTarget']));
+  const keeps = async (): Promise<void> => expect(await doneIn(held)).toEqual([...ofHeld, 'keepTarget']);
+  await vi.waitFor(keeps, { timeout: 60_000 });
   expect(await doneIn(other)).toEqual(ofOther);
 });

@@ -48,7 +48,8 @@ beforeAll(async () => {
   await setQuarantine(temporal, first.workflowId, true, { artifact: identity('x') });
   await setHold(temporal, first.workflowId, true, { reason: 'bad' });
   await first.idle();
-  await vi.waitFor(() => expect(JSON.stringify([...world.kept.values()])).toContain('bad'));
+  const kept = (): void => expect(JSON.stringify([...world.kept.values()])).toContain('bad');
+  await vi.waitFor(kept, { timeout: 120_000 });
   await before.close();
   const code = await readFile(inject('workflowBundle'), 'utf8');
   const incompatible = join(folder, 'incompatible.js');
