@@ -26,8 +26,9 @@ function ownRevisions(work: WorkFact): ReadonlySet<string> {
   const own = new Set<string>();
   if (result?.revisionId != null) own.add(result.revisionId);
   for (const activity of activities) if (activity.name === 'patchDeployment') addLatest(own, activity);
-  for (const revisionId of adopted(activities)) own.add(revisionId);
-  for (const revisionId of seenBeforePatch(work).ids) own.delete(revisionId);
+  const seen = seenBeforePatch(work).ids;
+  for (const revisionId of adopted(activities, seen)) own.add(revisionId);
+  for (const revisionId of seen) own.delete(revisionId);
   for (const activity of activities) {
     if (activity.name !== 'redeployRevision') continue;
     own.add(String(activity.input['revisionId']));
@@ -40,10 +41,15 @@ function ownRevisions(work: WorkFact): ReadonlySet<string> {
   return own;
 }
 
-/** What looks after an unanswered PATCH showed to be its revision: a release that still runs has no result to say so. */
-function adopted(activities: readonly ActivityFact[]): readonly string[] {
+/**
+ * What looks after a PATCH showed to be its revision, if its answer did not: there was none, or it named a revision seen
+ * before. A release that still runs has no result to say so.
+ */
+function adopted(activities: readonly ActivityFact[], seen: ReadonlySet<string>): readonly string[] {
   return activities.flatMap((patch, index) => {
-    if (patch.name !== 'patchDeployment' || patch.outcome === 'completed') return [];
+    if (patch.name !== 'patchDeployment') return [];
+    const named = latestIn(patch.result);
+    if (named != null && !seen.has(named)) return [];
     const path = patch.input['objectPath'] ?? null;
     return activities.slice(index).flatMap(({ name, result }) => {
       const deployment = result?.['deployment'] as Latest | undefined;

@@ -129,11 +129,14 @@ describe('an audit', () => {
     expect(broken(target([released({ insert: [3, unanswered(patch(2)), look] })]))).toEqual([]);
   });
 
-  it('allows a revision to be followed that a look after an unanswered PATCH showed to be its own', () => {
+  it.each<[string, ActivityFact]>([
+    ['unanswered', unanswered(patch(3))],
+    ['answered with the revision before it', { ...patch(3), result: deployed('old') }],
+  ])('allows a revision to be followed that a look after a PATCH showed to be its own: %s', (_, sent) => {
     const adopts = (path: string): TargetFacts => {
       const deployment = { latestRevisionId: 'new', latestTarballPath: path };
       const look = activity('readDeployment', {}, 3.5, { deployment });
-      const runs = released({ replace: [3, unanswered(patch(3))], insert: [4, look] });
+      const runs = released({ replace: [3, sent], insert: [4, look] });
       return target([{ ...runs, ended: 'running', endedAt: null, result: null }]);
     };
     expect(broken(adopts(PATH))).toEqual([]);
