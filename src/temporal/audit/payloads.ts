@@ -10,13 +10,22 @@ export function decode(payloads: Payloads): unknown {
   return decodeAll(payloads)[0];
 }
 
-/** An event's payloads; `undefined` for each that is no JSON, whoever put it there. */
+/**
+ * An event's payloads; `undefined` for each that is no JSON, whoever put it there. Anybody can send a signal whose bytes
+ * only claim to be JSON: they are read as a text, as the workflow reads them.
+ */
 export function decodeAll(payloads: Payloads): unknown[] {
   return (payloads?.payloads ?? []).map(({ metadata, data }) => {
     const encoding = metadata?.['encoding'];
     if (data == null || encoding === undefined || Buffer.from(encoding).toString() !== 'json/plain')
       return undefined;
-    return JSON.parse(Buffer.from(data).toString('utf8')) as unknown;
+    const text = Buffer.from(data).toString('utf8');
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (error) {
+      if (error instanceof SyntaxError) return text;
+      throw error;
+    }
   });
 }
 
