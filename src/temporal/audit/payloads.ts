@@ -5,21 +5,21 @@ export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 export type HistoryEvent = NonNullable<History['events']>[number];
 export type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
 
-/** The first of an event's payloads; `undefined` where there is none, or it is no JSON. */
+/** The first of an event's payloads; `undefined` where there is none. */
 export function decode(payloads: Payloads): unknown {
   return decodeAll(payloads)[0];
 }
 
 /**
- * An event's payloads; `undefined` for each that is no JSON, whoever put it there. Anybody can send a signal whose bytes
- * only claim to be JSON: they are read as a text, as the workflow reads them.
+ * An event's payloads; `undefined` for each that holds nothing. Anybody can send a signal that is no JSON, or only claims
+ * to be: it is read as a text, which no handler takes for a message.
  */
 export function decodeAll(payloads: Payloads): unknown[] {
   return (payloads?.payloads ?? []).map(({ metadata, data }) => {
-    const encoding = metadata?.['encoding'];
-    if (data == null || encoding === undefined || Buffer.from(encoding).toString() !== 'json/plain')
-      return undefined;
+    const encoding = Buffer.from(metadata?.['encoding'] ?? '').toString();
+    if (data == null || encoding === 'binary/null') return undefined;
     const text = Buffer.from(data).toString('utf8');
+    if (encoding !== 'json/plain') return text;
     try {
       return JSON.parse(text) as unknown;
     } catch (error) {

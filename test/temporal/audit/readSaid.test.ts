@@ -29,10 +29,15 @@ it('what is sent again to a run that was reset counts once', () => {
   ).toEqual(['hold', 'unhold', 'quarantine']);
 });
 
-it('a signal whose bytes only claim to be JSON is a message that the target refused', () => {
-  const input = { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') }] };
-  expect(kindsOf([{ workflowExecutionSignaledEventAttributes: { signalName: 'hold', input } }])).toEqual([]);
-});
+it.each(['json/plain', 'binary/encrypted'])(
+  'a signal that is no JSON, and says it is %s, is no message',
+  (encoding) => {
+    const input = { payloads: [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from('{') }] };
+    expect(kindsOf([{ workflowExecutionSignaledEventAttributes: { signalName: 'hold', input } }])).toEqual(
+      [],
+    );
+  },
+);
 
 /** Each run begins when the one before it did, as one that was reset does. */
 function kindsOf(...runs: readonly (readonly object[])[]): string[] {
