@@ -133,7 +133,9 @@ describe.concurrent('a rollback by signal', () => {
       const client = await stack.client();
       const { running } = await on.seen.target();
       const [targetId] = running!.workflowId.split('/release-');
-      await client.workflow.getHandle(targetId!).signal('rollback', { reason: 'it looks wrong', who: 'ada', to: good });
+      await client.workflow
+        .getHandle(targetId!)
+        .signal('rollback', { reason: 'it looks wrong', who: 'ada', to: good });
       expect(await following.exited).toBe(2);
       const result = await on.seen.result(running!.releaseId);
       expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
