@@ -260,7 +260,7 @@ describe('awaitLateSuccess', () => {
 
   it('looks once where the time is over before it begins', async () => {
     const until = '2026-01-01T00:00:00.000Z';
-    const active = await planeWithActive(REVISION);
+    const active = await planeWithActive(null, REVISION);
     const late = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(active.url), until });
     expect((await late).cameUp).toBe(true);
     const building = await planeWithStatuses('BUILDING');
