@@ -5,7 +5,7 @@ import type { FollowEvent } from '../../temporal/follow.ts';
 import type { RunningCall } from '../../temporal/runningCall.ts';
 import type { Output } from '../output.ts';
 import { styleOf } from '../style.ts';
-import { LiveLines } from './liveLines.ts';
+import { LiveLines, PLAIN_EVERY_MS } from './liveLines.ts';
 import { fitLine, settledSteps, stepLine } from './progressLines.ts';
 import { buildLine, underWayLines } from './underWayLines.ts';
 
@@ -81,8 +81,7 @@ export class FollowView {
     const begins = this.#buildLog.length === 0;
     this.#buildLog = lines;
     if (this.#progress !== null) this.#tellUnderWay(this.#progress);
-    // A log gets the rest with the lines that are repeated every half minute.
-    if (begins && !this.#output.live)
+    if (begins && !this.#output.live && this.#isLong)
       for (const line of lines) this.#live.say(buildLine(line, this.#output.style));
   }
 
@@ -162,22 +161,29 @@ export class FollowView {
       this.#output.event({ event: 'under_way', ...underWay });
     this.#toldUnderWay = told;
     if (this.#output.live) return;
-    const lines = this.#linesWithoutBuild(progress, Date.now());
+    const lines = this.#linesForLog(progress, Date.now());
     // How much time is left does not make a line new.
-    for (const [index, key] of this.#linesWithoutBuild(progress, 0).entries()) {
+    for (const [index, key] of this.#linesForLog(progress, 0).entries()) {
       if (this.#toldLines.has(key)) continue;
       this.#toldLines.add(key);
       this.#live.say(lines[index] ?? key);
     }
   }
 
-  #underWayLines(progress: Progress, now: number, buildLog = this.#buildLog): readonly string[] {
-    const shown = { progress, call: this.#call, buildLog, addressed: this.#addressed };
+  #underWayLines(progress: Progress, now: number): readonly string[] {
+    const shown = { progress, call: this.#call, buildLog: this.#buildLog, addressed: this.#addressed };
     return underWayLines(shown, now, this.#output.style, this.#columns);
   }
 
-  #linesWithoutBuild(progress: Progress, now: number): readonly string[] {
-    return this.#underWayLines(progress, now, []);
+  /** Whether what it waits for has lasted for so long that a log says it; short waits are over with their step. */
+  get #isLong(): boolean {
+    return this.#call !== null && Date.now() - Date.parse(this.#call.since) >= PLAIN_EVERY_MS;
+  }
+
+  #linesForLog(progress: Progress, now: number): readonly string[] {
+    const call = this.#isLong ? this.#call : null;
+    const shown = { progress, call, buildLog: [], addressed: this.#addressed };
+    return underWayLines(shown, now, this.#output.style);
   }
 
   #announceRestoring(progress: Progress, step: StepRecord): void {

@@ -1,6 +1,8 @@
 import type { Output } from '../output.ts';
 
 const REFRESH_MS = 250;
+/** How often lines that cannot be rewritten are printed, in milliseconds. */
+export const PLAIN_EVERY_MS = 30_000;
 const CLEAR_TO_END = '\u001b[J';
 
 /**
@@ -61,5 +63,3 @@ export class LiveLines {
     this.#drawn = lines.length;
   }
 }
-
-const PLAIN_EVERY_MS = 30_000;
