@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as after } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { parse, stringify } from 'yaml';
 
 import type { Progress } from '../../../src/domain/release.ts';
@@ -196,11 +197,30 @@ export class ChaosTarget {
         await this.#signal('quarantine', { ...by, artifact });
         await this.#ask(null);
         return;
+      case 'terminate the target':
+        return this.#terminate(word);
       case 'garbage':
         for (const name of ['rollback', 'preempt', 'submitRelease', 'approve', 'no such thing']) {
           await this.#signal(name, { to: 7, who: [], reason: { nested: true } });
         }
     }
+  }
+
+  /** Terminates the target's workflow. The next command starts it again, which a raw signal does not. */
+  async #terminate(reason: string): Promise<void> {
+    await eventually(async () => {
+      const client = await this.#stack.client();
+      await client
+        .withDeadline(Date.now() + 5_000, () => client.workflow.getHandle(this.workflowId).terminate(reason))
+        .catch((error: unknown) => {
+          // An attempt that got no answer has terminated it.
+          if (!(error instanceof WorkflowNotFoundError)) throw error;
+        });
+    }, STUCK_MS);
+    await eventually(async () => {
+      const { code, text } = await this.#project.ran('unhold', 'staging', '--reason', reason);
+      if (code !== 0) throw new Error(`the target was not started again: ${text}`);
+    }, STUCK_MS);
   }
 
   /** Sends a raw signal, as `temporal workflow signal` does. */

@@ -13,6 +13,7 @@ export type Word =
   | 'pause and resume'
   | 'hold'
   | 'quarantine and ask again'
+  | 'terminate the target'
   | 'garbage';
 
 /** One release that is asked for, and what happens around it. */
@@ -82,5 +83,6 @@ const WORDS: readonly (readonly [number, Word])[] = [
   [2, 'pause and resume'],
   [1, 'hold'],
   [1, 'quarantine and ask again'],
+  [1, 'terminate the target'],
   [2, 'garbage'],
 ];
