@@ -15,7 +15,7 @@ export interface HistoryOptions {
 
 /**
  * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
- * the file. Where no worker answers, from the histories that Temporal keeps.
+ * the file. If a target does not answer, from the histories that Temporal keeps.
  *
  * @returns the exit code.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
@@ -41,10 +41,11 @@ export async function runHistoryCommand(
         const columns = output.live ? output.columns() - 2 : Infinity;
         for (const line of historyLines(releases, Date.now(), columns, output.style)) output.say(`  ${line}`);
       }
-      if (past?.from === 'histories') {
-        output.note(
-          output.style.warn('no worker answers: this is what Temporal keeps; what never started is missing'),
-        );
+      const why = past?.unanswered ?? null;
+      if (why !== null) {
+        const kept = 'this is what Temporal keeps; what never started is missing';
+        output.note(output.style.warn(`${why.message}: ${kept}`));
+        if (why.hint !== undefined) output.note(why.hint);
       }
     }
     return 0;

@@ -66,11 +66,11 @@ export function submitRelease(
 }
 
 /**
- * Puts the target on hold; on hold already, it keeps the first reason. Releases that wait are rejected, as any that
- * comes later is.
+ * Puts the target on hold; on hold already, it keeps the first reason. The hold of a rollback becomes the person's,
+ * because it would end with a rollback that changes nothing. Releases that wait are rejected, as any that comes later is.
  */
 export function setHold(state: TargetState, by: Actor, now: string): TargetState {
-  if (state.hold !== null) return state;
+  if (state.hold !== null && state.hold.requestId === undefined) return state;
   const held = rejectWaiting(state, 'a hold', by, now, (waiting) => waiting.request.overrideHold !== true);
   return { ...held, hold: { since: now, by } };
 }
@@ -144,7 +144,7 @@ export function rejectWithdrawn(
 
 /** Releases the hold. */
 export function releaseHold(state: TargetState): TargetState {
-  return { ...state, hold: null };
+  return state.hold === null ? state : { ...state, hold: null };
 }
 
 /** Takes the next piece of work off the state; `undefined` when there is none. */

@@ -1,22 +1,22 @@
 import type { WorkFact } from '../domain/audit/facts.ts';
-import { SlipwayError } from '../domain/errors.ts';
+import type { SlipwayError } from '../domain/errors.ts';
 import { type PastRelease, pastOfRow, pastOfWork } from '../domain/pastRelease.ts';
 import { fetchHistories, fetchHistory } from './audit/fetchHistories.ts';
 import { readTargetFacts } from './audit/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
-import { viewTarget } from './targetClient.ts';
+import { isUnanswered, viewTarget } from './targetClient.ts';
 import { temporalError } from './temporalError.ts';
 
 /** A target's past, newest first. */
 export interface Past {
   readonly releases: readonly PastRelease[];
-  /** `target`: by its own word. `histories`: no worker answers; what never started is not among them. */
-  readonly from: 'target' | 'histories';
+  /** Why the target does not answer: these are the histories, without what never started. `null`: it answered. */
+  readonly unanswered: SlipwayError | null;
 }
 
 /**
- * The releases and rollbacks of a target, newest first, with the one that runs: by the word of the target, or, where no
- * worker answers, from the histories that Temporal keeps.
+ * The releases and rollbacks of a target, newest first, with the one that runs: by the word of the target, or, if it
+ * does not answer, from the histories that Temporal keeps.
  *
  * @param workflowId - the target's.
  * @returns `undefined` where the target has never taken a release.
@@ -26,17 +26,22 @@ export async function pastReleases(
   temporal: TemporalConnection,
   workflowId: string,
 ): Promise<Past | undefined> {
+  let unanswered;
   try {
     const view = await viewTarget(temporal, workflowId);
     if (view === undefined) return undefined;
     const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
     const ended = view.state.history.map(pastOfRow).reverse();
-    return { releases: [...(running === undefined ? [] : [pastOfWork(running)]), ...ended], from: 'target' };
+    return {
+      releases: [...(running === undefined ? [] : [pastOfWork(running)]), ...ended],
+      unanswered: null,
+    };
   } catch (error) {
-    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_NO_WORKER') throw error;
+    if (!isUnanswered(error)) throw error;
+    unanswered = error;
   }
   const { works } = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
-  return { releases: works.map(pastOfWork).reverse(), from: 'histories' };
+  return { releases: works.map(pastOfWork).reverse(), unanswered };
 }
 
 /**

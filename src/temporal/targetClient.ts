@@ -188,11 +188,19 @@ export async function setHold(
   return onHold === undefined ? { onHold: null, via: 'signal' } : { onHold, via: 'update' };
 }
 
+/** Whether a target does not answer, although Temporal does: no worker is there, or none can continue it. */
+export function isUnanswered(error: unknown): error is SlipwayError {
+  return (
+    error instanceof SlipwayError &&
+    (error.code === 'SLIPWAY_NO_WORKER' || error.code === 'SLIPWAY_WORKFLOW_STUCK')
+  );
+}
+
 /**
  * What a target says of itself; `undefined` where it has never taken a release.
  *
- * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_TARGET_UNREADABLE where it was started
- *   again and has not read yet what it knew.
+ * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TEMPORAL_UNREACHABLE,
+ *   SLIPWAY_TARGET_UNREADABLE where it was started again and has not read yet what it knew.
  */
 export async function viewTarget(
   temporal: TemporalConnection,

@@ -48,18 +48,17 @@ export function handleHolds(desk: TargetDesk): void {
   const take = (raw: unknown, origin: string, holding: boolean): boolean => {
     const message = holding ? 'hold' : 'unhold';
     const by = readHoldMessage(raw, origin);
-    const isHeld = desk.state.hold !== null;
     if (typeof by === 'string') {
       desk.ignore(message, by);
-      return isHeld;
+      return desk.state.hold !== null;
     }
-    if (holding === isHeld) {
+    const next = holding ? setHold(desk.state, by, now()) : releaseHold(desk.state);
+    if (next === desk.state) {
       if (origin === 'signal') {
         desk.ignore(message, holding ? 'the target is on hold already' : 'the target is not on hold');
       }
       return holding;
     }
-    const next = holding ? setHold(desk.state, by, now()) : releaseHold(desk.state);
     const note = holding ? 'no release is taken until "unhold"' : 'releases are taken again';
     desk.change(noteSaid(next, { at: now(), message, by, note }));
     return holding;

@@ -110,6 +110,11 @@ describe('a hold', () => {
     expect(releaseHold(held).hold).toBeNull();
   });
 
+  it('of a person takes the place of a rollback’s, which ends with the rollback', () => {
+    const rolledBack = seasoned({ hold: { since: NOW, by: { who: 'bo', from: 'cli' }, requestId: 'r1' } });
+    expect(setHold(rolledBack, ADA, 'later').hold).toEqual({ since: 'later', by: ADA });
+  });
+
   it('rejects what waits, except what overrides it', () => {
     const first = submitRelease(seasoned(), runs('release-0'), request('a'), NOW).state;
     const overriding = request('b', { queue: 'all', overrideHold: true });

@@ -169,6 +169,24 @@ describeWorkflows('a manual rollback without a name leaves what served when the 
     expect(target.world.redeployed).toEqual([]);
   });
 
+  it.each(['update', 'signal'] as const)(
+    'and a hold that a person sets by %s meanwhile stays when it changes nothing',
+    async (way) => {
+      const target = harness.newTarget();
+      const only = (await target.release('a')).revisionId ?? '';
+      const gate = target.world.gate('findDeployment');
+      const looks = target.world.count('findDeployment');
+      const { requestId } = await target.rollback({ serving: only });
+      await target.world.called('findDeployment', looks + 1);
+      const hold = { who: 'bo', reason: 'an incident' };
+      if (way === 'update') await target.handle.executeUpdate('hold', { args: [hold] });
+      else await target.signal('hold', hold);
+      gate.open();
+      expect(await target.ended(requestId)).toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+      expect((await target.idle()).state).toMatchObject({ hold: { by: hold }, ignored: [] });
+    },
+  );
+
   it('and the release that runs does not restore it, also where there is no other revision', async () => {
     const target = harness.newTarget();
     const only = (await target.release('a')).revisionId ?? '';

@@ -11,6 +11,7 @@ import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { connectTemporal, type TemporalConnection } from '../../src/temporal/connection.ts';
 import { follow } from '../../src/temporal/follow.ts';
 import { intervene, setQuarantine } from '../../src/temporal/interventionClient.ts';
+import { pastReleases } from '../../src/temporal/pastReleases.ts';
 import { findStuckTask, findStuckTasks, terminateStuck } from '../../src/temporal/stuckTask.ts';
 import { rollBack, setHold, submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
@@ -88,6 +89,13 @@ describe('a target that no worker can continue', () => {
       code: 'SLIPWAY_WORKFLOW_STUCK',
       message: expect.stringContaining('TMPRL1100') as string,
       hint: expect.stringContaining('slipway doctor --fix') as string,
+    });
+  });
+
+  it('has its past read from the histories, for history and show', async () => {
+    expect(await pastReleases(temporal, target.workflowId)).toMatchObject({
+      releases: [{ releaseId: 'release-1', outcome: 'released' }],
+      unanswered: { code: 'SLIPWAY_WORKFLOW_STUCK' },
     });
   });
 

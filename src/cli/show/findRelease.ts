@@ -35,7 +35,7 @@ export interface FoundRelease {
 
 /**
  * Finds a release or a rollback of a target: with Temporal, else among the records, which outlive it, else in the
- * target's own history, which also has what never started. No worker need answer.
+ * target's own history, which also has what never started. The target need not answer.
  *
  * @param wanted - its id, or `latest`.
  * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.

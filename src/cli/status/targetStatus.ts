@@ -4,7 +4,7 @@ import { targetWorkflowId } from '../../domain/targetSpec.ts';
 import type { TemporalConnection } from '../../temporal/connection.ts';
 import { type KeptTarget, readKeptTarget } from '../../temporal/keptTarget.ts';
 import { readRunningCall } from '../../temporal/runningCall.ts';
-import { readProgress, viewTarget } from '../../temporal/targetClient.ts';
+import { isUnanswered, readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
 import { newestBuildLines, type UnderWay } from '../follow/buildLog.ts';
@@ -88,9 +88,6 @@ export async function targetStatus(
   };
 }
 
-/** Why a target does not answer, where everything else can be told all the same. */
-const SILENT: ReadonlySet<string> = new Set(['SLIPWAY_NO_WORKER', 'SLIPWAY_WORKFLOW_STUCK']);
-
 /** The target's own word; `undefined` where it has never taken a release, an error where no worker answers. */
 async function askTarget(
   temporal: TemporalConnection,
@@ -105,7 +102,7 @@ async function askTarget(
       progress: running === null ? undefined : await readProgress(temporal, running.workflowId),
     };
   } catch (error) {
-    if (error instanceof SlipwayError && SILENT.has(error.code)) return error;
+    if (isUnanswered(error)) return error;
     throw error;
   }
 }

@@ -15,7 +15,7 @@ function queuedAllTheSame({ workflowId, said }: TargetFacts): Violation[] {
   for (const fact of said) {
     switch (fact.kind) {
       case 'hold':
-        hold ??= 'a person';
+        hold = 'a person';
         break;
       case 'rollback':
         hold ??= 'a rollback';

@@ -88,8 +88,11 @@ describe('what a person said to a target, by the audit', () => {
     expect(forgotten(hold, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
   });
 
-  it('is no hold of its own where a rollback has set one, which may end with the rollback', () => {
-    expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([]);
+  it('keeps a hold that a person sets upon a rollback’s, which may end with the rollback', () => {
+    expect(forgotten(ROLLBACK, queued())).toEqual([]);
+    expect(forgotten(ROLLBACK, { kind: 'hold', at: 20 }, queued())).toEqual([
+      'it was queued although the target was on hold',
+    ]);
   });
 
   it('keeps an artifact out until a person says otherwise', () => {

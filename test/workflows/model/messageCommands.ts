@@ -12,6 +12,8 @@ import { isSame, type Rollback, type TargetModel } from './targetModel.ts';
 export type Way = 'update' | 'signal';
 
 const BO = { who: 'bo', reason: 'a reason' };
+/** By whom a hold is that a person set: it is no rollback's. */
+const PERSON = 'a person';
 
 /** Where a rollback goes: to the one before, to a slip of the pen, or to one of the revisions that there are. */
 export type Where = 'the one before' | 'a slip of the pen' | number;
@@ -62,10 +64,12 @@ export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Way, aga
 export function hold(holding: boolean, way: Way): Command {
   return command(`${holding ? 'hold' : 'unhold'} by ${way}`, started, async (model, subject) => {
     const name = holding ? 'hold' : 'unhold';
-    if (way === 'signal' && holding === (model.hold !== null)) model.ignored++;
-    if (holding && model.hold === null) {
+    const changes = holding ? model.hold?.by !== PERSON : model.hold !== null;
+    if (way === 'signal' && !changes) model.ignored++;
+    if (holding && changes) {
+      if (model.hold !== null) model.met.add('a person holds a target that a rollback holds');
       model.reject(({ plan }) => !plan.overrideHold);
-      model.hold = { by: 'a person' };
+      model.hold = { by: PERSON };
     }
     if (!holding) model.hold = null;
     if (way === 'signal') await subject.target.signal(name, BO);

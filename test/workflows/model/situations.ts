@@ -35,6 +35,7 @@ export const SITUATIONS = [
   'a late revision is countered',
   'a rollback preempts a release',
   'a rollback of an idle target',
+  'a person holds a target that a rollback holds',
   'an artifact is quarantined by its failures',
   'the worker is lost while a release runs',
 ] as const;
