@@ -34,7 +34,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     const outcome = untouchedOutcome(setback);
     return finish(run, {
       outcome,
-      reason: outcome === 'errored' ? why : `${why}; the target was not changed`,
+      reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
       servingRevisionId: run.baseline?.revisionId ?? null,
       servingVerified: run.baseline?.verified ?? false,
       code,

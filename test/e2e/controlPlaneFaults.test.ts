@@ -105,7 +105,7 @@ describe.concurrent('a control plane that refuses', () => {
       const ended = await on.project.ran('release', 'staging');
       expect(ended.code).toBe(2);
       expect(ended.text).toContain('SLIPWAY_UNAUTHORIZED');
-      expect(ended.text).toContain('not changed');
+      expect(ended.text).toContain('changed nothing that served');
       expect(await on.seen.shippedRevisions()).toEqual(before);
     }));
 

@@ -18,7 +18,7 @@ describeWorkflows('the lock of a deployment', (harness) => {
     const refused = await second.release('b');
     expect(refused).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_DEPLOYMENT_OWNED' });
     expect(refused.reason).toContain(`belongs to the target "production" (${first.workflowId})`);
-    expect(refused.reason).toContain('the target was not changed');
+    expect(refused.reason).toContain('this release changed nothing that served');
     expect(first.world.active).toBe(serving);
     expect(first.world.count('uploadArtifact')).toBe(1);
     expect(await second.ended((await second.rollback()).requestId)).toMatchObject({

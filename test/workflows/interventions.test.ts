@@ -123,7 +123,7 @@ describeWorkflows('what people say to a release under way', (harness) => {
     await target.say(releaseId, 'reject', BO);
     const result = await target.result(releaseId);
     expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
-    expect(result.reason).toBe('rejected by bo: a reason; the target was not changed');
+    expect(result.reason).toBe('rejected by bo: a reason; this release changed nothing that served');
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 

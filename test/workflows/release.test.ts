@@ -136,7 +136,7 @@ describeWorkflows('a release', (harness) => {
       servingRevisionId: good,
       servingVerified: true,
     });
-    expect(result.reason).toContain('the target was not changed');
+    expect(result.reason).toContain('this release changed nothing that served');
     expect(target.world.redeployed).toEqual([]);
     expect(target.world.count('patchDeployment')).toBe(0);
   });
