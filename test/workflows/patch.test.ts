@@ -320,7 +320,7 @@ describeWorkflows('what changes the deployment', (harness) => {
         code: 'SLIPWAY_OUTCOME_UNKNOWN',
         deploymentId: null,
       });
-      expect(result.reason).not.toContain('was not changed');
+      expect(result.reason).not.toContain('changed nothing');
       expect(result.instructions).toContain('needs a person');
       expect(target.world.count('createDeployment')).toBe(1);
     });
