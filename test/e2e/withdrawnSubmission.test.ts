@@ -1,5 +1,10 @@
+import { join } from 'node:path';
+
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
+import { connectTemporal } from '../../src/temporal/connection.ts';
+import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
+import { requireWorker } from '../../src/temporal/workerPresence.ts';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { eventually, Stack } from './stack.ts';
@@ -15,6 +20,9 @@ beforeAll(async () => {
   stack = await Stack.start();
   project = await Project.create(stack, { example: { says: 'Hello Ada' }, deployment: DEPLOYMENT });
   seen = new Observer(stack, DEPLOYMENT);
+  // One that is stopped before Temporal has heard of it on all its queues counts as no worker at all.
+  const temporal = await connectTemporal(await temporalSettings(join(stack.folder, 'home'), stack.env));
+  await requireWorker(temporal).finally(() => temporal.close());
 });
 
 afterAll(() => stack.stop());
