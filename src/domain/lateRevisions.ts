@@ -95,7 +95,7 @@ function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevisio
 /** What a release has to know of what may come late: none of it is a baseline. */
 export type LateBaselines = Pick<Lateness, 'late' | 'lateUploads'>;
 
-/** What may come late as a release is told of it. */
+/** What may come late, for the input of a release. */
 export function lateBaselines(state: TargetState): LateBaselines {
   const now = <T extends LateRevision | LateUpload>(one: T): T => ({
     ...one,

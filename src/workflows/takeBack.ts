@@ -113,7 +113,7 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   });
 }
 
-/** That a person asked to leave a revision: part of what the release tells of how it restores. */
+/** The known revision that a person asked to leave, marked as such: the result of the release carries it. */
 function leftWord({ input, knownRevisions }: Run, left: string): readonly KnownRevision[] {
   return leaveRevision([...input.known, ...knownRevisions], left, now()).filter(
     ({ revisionId }) => revisionId === left,
