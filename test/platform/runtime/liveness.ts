@@ -18,7 +18,7 @@ export function isRunning(pid: number): boolean {
 }
 
 /** Waits until a condition holds; fails with what was waited for. */
-export async function until(what: string, condition: () => boolean, withinMs = 10_000): Promise<void> {
+export async function until(what: string, condition: () => boolean, withinMs = 60_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error(`Waited ${String(withinMs)} ms in vain: ${what}`);
