@@ -278,7 +278,7 @@ export interface ReleaseResult {
   readonly endedAt: string;
 }
 
-/** Whether a person must act: the target could not be restored, or nobody can tell what serves. */
+/** Whether a person must act: the restore failed, or it is unknown what serves. */
 export function needsPerson(outcome: Outcome): boolean {
   return outcome === 'rollback_failed' || outcome === 'errored';
 }
