@@ -217,7 +217,7 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
       ['rollback', {}, null],
     ],
   ],
-  'on hold': [
+  'on hold after a rollback': [
     async (harness) => {
       const { target, good } = harness.newServingTarget();
       await target.release('b');
@@ -226,6 +226,8 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
       return { target, releaseId: '' };
     },
     [
+      // A person's hold takes the place of the rollback's own; a second one finds it there.
+      ['hold', {}, null],
       ['hold', {}, 'the target is on hold already'],
       ['unhold', {}, null],
       ['rollback', {}, null],
@@ -234,6 +236,7 @@ const TARGET_MOMENTS: Readonly<Record<string, readonly [reach: Moment['reach'], 
   'while a rollback runs': [
     MOMENTS['while a rollback runs']!.reach,
     [
+      ['hold', {}, null],
       ['hold', {}, 'the target is on hold already'],
       ['withdraw', {}, 'no release waits'],
       ['quarantine', { artifact: ARTIFACT }, null],
