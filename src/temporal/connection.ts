@@ -1,8 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
-import { Client, type ClientOptions, Connection } from '@temporalio/client';
+import {
+  Client,
+  type ClientOptions,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 
+import { endOnClosedChannel } from './closedChannel.ts';
 import { queryAgain } from './queryAgain.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
@@ -20,6 +27,9 @@ export interface TemporalConnection {
  * more than 5 s.
  */
 export const TEMPORAL_ANSWERS_WITHIN_MS = 15_000;
+
+/** The SDK's own retries, and below them what ends a retry on a closed connection. */
+export const CALL_INTERCEPTORS = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endOnClosedChannel];
 
 /**
  * Connects to Temporal, and makes sure that it has the namespace.
@@ -41,6 +51,7 @@ export async function connectTemporal(
       ...(tls === undefined ? {} : { tls }),
       ...(metadata === undefined ? {} : { metadata }),
       connectTimeout: timeoutMs,
+      interceptors: CALL_INTERCEPTORS,
     });
     connection = connected;
     await connected.withDeadline(Date.now() + timeoutMs, () =>

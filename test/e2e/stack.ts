@@ -11,7 +11,7 @@ import type { Violation } from '../../src/domain/audit/violation.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { fetchAudited } from '../../src/temporal/audit/fetchHistories.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
-import { connectTemporal, createClient } from '../../src/temporal/connection.ts';
+import { CALL_INTERCEPTORS, connectTemporal, createClient } from '../../src/temporal/connection.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
 import { prepareHome } from '../support/preparedHome.ts';
@@ -177,7 +177,10 @@ export class Stack {
 
   /** A client of Temporal, for what the command does not say. */
   async client(): Promise<Client> {
-    this.#connection ??= await Connection.connect({ address: this.env['TEMPORAL_ADDRESS']! });
+    this.#connection ??= await Connection.connect({
+      address: this.env['TEMPORAL_ADDRESS']!,
+      interceptors: CALL_INTERCEPTORS,
+    });
     return createClient(this.#connection);
   }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer as createHttp2Server } from 'node:http2';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 
@@ -50,5 +52,28 @@ describe('connecting to Temporal', () => {
     });
     expect(Date.now() - startedAt).toBeLessThan(5_000);
     silent.close();
+  });
+
+  it('that is closed ends a call which waits to be retried', async () => {
+    let isAway = false;
+    let refused = 0;
+    const temporal = createHttp2Server().on('stream', (stream) => {
+      const status = isAway ? '14' : '0';
+      if (isAway) refused += 1;
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
+      // An empty message: not compressed, 0 bytes long.
+      stream.end(isAway ? undefined : Buffer.alloc(5));
+    });
+    temporal.listen(0, '127.0.0.1');
+    await once(temporal, 'listening');
+    const { port } = temporal.address() as AddressInfo;
+    const connected = await connectTemporal(settingsFor(`127.0.0.1:${port}`));
+    isAway = true;
+    const called = connected.connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
+    while (refused === 0) await setTimeout(5);
+    await connected.close();
+    expect(await called).toMatchObject({ code: 1, details: 'the connection to Temporal was closed' });
+    temporal.close();
   });
 });
