@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
@@ -17,12 +18,19 @@ export class Connections {
   #feedback: FeedbackClient | undefined;
   #receivers: Agent | undefined;
 
-  /** @throws SLIPWAY_SECRET_MISSING where the worker does not have the key. */
+  /**
+   * A control plane's client. Each task queue has its own: a PATCH never waits for a connection that a poll holds
+   * (design, rule 11).
+   *
+   * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key.
+   */
   controlPlane(target: TargetSpec): ControlPlaneClient {
     const apiKey = resolveSecret(target.apiKey);
+    const { taskQueue } = Context.current().info;
     const { vocabulary = 'contract', controlPlane: baseUrl, tenantId = '' } = target;
     const headers = tenantHeaders(target);
-    return remember(this.#controlPlanes, `${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`, () =>
+    const key = `${taskQueue} ${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`;
+    return remember(this.#controlPlanes, key, () =>
       createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary }),
     );
   }

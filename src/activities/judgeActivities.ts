@@ -9,7 +9,7 @@ import type { Connections } from './connections.ts';
 import { reportProgress } from './heartbeat.ts';
 import { KeptTrials } from './keptTrials.ts';
 import { requireActive } from './requireActive.ts';
-import { scrubText } from './scrub.ts';
+import { scrubText, scrubTexts } from './scrub.ts';
 import type { Place } from './places.ts';
 import type { Untracked } from './track.ts';
 
@@ -39,7 +39,7 @@ async function judge(
   const store = openArtifactStore(input.store);
   const folder = `judgements/${judgementId}`;
   const trials = await KeptTrials.open(store, folder);
-  const report = await judgeCandidate({
+  const judged = await judgeCandidate({
     settings,
     inputs: {
       from: input.inputs === 'recorded' ? 'recorded runs' : input.inputs.name,
@@ -60,6 +60,7 @@ async function judge(
     },
   });
   await trials.flush();
+  const report = scrubTexts(judged);
   const location = `${folder}/report.json`;
   await store.putRecord(location, report);
   return { report, location };

@@ -2,11 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import { ApplicationFailure } from '@temporalio/activity';
 
-import { removeSecrets } from '../clients/removeSecrets.ts';
+import { removeSecrets, removeSecretsFromTexts } from '../clients/removeSecrets.ts';
 import { knownSecrets } from '../config/secretReference.ts';
-
-/** The fields of results that hold what a service or an agent said; the others are ids, addresses and numbers. */
-const TEXTS: ReadonlySet<string> = new Set(['answer', 'detail', 'message', 'reason', 'reasons']);
 
 const secrets = new AsyncLocalStorage<readonly string[]>();
 
@@ -17,7 +14,7 @@ const secrets = new AsyncLocalStorage<readonly string[]>();
 export async function scrubbed<T>(input: unknown, work: () => Promise<T>): Promise<T> {
   return secrets.run(knownSecrets(input), async () => {
     try {
-      return scrubTexts(await work(), false) as T;
+      return scrubTexts(await work());
     } catch (error) {
       if (error instanceof ApplicationFailure) {
         error.message = scrubText(error.message);
@@ -33,11 +30,7 @@ export function scrubText(text: string): string {
   return removeSecrets(text, secrets.getStore() ?? []);
 }
 
-function scrubTexts(value: unknown, isText: boolean): unknown {
-  if (typeof value === 'string') return isText ? scrubText(value) : value;
-  if (Array.isArray(value)) return value.map((part) => scrubTexts(part, isText));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [name, scrubTexts(part, isText || TEXTS.has(name))]),
-  );
+/** Removes the secrets of the activity that runs from every text of others in a value. */
+export function scrubTexts<T>(value: T): T {
+  return removeSecretsFromTexts(value, secrets.getStore() ?? []);
 }

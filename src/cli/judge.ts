@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 
 import { createFeedbackClient } from '../clients/feedback.ts';
+import { removeSecretsFromTexts } from '../clients/removeSecrets.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { makeHome } from '../config/home.ts';
 import { Judge, judgeSettings } from '../config/judgeSchema.ts';
@@ -69,9 +70,10 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   const settings = readSettings(options);
   const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
   const interruption = onInterruption();
+  const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) => keyOf(context, key));
   const [baseline, candidate] = [
-    agentClient(context, options.baseline, options.apiKey, settings),
-    agentClient(context, options.candidate, options.candidateApiKey ?? options.apiKey, settings),
+    agentClient(options.baseline, keys[0], settings),
+    agentClient(options.candidate, keys[1], settings),
   ];
   const feedback = createFeedbackClient();
   const live = new LiveLines(context.output);
@@ -84,7 +86,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
     live.show(() => [
       progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
     ]);
-    const report = await judgeCandidate({
+    const judged = await judgeCandidate({
       settings,
       inputs: { from, chosen },
       agents: {
@@ -98,6 +100,11 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
       },
     });
     live.hide();
+    // An agent may repeat its key.
+    const report = removeSecretsFromTexts(
+      judged,
+      keys.filter((key) => key !== undefined),
+    );
     await keep(context, report);
     if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
     tell(context.output, report);
@@ -143,18 +150,21 @@ function readMetric(text: string): [name: string, effect: number] {
   return [name, effect.endsWith('%') ? Number(effect.slice(0, -1)) / 100 : Number(effect)];
 }
 
-function agentClient(
-  { environment }: CommandContext,
-  baseUrl: string,
-  key: string | undefined,
-  { concurrency }: JudgeSettings,
-): RunApiClient {
-  if (key !== undefined && !SECRET_REFERENCE.test(key)) {
+function keyOf({ environment }: CommandContext, reference: string | undefined): string | undefined {
+  if (reference === undefined) return environment[DEFAULT_KEY];
+  if (!SECRET_REFERENCE.test(reference)) {
     throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
       hint: 'write env:NAME or file:/absolute/path; a key on the command line is seen by everybody',
     });
   }
-  const apiKey = key === undefined ? environment[DEFAULT_KEY] : resolveSecret({ from: key }, environment);
+  return resolveSecret({ from: reference }, environment);
+}
+
+function agentClient(
+  baseUrl: string,
+  apiKey: string | undefined,
+  { concurrency }: JudgeSettings,
+): RunApiClient {
   return createRunApiClient({ baseUrl, apiKey, connections: concurrency + 1 });
 }
 

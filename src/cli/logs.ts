@@ -71,12 +71,12 @@ async function tellLog(
       place: deployment.id,
     });
   }
-  output.progress(
-    `Log of revision ${revisionId} on "${target}": ${standing(target, revisionId, deployment)}`,
-  );
   const of = { deploymentId: deployment.id, revisionId };
   const print = logPrinter(context, chosen, revisionId);
   const { lines, after } = await logEnd(client, of, stage, tail);
+  output.progress(
+    `Log of revision ${revisionId} on "${target}": ${standing(target, revisionId, deployment)}`,
+  );
   lines.forEach(print);
   if (!follow) {
     if (lines.length === 0) output.note(`revision ${revisionId} has written nothing`);

@@ -1,7 +1,7 @@
 import { loadConfig } from '../config/loadConfig.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { Outcome } from '../domain/release.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import { targetWorkflowId } from '../domain/targetSpec.ts';
 import type { TemporalConnection } from '../temporal/connection.ts';
 import { rollBack, type RollbackTaken } from '../temporal/targetClient.ts';
 import type { CommandContext } from './context.ts';
@@ -11,8 +11,9 @@ import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
 import { gitIn, whoAsks } from './release/provenance.ts';
 import { breakGlass } from './rollback/breakGlass.ts';
+import { readWhatServes } from './rollback/readWhatServes.ts';
 import { recordedRevisions } from './rollback/recordedRevisions.ts';
-import { chooseTargetSpec, findDeployment, withControlPlane } from './targetAccess.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
 export interface RollbackOptions {
@@ -121,26 +122,6 @@ function tellHold({ output }: CommandContext, name: string, onHold: boolean): vo
       ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
       : `"${name}" is not on hold; to take no release: slipway hold ${name} --reason "…"`,
   );
-}
-
-/** A person does not wait longer for it: the worker reads it otherwise. */
-const READ_MS = 2_000;
-
-/**
- * The active revision, so that the target knows what the person wants to leave; `undefined` where there is none, no key
- * to read it with, or no answer in time.
- */
-async function readWhatServes(context: CommandContext, target: TargetSpec): Promise<string | undefined> {
-  const signal = AbortSignal.timeout(READ_MS);
-  try {
-    return await withControlPlane(context, target, async (client) => {
-      const { active_revision_id: active } = await findDeployment(client, target, { signal });
-      return active ?? undefined;
-    });
-  } catch (error) {
-    if (error instanceof SlipwayError) return undefined;
-    throw error;
-  }
 }
 
 /** Connects; where Temporal is away, the way without it is named. */

@@ -5,6 +5,23 @@ export function removeSecrets(text: string, secrets: readonly string[]): string 
   return secrets.reduce(removeSecret, text);
 }
 
+/** The fields that hold what a service or an agent said; the others are ids, addresses and numbers. */
+const TEXTS: ReadonlySet<string> = new Set(['answer', 'detail', 'message', 'reason', 'reasons', 'silent']);
+
+/** Removes secrets from every text in a value that a service or an agent said. */
+export function removeSecretsFromTexts<T>(value: T, secrets: readonly string[]): T {
+  return cleaned(value, secrets, false) as T;
+}
+
+function cleaned(value: unknown, secrets: readonly string[], isText: boolean): unknown {
+  if (typeof value === 'string') return isText ? removeSecrets(value, secrets) : value;
+  if (Array.isArray(value)) return value.map((part) => cleaned(part, secrets, isText));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => [name, cleaned(part, secrets, isText || TEXTS.has(name))]),
+  );
+}
+
 /** Very short texts are removed only where they stand alone: "1" is no reason to blot out every digit. */
 const SHORT = 4;
 

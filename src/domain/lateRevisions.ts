@@ -87,6 +87,11 @@ export function counterTo(state: TargetState, late: LateRevision, requestId: str
   };
 }
 
+/** Whether the target itself asked for a rollback: it sets no hold. */
+export function isCounter({ requestedBy: { who, from } }: RollbackRequest): boolean {
+  return who === 'slipway' && from === 'watch';
+}
+
 /** What is to serve in place of what may come late. */
 function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevision | LateUpload): string {
   return activeRevisionId ?? restoreTo;

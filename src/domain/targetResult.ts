@@ -1,5 +1,5 @@
 import { isSameRevision, keepKnown, originalOf } from './knownRevisions.ts';
-import { latenessAfter } from './lateRevisions.ts';
+import { isCounter, latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import { type KnownRevision, needsPerson, type ReleaseResult, type RollbackRequest } from './release.ts';
 import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
@@ -65,15 +65,20 @@ export function keepSettings(
   return { ...state, lastGood: forTheWayBack(newest) };
 }
 
-/** A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. */
+/**
+ * A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. If another one
+ * waits, the hold becomes that one's.
+ */
 function holdAfter(
-  { hold }: TargetState,
+  { hold, rollbacks }: TargetState,
   { kind, outcome }: ReleaseResult,
   satisfied: readonly RollbackRequest[],
 ): TargetState['hold'] {
   const changedNothing = kind === 'rollback' && outcome === 'failed';
   const isItsHold = satisfied.some((request) => request.requestId === hold?.requestId);
-  return changedNothing && isItsHold ? null : hold;
+  if (hold === null || !changedNothing || !isItsHold) return hold;
+  const next = rollbacks.find((request) => !satisfied.includes(request) && !isCounter(request));
+  return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
 }
 
 /** A good revision serves again: then nobody is needed any longer, whoever put it there. */

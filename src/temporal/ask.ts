@@ -9,7 +9,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { startAgain } from './startAgain.ts';
 import { refuseStuck } from './stuckTask.ts';
-import { isWorkerSilent, temporalError } from './temporalError.ts';
+import { isWorkerSilent, temporalError, unansweredRequest } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
 export const ASK_TIMEOUT_MS = 5_000;
@@ -42,7 +42,7 @@ export async function ask<T>(
       return ask(temporal, workflowId, { ...how, gone: () => neverReleased(workflowId) });
     }
     if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
-      throw refusal(error) ?? temporalError(error, settings);
+      throw refusal(error) ?? unansweredRequest(error, settings, MAY_HAPPEN);
     }
   }
   await refuseStuck(temporal, workflowId);
@@ -51,9 +51,11 @@ export async function ask<T>(
     return undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
-    throw temporalError(error, settings);
+    throw unansweredRequest(error, settings, MAY_HAPPEN);
   }
 }
+
+const MAY_HAPPEN = 'what was asked for may still happen';
 
 /** The target's own refusal, where that is what an update failed with. */
 export function refusal(error: unknown): SlipwayError | undefined {

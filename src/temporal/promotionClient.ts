@@ -23,7 +23,7 @@ import { ask } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
 import { type Intervened, KEPT } from './interventionClient.ts';
 import { readProgress } from './targetClient.ts';
-import { isTemporalSilent, temporalError } from './temporalError.ts';
+import { temporalError, unansweredRequest } from './temporalError.ts';
 import { requireWorker } from './workerPresence.ts';
 
 /** How a promotion was asked for: begun, or joined where one of its name was under way. */
@@ -58,12 +58,8 @@ export async function startPromotion(
     });
     return { workflowId, runId: handle.firstExecutionRunId, disposition: 'started' };
   } catch (error) {
-    if (isTemporalSilent(error)) {
-      const message = `Temporal at ${settings.address} did not answer: the promotion may still start`;
-      const hint = 'look with "slipway status"';
-      throw new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
-    }
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw temporalError(error, settings);
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError))
+      throw unansweredRequest(error, settings, 'the promotion may still start');
   }
   try {
     const { runId } = await client.workflow.getHandle(workflowId).describe();

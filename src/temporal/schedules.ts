@@ -7,7 +7,7 @@ import type { DeclaredSchedule, ScheduleChange } from '../domain/promotion/sched
 import type { Actor } from '../domain/release.ts';
 import { type PromotionInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
 import type { TemporalConnection } from './connection.ts';
-import { temporalError } from './temporalError.ts';
+import { temporalError, unansweredRequest } from './temporalError.ts';
 
 /** A schedule as Temporal has it. */
 export interface ExistingSchedule extends DeclaredSchedule {
@@ -105,13 +105,16 @@ export async function triggerSchedule(
   requestedBy: Actor,
 ): Promise<void> {
   const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
-  await asking(temporal, () =>
-    temporal.client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
+  const { client, settings } = temporal;
+  try {
+    await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
       workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
-      taskQueue: temporal.settings.taskQueue,
+      taskQueue: settings.taskQueue,
       args: [input],
-    }),
-  );
+    });
+  } catch (error) {
+    throw unansweredRequest(error, settings, 'the promotion may still start');
+  }
 }
 
 function optionsOf({ settings }: TemporalConnection, { scheduleId, request, schedule }: DeclaredSchedule) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import {
+  QueryNotRegisteredError,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
@@ -259,9 +260,10 @@ export async function readProgress(
       client.workflow.getHandle(workflowId).query(progressQuery),
     );
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || isWorkerSilent(error) || isTemporalSilent(error)) {
-      return undefined;
-    }
+    const isGoneOrSilent =
+      error instanceof WorkflowNotFoundError || isWorkerSilent(error) || isTemporalSilent(error);
+    // A worker that cannot rebuild the release answers with why.
+    if (isGoneOrSilent || error instanceof QueryNotRegisteredError) return undefined;
     throw temporalError(error, settings);
   }
 }

@@ -97,6 +97,18 @@ export function unreachable(
   });
 }
 
+/**
+ * What a failed call was, for people; where Temporal did not answer it, it may have taken it all the same.
+ *
+ * @param outcome - what may follow: `the promotion may still start`.
+ */
+export function unansweredRequest(error: unknown, place: Place, outcome: string): unknown {
+  if (!isTemporalSilent(error)) return temporalError(error, place);
+  const message = `Temporal at ${place.address} did not answer: ${outcome}`;
+  const hint = 'look with "slipway status"';
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
+}
+
 function isAboutNamespace(error: unknown): boolean {
   return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
 }

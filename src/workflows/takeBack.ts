@@ -44,13 +44,17 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { onError } = request;
   const settings = new Settings(run.input.lastGood, request.target);
   if (!setback.stopped && onError?.then === 'stop' && couldNotTell(setback.failure.code)) {
+    const extraRevisionIds = await lookForExtras(run);
     const active = await readActive(journal, settings.current, run.deploymentId);
     return finish(run, {
       outcome: 'errored',
-      reason: `${why}; nothing was put back, as on_error asks`,
+      reason: `${why}; nothing was restored, as "onError: stop" asks`,
       servingRevisionId: active ?? null,
       servingVerified: false,
       code,
+      extraRevisionIds,
+      // It keeps what serves now: what becomes active later is countered all the same.
+      givenUpRevisionIds: [...givenUp(run, setback), ...extraRevisionIds],
     });
   }
   const { deploymentId } = run;

@@ -13,6 +13,7 @@ import { json, type SeenRequest } from '../clients/faultyService.ts';
 import { type Behavior, startFakeAgent } from '../judge/fakeAgent.ts';
 import {
   activitiesUnderTest,
+  API_KEY,
   deploymentAnswer,
   failureOf,
   OTHER_REVISION_ID,
@@ -75,6 +76,16 @@ describe('judging a candidate', () => {
     const kept = await store.listRecords('judgements/promotion-1/trials/');
     const trials = await Promise.all(kept.map((name) => store.getRecord(name)));
     expect(trials.flat()).toHaveLength(2 * RUNS);
+  });
+
+  it('keeps no secret of the target that an agent repeats', async () => {
+    const repeats = { answers: () => `I run with ${API_KEY}` };
+    const [baseline, candidate] = await Promise.all([startSide(), startSide(undefined, repeats)]);
+    const input = await judgementOf(baseline, candidate);
+    const settings = { ...input.settings, expect: { contains: 'hello' } };
+    const { report, location } = await activitiesUnderTest().judgeCandidate({ ...input, settings });
+    expect(report.sides.candidate.failures[0]?.reason).toContain('I run with [removed]');
+    expect(await openArtifactStore(input.store).getRecord(location)).toEqual(report);
   });
 
   it('goes on with the runs of the attempt before, with the same inputs', async () => {

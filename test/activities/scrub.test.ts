@@ -79,6 +79,15 @@ describe('a secret of the target is removed from what others say', () => {
     expect(verdict.reasons.join()).toContain('I run with [removed]');
   });
 
+  it('in why an agent does not answer', async () => {
+    const agent = await startRoutes({
+      'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),
+    });
+    const target = targetOn('http://control.example', fields);
+    const { silent } = await activitiesUnderTest().askAgent({ target, agentUrl: agent.url });
+    expect(silent).toContain('[removed] is not accepted');
+  });
+
   it('in what a poll says while it waits', async () => {
     const agent = await startRoutes({
       'GET /ok': (response) => json(response, 503, { detail: `${SECRET} is not accepted` }),

@@ -9,11 +9,13 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { type ArtifactStore, openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { keepChecks, readKeptChecks } from '../../src/artifact/keptChecks.ts';
 import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
 
 const CONTENT = 'the bytes of an artifact';
 const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
+const CHECK = { name: 'greets', assistant: 'agent', input: {}, expect: { contains: 'Hello' }, timeoutMs: 1_000 };
 const UNKNOWN = `sha256:${'0'.repeat(64)}`;
 
 let folder: string;
@@ -206,6 +208,17 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.removeArtifact(DIGEST, putAt)).toBe(true);
       await store.put(file, DIGEST);
       await store.verify(DIGEST);
+    });
+
+    it('leaves the records, also the kept checks and answers', async () => {
+      const digest = await keepChecks(store, [CHECK]);
+      const answer = `_answers/${DIGEST.slice('sha256:'.length)}.json`;
+      await store.putRecord(answer, 'an answer');
+      await store.put(file, DIGEST);
+      for (const held of await store.listArtifacts()) await store.removeArtifact(held.digest, held.putAt);
+      expect(await store.listArtifacts()).toEqual([]);
+      expect(await readKeptChecks(store, digest)).toEqual([CHECK]);
+      expect(await store.getRecord(answer)).toBe('an answer');
     });
 
     it('stays where it was put again meanwhile, also where it was there already', async ({ skip }) => {

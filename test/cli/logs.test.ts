@@ -14,6 +14,7 @@ import {
   DEPLOYMENT_ID,
   OTHER_REVISION_ID,
   REVISION_ID,
+  revisionAnswer,
 } from '../activities/activitiesUnderTest.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import { testOutput } from './testOutput.ts';
@@ -124,10 +125,12 @@ it('a log that is followed goes on after its last line where the stream is cut o
 
 describe('the command', () => {
   /** A deployment whose newest revision failed: the one before it serves. */
-  async function logs(options: Partial<LogsOptions>): Promise<{ said: string[]; noted: string[] }> {
+  async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
     const plane = await startService((request, response) => {
       const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
-      if (revisionId === undefined) {
+      if (/\/revisions\?/.test(request.url)) {
+        json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 });
+      } else if (revisionId === undefined) {
         json(
           response,
           200,
@@ -148,7 +151,6 @@ describe('the command', () => {
       config,
       `targets: { staging: { controlPlane: "${plane.url}", deployment: greeter, deploymentId: ${DEPLOYMENT_ID}, apiKey: { from: env:KEY }, secrets: [{ name: A, from: env:A }] } }`,
     );
-    const output = testOutput();
     const environment = { KEY: 'the-key', A: 'sk-very-secret' };
     await runLogsCommand({ output, home: folder, environment }, undefined, { config, tail: 10, ...options });
     return output;
@@ -160,6 +162,16 @@ describe('the command', () => {
       `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
     ]);
     expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
+  });
+
+  it('prints nothing of a revision that the deployment does not have, and names those that it has', async () => {
+    const output = testOutput();
+    await expect(logs({ revision: 'nope' }, output)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      message: 'the deployment has no revision "nope"',
+      hint: `its newest ones: ${REVISION_ID}`,
+    });
+    expect([...output.said, ...output.noted]).toEqual([]);
   });
 
   it('shows the revision that serves with --serving', async () => {

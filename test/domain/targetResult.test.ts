@@ -103,6 +103,19 @@ describe('a hold', () => {
     expect(recordResult(held, failed, HOUR).hold).toBeNull();
   });
 
+  it('becomes that of the next rollback that a person asked for, where the one that set it changed nothing', () => {
+    const failed = result('rollback-1', { outcome: 'failed', code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    const next = { ...rollback('r2'), requestedBy: { who: 'cy', from: 'cli' } };
+    const counter = { ...rollback('r3'), requestedBy: { who: 'slipway', from: 'watch' } };
+    const both = { ...held, rollbacks: [waiting, counter, next] };
+    expect(recordResult(both, failed, HOUR).hold).toEqual({
+      since: 'then',
+      by: next.requestedBy,
+      requestId: 'r2',
+    });
+    expect(recordResult({ ...held, rollbacks: [waiting, counter] }, failed, HOUR).hold).toBeNull();
+  });
+
   it.each(['rolled_back', 'rollback_failed'] as const)('stays after a rollback that ended %s', (outcome) => {
     expect(recordResult(held, result('rollback-1', { outcome }), HOUR).hold).not.toBeNull();
   });

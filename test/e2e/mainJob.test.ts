@@ -163,6 +163,7 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(planned.text).toMatch(new RegExp(`^${digest.slice(0, 19)} .* would go +nobody needs it$`, 'm'));
     expect(await storeOf(stack).has(digest)).toBe(true);
 
+    const checks = await storeOf(stack).listRecords('_checks/');
     const { code, text, process } = await project.ran('prune', '--keep', '1', '--json');
     expect(code, text).toBe(0);
     expect(new Set(eventsOf(process))).toEqual(new Set(['pruned_artifact', 'pruned']));
@@ -176,6 +177,9 @@ describe('the main job, on a real Temporal, a real platform and real agents', ()
     expect(kept).toContainEqual(expect.arrayContaining(['serves on staging', 'verified on staging']));
     expect(kept).toContainEqual(['verified on staging']);
     expect(await storeOf(stack).listArtifacts()).toHaveLength(2);
+    // The revisions that are verified are restored under them.
+    expect(checks.length).toBeGreaterThan(0);
+    expect(await storeOf(stack).listRecords('_checks/')).toEqual(checks);
     expect((await project.ran('prune')).text).toContain('0 of 2 artifacts removed');
 
     await project.use(goodAgent(2));

@@ -92,4 +92,10 @@ describe('slipway rollback', () => {
     expect(text).toContain('SLIPWAY_REVISION_NOT_REACHED');
     expect(await on.active()).toBe(revisions[1]);
   });
+
+  it('with the key leaves what serves at that moment, also right after a restore', async () => {
+    const { code, text } = await rollBack();
+    expect(code, text).toBe(0);
+    expect(await on.active()).toBe(revisions[0]);
+  });
 });

@@ -1,7 +1,7 @@
-import { WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { QueryNotRegisteredError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
-import { submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
+import { readProgress, rollBack, submitRelease, viewTarget } from '../../src/temporal/targetClient.ts';
 import { request } from '../domain/targets.ts';
 import { answeringTemporal } from './answeringTemporal.ts';
 
@@ -27,6 +27,12 @@ describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name
     const asked = viewTarget(targetThat(outOfTime, outOfTime), 'target:x:greeter');
     await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
   });
+});
+
+it('a release that its workers cannot rebuild has no progress to show', async () => {
+  const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', 3);
+  const temporal = targetThat(() => Promise.reject(failed));
+  expect(await readProgress(temporal, 'target:x:greeter/release-1')).toBeUndefined();
 });
 
 describe('a submission that gets no answer', () => {
@@ -66,6 +72,17 @@ describe('a submission that gets no answer', () => {
       exitCode: 6,
       message: expect.stringContaining('may still start') as string,
     });
+  });
+});
+
+it('a rollback that Temporal does not answer may still happen, and the error says so', async () => {
+  const away = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} });
+  const temporal = answeringTemporal({
+    workflow: { getHandle: () => ({ executeUpdate: () => Promise.reject(away) }) },
+  });
+  await expect(rollBack(temporal, 'target:x:greeter', {})).rejects.toMatchObject({
+    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    message: expect.stringContaining('may still happen') as string,
   });
 });
 

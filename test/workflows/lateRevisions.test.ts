@@ -130,6 +130,22 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     ]);
   });
 
+  it('after a release that stopped without a restore is countered with what served then', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.slow.add(identity('b'));
+    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 } };
+    const onError = { then: 'stop', waitMs: 0 } as const;
+    const { revisionId, outcome } = await target.release('b', { steps, onError });
+    expect([outcome, target.world.redeployed]).toEqual(['errored', []]);
+    target.world.bringUp(revisionId ?? '');
+    const { state } = await target.viewOnce((view) => view.state.history.length === 2);
+    expect(state.history[1]).toMatchObject({
+      ...{ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good },
+      requestedBy: { from: 'watch' },
+    });
+    expect([target.world.active, state.needsPerson]).toEqual([good, null]);
+  });
+
   it('too late is forgotten after a look, also while a release waits', async () => {
     const { target } = harness.newServingTarget();
     await giveUpOn(target, 3_000);

@@ -6,7 +6,7 @@ import { identity, QUICK } from './requests.ts';
 
 const SLOTS = 2;
 
-describe('a worker whose slots are full of polls', () => {
+describe('a worker whose slots are full of what waits', () => {
   let harness: Harness;
 
   beforeAll(async () => {
@@ -47,6 +47,25 @@ describe('a worker whose slots are full of polls', () => {
 
     for (const gate of gates) gate.open();
     for (const target of [...waiting, another]) {
+      expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+    }
+  });
+
+  it('releases on another target while receivers of notices do not answer', async () => {
+    const notify = ['ops', 'audit', 'pager'].map((name) => ({
+      ...{ kind: 'slack' as const, name },
+      url: { from: 'env:SLACK_URL' as const },
+    }));
+    const loud = harness.newTarget();
+    const gates = notify.map(() => loud.world.gate('sendNotice'));
+    await loud.submit('a', { notify });
+    await loud.world.called('sendNotice', SLOTS);
+    const quiet = harness.newTarget();
+    await quiet.submit('a');
+    await quiet.world.called('patchDeployment');
+    expect(loud.world.told).toEqual([]);
+    for (const gate of gates) gate.open();
+    for (const target of [loud, quiet]) {
       expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
     }
   });

@@ -67,11 +67,13 @@ export class PromotionsUnderTest {
 
   /** Lets a schedule's time come round, and waits for what comes of it. */
   async turn(from: TargetUnderTest, to: TargetUnderTest): Promise<string> {
-    return this.#client.workflow.execute('promotionTurn', {
+    const handle = await this.#client.workflow.start('promotionTurn', {
       workflowId: `turn-${randomUUID()}`,
       taskQueue: this.#taskQueue,
       args: [{ request: promotionRequest(from, to) }],
-    }) as Promise<string>;
+    });
+    this.#started.push(new PromotionUnderTest(handle));
+    return handle.result() as Promise<string>;
   }
 
   /** The places of those that work at once. */

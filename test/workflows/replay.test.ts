@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 
 import type { Outcome } from '../../src/domain/release.ts';
+import * as workflows from '../../src/workflows/index.ts';
 import * as messages from '../../src/workflows/messages.ts';
 import { replayFailures } from './harness.ts';
 import { IDENTITY, type RecordedHistory } from './targetUnderTest.ts';
@@ -70,9 +71,11 @@ describe('the stored histories have', () => {
     expect(new Set(lives)).toEqual(new Set(['terminated', 'canceled', 'carried on', 'lives']));
   });
 
-  it('promotions, and the places of those that work at once', async () => {
-    const kinds = (await storedHistories()).map(({ file }) => file.split('.').at(-2));
-    expect(kinds).toEqual(expect.arrayContaining(['promotion', 'places']));
+  it('every workflow that a worker knows', async () => {
+    const types = (await storedHistories())
+      .flatMap(({ stored }) => attributes(stored, 'workflowExecutionStartedEventAttributes'))
+      .map(({ workflowType }) => (workflowType as { name: string }).name);
+    expect([...new Set(types)].sort()).toEqual(Object.keys(workflows).sort());
   });
 
   const defined = [

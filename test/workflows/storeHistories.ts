@@ -53,6 +53,8 @@ function kindOf(workflowId: string): string {
   if (workflowId.startsWith('notice:')) return 'notice';
   if (workflowId.startsWith('promotion:')) return 'promotion';
   if (workflowId.startsWith('promotion-places:')) return 'places';
+  if (workflowId.startsWith('turn-')) return 'turn';
+  if (workflowId.startsWith('deployment:')) return 'lock';
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';
 }
 

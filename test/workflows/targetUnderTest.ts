@@ -284,6 +284,11 @@ export class TargetUnderTest {
     return [...own, ...(await Promise.all(children))];
   }
 
+  /** The history of the lock of its deployment. */
+  lockHistories(): Promise<RecordedHistory[]> {
+    return historiesOf(this.#client, `deployment:${this.world.deployment?.deploymentId ?? ''}`);
+  }
+
   /**
    * Whether something has happened to the target, or to a release, that it has not dealt with yet. A query may be
    * answered from a history that ends with such a thing, and then tells what has not been decided.

@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
+import { removeSecrets } from '../../clients/removeSecrets.ts';
+import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release.ts';
 import type { TargetSpec } from '../../domain/targetSpec.ts';
@@ -19,7 +21,10 @@ export interface UnderWay {
 const BUILD_LINES = 5;
 const LOOK_MS = 2_000;
 
-/** The newest lines of the build of a revision that a release waits for; none if they cannot be read from here. */
+/**
+ * The newest lines of the build of a revision that a release waits for, without the target's secrets that this process
+ * has; none if they cannot be read from here.
+ */
 export async function newestBuildLines(
   context: CommandContext,
   spec: TargetSpec,
@@ -35,7 +40,8 @@ export async function newestBuildLines(
     const { lines } = await withControlPlane(context, spec, (client) =>
       logEnd(client, { deploymentId, revisionId }, 'build', BUILD_LINES, { signal }),
     );
-    return lines.map(({ message }) => message);
+    const secrets = knownSecrets(spec, context.environment);
+    return lines.map(({ message }) => removeSecrets(message, secrets));
   } catch (error) {
     // Whether the control plane answers at all is said by the step that waits.
     if (error instanceof SlipwayError) return [];

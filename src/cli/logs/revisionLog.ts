@@ -135,6 +135,7 @@ export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
 }
 
 function isNotFound(error: unknown): boolean {
-  // 422: what is no id at all.
-  return error instanceof ServiceError && [404, 405, 422].includes(error.status ?? 0);
+  if (!(error instanceof ServiceError)) return false;
+  // What is no id at all: the control plane refuses it with 422, and the client does not send it.
+  return error.status === undefined ? error.code === 'SLIPWAY_REFUSED' : [404, 405, 422].includes(error.status);
 }

@@ -11,6 +11,11 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     await target.release('b');
     return target;
   },
+  'deployment-lock': async (harness) => {
+    const target = harness.newTarget();
+    await target.release('a');
+    return { histories: () => target.lockHistories() };
+  },
   'deployment-made-elsewhere': async (harness) => {
     const target = harness.newTarget();
     target.world.madeElsewhere('agent');

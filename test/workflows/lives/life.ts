@@ -3,11 +3,15 @@ import type { PromotionsUnderTest } from '../promotionsUnderTest.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 
-/** One target's whole life, or that of promotions alone, of which the histories are stored. */
+/**
+ * One target's whole life, or that of promotions alone, of which the histories are stored.
+ *
+ * @returns what has histories beside the promotions.
+ */
 export type Life = (
   harness: Harness,
   promotions: PromotionsUnderTest,
-) => Promise<TargetUnderTest | undefined>;
+) => Promise<Pick<TargetUnderTest, 'histories'> | undefined>;
 
 /** Who says things, and why. */
 export const BO = { who: 'bo', reason: 'a reason' };

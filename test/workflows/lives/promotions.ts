@@ -49,6 +49,18 @@ export const PROMOTIONS: Readonly<Record<string, Life>> = {
     await stopped.result();
     return production;
   },
+  'promotion-turn': async (harness, promotions) => {
+    const { target: canary } = harness.newServingTarget();
+    const { target: production } = harness.newServingTarget();
+    await canary.release('b');
+    const promotion = await promotions.start(canary, production, { soakMs: 3_600_000 });
+    await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'soak');
+    await promotions.turn(canary, production);
+    await promotion.say('skip', { ...BO, what: 'soak' });
+    await promotion.result();
+    await promotions.turn(canary, production);
+    return undefined;
+  },
   'promotion-places': async (_, { places }) => {
     await places.enter('one');
     await places.enter('two');

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
-import type { Ending, Submission, TargetModel } from './targetModel.ts';
+import { COUNTER, type Ending, type Submission, type TargetModel } from './targetModel.ts';
 
 let submissions = 0;
 
@@ -119,7 +119,7 @@ export function comesUpLate(): Command {
     model.late = model.late.filter((other) => other !== late);
     const before = model.believed ?? late.restoreTo;
     const isLeft = model.known.some((one) => one.revision === before && model.isShunned(one));
-    model.rollbacks = [...model.rollbacks, { id: 'late', to: isLeft ? undefined : before }];
+    model.rollbacks = [...model.rollbacks, { id: COUNTER, to: isLeft ? undefined : before }];
     subject.world.comeUpLate(subject.world.revisionId(late.revision));
     return Promise.resolve();
   });

@@ -209,6 +209,8 @@ export class ReleaseModel {
     };
     const news = this.#news;
     const untouched = this.stopped ? 'aborted' : 'failed';
+    const givenUp =
+      this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
     if (why === 'released') {
       const revision = this.#revision ?? 0;
       const { id: release, plan } = this;
@@ -221,7 +223,7 @@ export class ReleaseModel {
     } else if (!this.#mayHaveChanged) {
       model.end({ ...common, outcome: untouched, serving: baseline.revision, news });
     } else if (why === 'not told' && this.plan.onError === 'stop' && !this.stopped) {
-      model.end({ ...common, outcome: 'errored', serving: model.active, news });
+      model.end({ ...common, outcome: 'errored', serving: model.active, news, givenUp });
     } else {
       const known = [...this.#known, ...news.map((one) => ({ ...one, shunned: false }))];
       const own = this.#revision === null ? [] : [this.#revision];
@@ -232,8 +234,6 @@ export class ReleaseModel {
         asks: this.#question,
       };
       const back = putBack(model, known, { ...wish, avoid: [...own, ...left] });
-      const givenUp =
-        this.#revision === null || why === 'revision failed' || this.#served ? [] : [this.#revision];
       const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =

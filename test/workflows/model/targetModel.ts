@@ -21,6 +21,9 @@ export interface Known {
 /** A check: what every artifact answers, or what only one does. */
 export type Check = 'all' | ArtifactName;
 
+/** The id of the rollback by which the target counters a late revision: it sets no hold. */
+export const COUNTER = 'late';
+
 /** A rollback that waits, or that a release makes way for. */
 export interface Rollback {
   readonly id: string;
@@ -233,9 +236,12 @@ export class TargetModel {
       if (from !== undefined) return serving !== null && !isSame(all, serving, from);
       return to === undefined ? tried : isSame(all, serving, to);
     });
-    if (ending.kind === 'rollback' && outcome === 'failed' && settled[0]?.id === this.hold?.by)
-      this.hold = null;
+    const changedNothing = ending.kind === 'rollback' && outcome === 'failed';
     this.rollbacks = this.rollbacks.filter((rollback) => !settled.includes(rollback));
+    if (changedNothing && settled[0]?.id === this.hold?.by) {
+      const next = this.rollbacks.find(({ id: asked }) => asked !== COUNTER);
+      this.hold = next === undefined ? null : { by: next.id };
+    }
     this.#noteDrift(ending);
     const givenUp = ending.givenUp ?? [];
     this.late = [

@@ -1,0 +1,33 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { Connections } from '../../src/activities/connections.ts';
+import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { json, startService } from '../clients/faultyService.ts';
+import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activitiesUnderTest.ts';
+
+/** How many connections a client opens at most. */
+const CONNECTIONS = 256;
+
+it('a redeploy needs no connection that a poll of a silent control plane holds', async () => {
+  const plane = await startService(({ method }, response) => {
+    if (method === 'POST') json(response, 200, deploymentAnswer());
+  });
+  const target = targetOn(plane.url);
+  const connections = new Connections();
+  const ending = new AbortController();
+  const calls = (taskQueue: string, call: (client: ControlPlaneClient) => Promise<unknown>) =>
+    new MockActivityEnvironment({ taskQueue }).run(() => call(connections.controlPlane(target)));
+  const { signal } = ending;
+  const polls = Array.from({ length: CONNECTIONS }, () =>
+    calls('slipway-polls', (client) => client.getDeployment(DEPLOYMENT_ID, { signal })).catch(() => undefined),
+  );
+  onTestFinished(async () => {
+    ending.abort();
+    await Promise.all(polls);
+    await connections.close();
+  });
+  await expect.poll(() => plane.requests.length, { timeout: 20_000 }).toBe(CONNECTIONS);
+  await calls('slipway', (client) => client.redeployRevision(DEPLOYMENT_ID, REVISION_ID));
+  expect(plane.requests.at(-1)?.url).toContain('/redeploy');
+});

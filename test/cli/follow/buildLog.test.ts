@@ -1,0 +1,24 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { newestBuildLines } from '../../../src/cli/follow/buildLog.ts';
+import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
+import { json, startService } from '../../clients/faultyService.ts';
+import { testOutput } from '../testOutput.ts';
+import { runningStep, sampleProgress } from './sampleProgress.ts';
+
+it('the newest lines of a build hold no secret of the target', async () => {
+  const line = { id: '1', stage: 'build', message: 'TOKEN=sk-very-secret', timestamp: null };
+  const plane = await startService((_, response) => json(response, 200, { logs: [line], next_offset: null }));
+  const target = targetOn(plane.url, {
+    apiKey: { from: 'env:KEY' },
+    secrets: [{ name: 'TOKEN', from: 'env:TOKEN' }],
+  });
+  const environment = { KEY: 'the-key', TOKEN: 'sk-very-secret' };
+  const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment };
+  const deploys = sampleProgress([runningStep({ step: 'deployed' })]);
+  const waits = { ...deploys, deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID };
+  expect(await newestBuildLines(context, target, waits)).toEqual(['TOKEN=[removed]']);
+});
