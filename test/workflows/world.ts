@@ -158,9 +158,10 @@ export class World {
     return this.#add({ identity, ...source }).revisionId;
   }
 
-  /** A revision comes up and serves, whoever waits for it. */
-  bringUp(revisionId: string): void {
+  /** A revision comes up and serves, whoever waits for it. @param identity - of what it runs from now on. */
+  bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);
+    revision.identity = identity ?? revision.identity;
     this.slow.delete(revisionId);
     this.slow.delete(revision.identity);
     revision.status = 'DEPLOYED';

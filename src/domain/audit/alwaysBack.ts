@@ -1,3 +1,4 @@
+import { withCopies } from '../knownRevisions.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release.ts';
 import { isQuarantined, restoreCandidates } from '../restoreChoice.ts';
 import type { WorkFact } from './facts.ts';
@@ -19,11 +20,16 @@ function notPutBack({ workflowId, kind, activities, request, known, result }: Wo
   const putBack = activities.slice(patched).some(({ name }) => name === 'redeployRevision');
   if (putBack || (request as ReleaseRequest).onError?.then === 'stop') return [];
   const { baseline, revisionId, preemptedBy, knownRevisions } = result;
+  const all = [...known, ...knownRevisions];
+  const left = knownRevisions.filter(({ quarantined }) => quarantined === true);
   const candidates = restoreCandidates({
     to: preemptedBy?.to,
     baseline,
-    known: [...known, ...knownRevisions],
-    avoid: revisionId === null ? [] : [revisionId],
+    known: all,
+    avoid: [
+      ...(revisionId === null ? [] : [revisionId]),
+      ...left.flatMap((one) => withCopies(all, one.revisionId)),
+    ],
   });
   if (candidates.length === 0) return [];
   const what = `its PATCH may have been taken, it ended ${result.outcome}, and nothing was put back`;

@@ -148,6 +148,12 @@ describe('an audit', () => {
     expect(broken(target([{ ...putBack({ cut: 7 }), request: stop }]))).toEqual([]);
     const nothing = putBack({ cut: 7, result: { baseline: null } });
     expect(broken(target([{ ...nothing, known: [] }]))).toEqual([]);
+    const copy = { ...verified('copy'), copyOf: 'old', quarantined: true } as const;
+    const leftCopy = putBack({
+      cut: 7,
+      result: { baseline: { revisionId: 'copy', verified: true }, knownRevisions: [copy] },
+    });
+    expect(broken(target([{ ...leftCopy, known: [verified('old'), copy] }]))).toEqual([]);
   });
 
   it('allows a revision given up on that is watched, or while the target has other things to do', () => {

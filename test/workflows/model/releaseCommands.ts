@@ -116,6 +116,7 @@ export function comesUpLate(): Command {
     if (late === undefined) throw new Error('nothing was given up on');
     model.met.add('a late revision is countered');
     model.active = late.revision;
+    model.revisions.set(late.revision, 'other');
     model.late = model.late.filter((other) => other !== late);
     const before = model.believed ?? late.restoreTo;
     const isLeft = model.known.some((one) => one.revision === before && model.isShunned(one));

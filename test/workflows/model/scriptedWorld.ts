@@ -113,10 +113,9 @@ export class ScriptedWorld extends World {
     this.bringUp(this.patchElsewhere());
   }
 
-  /** A revision that was given up on comes up, which says nothing of others with its artifact. */
+  /** A revision that was given up on comes up, and from now on comes up whenever it is redeployed. */
   comeUpLate(revisionId: string): void {
-    this.bringUp(revisionId);
-    this.slow.add(identity('hangs'));
+    this.bringUp(revisionId, 'came up late');
   }
 
   /** A revision never comes up again. */
