@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+// Loaded before the 2 s begin.
+import '../../../src/clients/controlPlane.ts';
 import { readWhatServes } from '../../../src/cli/rollback/readWhatServes.ts';
 import {
   DEPLOYMENT_ID,
