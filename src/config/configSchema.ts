@@ -60,7 +60,9 @@ const Approval = z.strictObject(approvalFields('anybody but who released')).supe
 const OnError = z.strictObject({
   then: z
     .enum(['rollback', 'wait', 'stop'])
-    .describe('Restore what served; wait for "slipway retry", "skip" or "abort"; or leave what serves as it is'),
+    .describe(
+      'Restore what served; wait for "slipway retry", "skip" or "abort"; or leave what serves as it is',
+    ),
   waitFor: Duration.default(3_600_000).describe('How long a person is waited for. Default: 1h'),
 });
 

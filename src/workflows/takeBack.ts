@@ -44,8 +44,11 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   const { onError } = request;
   const settings = new Settings(run.input.lastGood, request.target);
   if (!setback.stopped && onError?.then === 'stop' && couldNotTell(setback.failure.code)) {
-    const extraRevisionIds = await lookForExtras(run);
-    const active = await readActive(journal, settings.current, run.deploymentId);
+    // A control plane that is away is waited for once.
+    const [extraRevisionIds, active] = await Promise.all([
+      lookForExtras(run),
+      readActive(journal, settings.current, run.deploymentId),
+    ]);
     return finish(run, {
       outcome: 'errored',
       reason: `${why}; nothing was restored, as "onError: stop" asks`,

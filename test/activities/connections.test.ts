@@ -20,7 +20,9 @@ it('a redeploy needs no connection that a poll of a silent control plane holds',
     new MockActivityEnvironment({ taskQueue }).run(() => call(connections.controlPlane(target)));
   const { signal } = ending;
   const polls = Array.from({ length: CONNECTIONS }, () =>
-    calls('slipway-polls', (client) => client.getDeployment(DEPLOYMENT_ID, { signal })).catch(() => undefined),
+    calls('slipway-polls', (client) =>
+      client.getDeployment(DEPLOYMENT_ID, { signal }).catch(() => undefined),
+    ),
   );
   onTestFinished(async () => {
     ending.abort();

@@ -15,7 +15,13 @@ import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
 
 const CONTENT = 'the bytes of an artifact';
 const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
-const CHECK = { name: 'greets', assistant: 'agent', input: {}, expect: { contains: 'Hello' }, timeoutMs: 1_000 };
+const CHECK = {
+  name: 'greets',
+  assistant: 'agent',
+  input: {},
+  expect: { contains: 'Hello' },
+  timeoutMs: 1_000,
+};
 const UNKNOWN = `sha256:${'0'.repeat(64)}`;
 
 let folder: string;

@@ -137,5 +137,7 @@ export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
 function isNotFound(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   // What is no id at all: the control plane refuses it with 422, and the client does not send it.
-  return error.status === undefined ? error.code === 'SLIPWAY_REFUSED' : [404, 405, 422].includes(error.status);
+  return error.status === undefined
+    ? error.code === 'SLIPWAY_REFUSED'
+    : [404, 405, 422].includes(error.status);
 }

@@ -10,7 +10,12 @@ import { testOutput } from '../testOutput.ts';
 import { runningStep, sampleProgress } from './sampleProgress.ts';
 
 it('the newest lines of a build hold no secret of the target', async () => {
-  const line = { id: '1', stage: 'build', message: 'TOKEN=sk-very-secret', timestamp: null };
+  const line = {
+    id: '1',
+    stage: 'build',
+    message: 'TOKEN=sk-very-secret',
+    timestamp: '2026-11-21T12:00:00.000Z',
+  };
   const plane = await startService((_, response) => json(response, 200, { logs: [line], next_offset: null }));
   const target = targetOn(plane.url, {
     apiKey: { from: 'env:KEY' },

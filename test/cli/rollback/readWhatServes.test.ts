@@ -3,8 +3,15 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+// Loaded before the 2 s begin.
+import '../../../src/clients/controlPlane.ts';
 import { readWhatServes } from '../../../src/cli/rollback/readWhatServes.ts';
-import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
+import {
+  DEPLOYMENT_ID,
+  deploymentAnswer,
+  REVISION_ID,
+  targetOn,
+} from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../testOutput.ts';
 
