@@ -14,10 +14,12 @@ import {
   DEPLOYMENT_ID,
   OTHER_REVISION_ID,
   REVISION_ID,
+  revisionAnswer,
 } from '../activities/activitiesUnderTest.ts';
 import { json, startService } from '../clients/faultyService.ts';
 import { testOutput } from './testOutput.ts';
 
+const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };
 const LINES = Array.from({ length: 2_500 }, (_, index) => ({
   id: String(index + 1),
@@ -127,7 +129,13 @@ describe('the command', () => {
   async function logs(options: Partial<LogsOptions>): Promise<{ said: string[]; noted: string[] }> {
     const plane = await startService((request, response) => {
       const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
-      if (revisionId === undefined) {
+      if (/\/revisions(?:\?|$)/.test(request.url)) {
+        const resources = [OTHER_REVISION_ID, THIRD_REVISION_ID, REVISION_ID].map((id) => ({
+          ...revisionAnswer('DEPLOYED'),
+          id,
+        }));
+        json(response, 200, { resources, offset: 0 });
+      } else if (revisionId === undefined) {
         json(
           response,
           200,
@@ -160,6 +168,24 @@ describe('the command', () => {
       `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
     ]);
     expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
+  });
+
+  it('takes the beginning of a revision’s id, if only one begins so', async () => {
+    const { said, noted } = await logs({ revision: REVISION_ID.slice(0, 8).toUpperCase() });
+    expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
+    expect(said).toEqual([expect.stringContaining('good with [removed]')]);
+  });
+
+  it.each([
+    ['release-8', 'the deployment has no revision "release-8"'],
+    ['33333333', 'several revisions of the deployment begin with "33333333"'],
+  ])('refuses %j and names the newest revisions', async (revision, message) => {
+    await expect(logs({ revision })).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      exitCode: 1,
+      message,
+      hint: `its newest ones: ${OTHER_REVISION_ID}, ${THIRD_REVISION_ID}, ${REVISION_ID}`,
+    });
   });
 
   it('shows the revision that serves with --serving', async () => {
