@@ -7,9 +7,12 @@ words=("${SLIPWAY_INPUT_COMMAND:-release}")
 [ -z "${SLIPWAY_INPUT_TARGET:-}" ] || words+=("$SLIPWAY_INPUT_TARGET")
 [ -z "${SLIPWAY_INPUT_CONFIG:-}" ] || words+=(--config "$SLIPWAY_INPUT_CONFIG")
 [ -z "${SLIPWAY_INPUT_REASON:-}" ] || words+=(--reason "$SLIPWAY_INPUT_REASON")
-[ -z "${SLIPWAY_INPUT_TIMEOUT:-}" ] || words+=(--timeout "$SLIPWAY_INPUT_TIMEOUT")
+# The other commands wait for nothing, and have no such options.
 case "${words[0]}" in
-  # The other commands wait for nothing, and have no such option.
+  release | promote | rollback | watch)
+    [ -z "${SLIPWAY_INPUT_TIMEOUT:-}" ] || words+=(--timeout "$SLIPWAY_INPUT_TIMEOUT") ;;
+esac
+case "${words[0]}" in
   release | promote | rollback) [ "${SLIPWAY_INPUT_WAIT:-true}" != false ] || words+=(--no-wait) ;;
 esac
 while IFS= read -r word; do

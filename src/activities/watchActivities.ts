@@ -2,6 +2,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
 import type { Activities, DeploymentInput } from './activities.ts';
 import { notYet } from './activityFailure.ts';
+import { reportProgress } from './heartbeat.ts';
 import type { Untracked } from './track.ts';
 
 /** What watching needs of the other activities. */
@@ -60,9 +61,9 @@ export function watchActivities({
         if (!verdict.passed) return { failed: verdict };
       }
       const left = until - roundBegan;
-      if (left > 0)
-        throw notYet('SLIPWAY_STEP_TIMED_OUT', `watched for ${left} ms still`, Math.min(left, everyMs));
-      return { failed: null };
+      if (left <= 0) return { failed: null };
+      reportProgress(`revision ${revisionId} serves and passed its checks`);
+      throw notYet('SLIPWAY_STEP_TIMED_OUT', `watched for ${left} ms still`, Math.min(left, everyMs));
     },
   };
 

@@ -97,7 +97,9 @@ async function answersOf(
   try {
     return await askAnswers(facts, questions.ask);
   } catch (error) {
-    if (!interruption.signal.aborted) throw error;
+    // readline takes Ctrl-C and Ctrl-D on a terminal, so that no signal comes.
+    const isLeft = error instanceof Error && error.name === 'AbortError';
+    if (!isLeft && !interruption.signal.aborted) throw error;
     throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
   } finally {
     questions.close();
@@ -139,9 +141,16 @@ async function writeAll(
     });
   }
   for (const { path, text } of files) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Where it appeared a moment ago, it is not ours.
-    await writeFile(join(folder, path), text, { flag: force ? 'w' : 'wx' });
+    try {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      // Where it appeared a moment ago, it is not ours.
+      await writeFile(join(folder, path), text, { flag: force ? 'w' : 'wx' });
+    } catch (error) {
+      throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${(error as Error).message}`, {
+        place: resolve(folder, path),
+        cause: error,
+      });
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../config/configError.ts';
 import { lintConfig } from '../config/loadConfig.ts';
 import { ciLog } from './ci/ciLog.ts';
+import { tellErrorInCi } from './ci/tellInCi.ts';
 import type { CommandContext } from './context.ts';
 import { counted } from './counted.ts';
 import { pythonAgentProblems } from './lint/pythonAgent.ts';
@@ -36,10 +37,12 @@ export async function runLintCommand(
   // What an agent is written in stays a warning: its control plane may be one that builds it.
   const told = [...strictly, ...ofAgent];
   tellProblems(output, told, 'say');
-  ciLog(context).annotateError(new ConfigError(file, told));
   const errors = told.filter(({ severity }) => severity === 'error').length;
   const warnings = told.length - errors;
   const exitCode = errors === 0 ? 0 : 1;
+  const problemsOfFile = new ConfigError(file, told);
+  if (exitCode === 0) ciLog(context).annotateError(problemsOfFile);
+  else await tellErrorInCi(context, problemsOfFile);
   output.event({ event: 'linted', file, errors, warnings, exitCode });
   const { style } = output;
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);

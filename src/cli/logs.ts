@@ -4,7 +4,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { CommandContext } from './context.ts';
 import { onInterruption } from './interruption.ts';
 import { followLog } from './logs/followLog.ts';
-import { logEnd, type LogStage } from './logs/revisionLog.ts';
+import { logEnd, type LogStage, revisionMeant } from './logs/revisionLog.ts';
 import { logPrinter } from './logs/logPrinter.ts';
 import {
   type ChosenTarget,
@@ -64,7 +64,9 @@ async function tellLog(
   const { name: target, spec } = chosen;
   const deployment = await findDeployment(client, spec);
   const { active_revision_id: active, latest_revision_id: newest } = deployment;
-  const revisionId = revision ?? (serving ? active : newest);
+  const unnamed = serving ? active : newest;
+  const revisionId =
+    revision === undefined ? unnamed : await revisionMeant(client, deployment.id, revision);
   if (revisionId === null) {
     const lacks = serving ? 'no revision that serves' : 'no revision';
     throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
@@ -33,23 +33,31 @@ async function main(argv: readonly string[]): Promise<void> {
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
-    process.exitCode = await endWith(commandContext(fallback), error);
+    process.exitCode = await endWith(commandContext(fallback), error, commandNamed(program, argv.slice(2)));
   }
 }
 
-async function endWith(context: CommandContext, error: unknown): Promise<number> {
+/** `command`: the words of the command that was called. */
+async function endWith(context: CommandContext, error: unknown, command: string): Promise<number> {
   const { output } = context;
   if (!(error instanceof CommanderError)) return printError(output, error);
   // Help and the version were asked for, or are what commander has just shown.
   if (error.exitCode === 0 || error.code === 'commander.help') return error.exitCode;
   const [first = '', ...more] = error.message.replace(/^error: /, '').split('\n');
   const suggestion = more.map((line) => line.replace(/^\(|\)$/g, '')).join(' ');
-  const refused = new SlipwayError('SLIPWAY_USAGE', first, {
-    hint: `${suggestion === '' ? '' : `${suggestion} `}See: slipway --help`,
+  const refused = new SlipwayError('SLIPWAY_USAGE', first.replace(/\.$/, ''), {
+    hint: `${suggestion === '' ? '' : `${suggestion} `}See: ${command} --help`,
   });
   const exitCode = printError(output, refused);
-  await (await import('./ci/tellRefusal.ts')).tellErrorInCi(context, refused);
+  await (await import('./ci/tellInCi.ts')).tellErrorInCi(context, refused);
   return exitCode;
+}
+
+/** The words of the innermost command that a command line names: `slipway temporal install`. */
+function commandNamed(program: Command, words: readonly string[]): string {
+  const [word, ...more] = words;
+  const inner = program.commands.find((each) => each.name() === word);
+  return inner === undefined ? program.name() : `${program.name()} ${commandNamed(inner, more)}`;
 }
 
 function version(): string {

@@ -6,6 +6,8 @@ import type { TemporalConnection } from '../temporal/connection.ts';
 import { rollBack, type RollbackTaken } from '../temporal/targetClient.ts';
 import type { CommandContext } from './context.ts';
 import { followInCi } from './ci/followInCi.ts';
+import { tellInCi } from './ci/tellInCi.ts';
+import { OUTCOME_WORDS } from './follow/endingText.ts';
 import { onInterruption } from './interruption.ts';
 import { openTemporal } from './openTemporal.ts';
 import { artifactStoreOf } from './release/artifactOf.ts';
@@ -88,7 +90,10 @@ export async function runRollbackCommand(
         const nothing = { releaseId: null, workflowUrl: null, result: null, row: null };
         output.event({ event: 'ended', ...ended, reason, ...nothing });
         tellHold(context, name, onHold === true);
-        return ended.exitCode;
+        const { exitCode, outcome } = ended;
+        const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
+        await tellInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
+        return exitCode;
       }
       if (!options.wait) return 0;
       const { exitCode, ending } = await followInCi(

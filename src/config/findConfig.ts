@@ -48,7 +48,8 @@ async function readIfThere(file: string): Promise<string | undefined> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
-    throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `${file} could not be read`, {
+    const why = code === 'EISDIR' ? 'it is a folder' : String(code);
+    throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `${file} could not be read: ${why}`, {
       place: file,
       cause: error,
     });

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 
+import { SlipwayError } from '../domain/errors.ts';
+
 /**
  * The folder that holds Slipway's state on this machine: `SLIPWAY_HOME`, or `.slipway` in the working folder.
  *
@@ -16,10 +18,24 @@ const DEFAULT_NAME = '.slipway';
 /**
  * Makes the home where it is missing. One that is named `.slipway` stands in the middle of a repository and holds keys:
  * git is told to leave it out. A folder with another name may be somebody's own repository, and is left alone.
+ *
+ * @throws SlipwayError SLIPWAY_USAGE where it cannot be written.
  */
 export async function makeHome(home: string): Promise<void> {
-  await mkdir(home, { recursive: true, mode: 0o700 });
-  if (basename(home) !== DEFAULT_NAME) return;
+  try {
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    if (basename(home) === DEFAULT_NAME) await hideFromGit(home);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new SlipwayError('SLIPWAY_USAGE', `the folder for Slipway’s state cannot be written: ${why}`, {
+      place: home,
+      hint: 'choose another one with --home or SLIPWAY_HOME',
+      cause: error,
+    });
+  }
+}
+
+async function hideFromGit(home: string): Promise<void> {
   try {
     await writeFile(join(home, '.gitignore'), '*\n', { flag: 'wx' });
   } catch (error) {

@@ -90,10 +90,13 @@ function load(environment: Environment): ClientConnectConfig {
 }
 
 /** `host`, `host:port` or `[IPv6]:port`: what gRPC takes. A URL ends in an error that does not name it. */
-const HOST_AND_PORT = /^(?:[^\s:/[\]]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+const HOST_AND_PORT = /^(?:[^\s:/[\]]+|\[[0-9a-f:.]+\])(?::(?<port>\d{1,5}))?$/i;
+
+const PORT_MAX = 65_535;
 
 function requireHostAndPort(address: string): void {
-  if (HOST_AND_PORT.test(address)) return;
+  const match = HOST_AND_PORT.exec(address);
+  if (match !== null && Number(match.groups?.['port'] ?? 0) <= PORT_MAX) return;
   throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `Temporal's address is "${address}", not host:port`, {
     place: 'TEMPORAL_ADDRESS, or address in the profile of temporal.toml',
     hint: `write host:port without a scheme or a path: TEMPORAL_ADDRESS=${DEFAULT_ADDRESS}`,

@@ -105,4 +105,26 @@ describe('watchRevision', () => {
     clock.now = input.until;
     expect(await round()).toEqual({ failed: null });
   });
+
+  it('reports between two rounds that the checks passed, and no check that runs', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID })),
+    });
+    const activities = activitiesUnderTest();
+    const round = activities.watchRevision({
+      target: targetOn(plane.url),
+      deploymentId: DEPLOYMENT_ID,
+      revisionId: REVISION_ID,
+      agentUrl: plane.url,
+      store: 'a store',
+      checks: [],
+      until: Date.now() + 3_600_000,
+      everyMs: 60_000,
+    });
+    expect(await failureOf(round)).toMatchObject({ nextRetryDelay: 60_000 });
+    expect(activities.heartbeats.at(-1)).toMatchObject({
+      says: `revision ${REVISION_ID} serves and passed its checks`,
+    });
+  });
 });

@@ -55,8 +55,21 @@ describe('what CI runs', () => {
   });
 
   it('does not ask a command to return early that has nothing to wait for', async () => {
-    const { words } = await ran({ SLIPWAY_INPUT_COMMAND: 'status', SLIPWAY_INPUT_WAIT: 'false' });
+    const { words } = await ran({
+      SLIPWAY_INPUT_COMMAND: 'status',
+      SLIPWAY_INPUT_WAIT: 'false',
+      SLIPWAY_INPUT_TIMEOUT: '5m',
+    });
     expect(words).toEqual(['status']);
+  });
+
+  it('limits how long "watch" follows, which always waits', async () => {
+    const { words } = await ran({
+      SLIPWAY_INPUT_COMMAND: 'watch',
+      SLIPWAY_INPUT_WAIT: 'false',
+      SLIPWAY_INPUT_TIMEOUT: '5m',
+    });
+    expect(words).toEqual(['watch', '--timeout', '5m']);
   });
 
   it('takes settings that are empty for settings that are not there', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -125,6 +125,28 @@ describe('slipway init', () => {
     expect(checks[0]?.assistant).toBe('judge');
     expect(screen).toContain('What is the first target called? [staging]');
     expect(screen).toContain('letters, digits, dots and dashes, please. What is the first target called?');
+  });
+
+  it('writes nothing if it is left at a question', async () => {
+    const input = new PassThrough();
+    const output = new PassThrough();
+    // As a terminal sends Ctrl-C to a program that reads its keys.
+    Object.assign(output, { isTTY: true });
+    output.once('data', () => input.write('\u0003'));
+    await expect(init({}, { input, output })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      exitCode: 1,
+      message: 'stopped; nothing was written',
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('names the file that it cannot write', async () => {
+    await writeFile(join(folder, '.github'), '');
+    await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: expect.stringMatching(/^\.github\/workflows\/release\.yml could not be written: E/) as string,
+    });
   });
 
   it('says what to do where nobody can be asked', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -42,6 +42,28 @@ describe('slipway lint', () => {
       `${join(folder, 'graph.json')}:2:23 warning graphs.bot: the graph "bot" (./bot.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents; release it to a control plane that builds Python agents`,
     );
     expect(output.said.at(-1)).toContain('no errors, 1 warning');
+  });
+
+  it('shows no control characters of a file, which would reach the terminal', async () => {
+    const { output } = await lint('\u001b[31mtext\u0007 and\tmore');
+    expect(output.said.slice(0, 2)).toEqual([
+      expect.stringContaining('expected a mapping of fields'),
+      '  1 |  [31mtext  and more',
+    ]);
+  });
+
+  it('in CI, gives a job that fails its summary and its error code', async () => {
+    const environment = {
+      GITHUB_ACTIONS: 'true',
+      GITHUB_STEP_SUMMARY: join(folder, 'summary'),
+      GITHUB_OUTPUT: join(folder, 'outputs'),
+    };
+    const file = join(folder, 'slipway.yaml');
+    await writeFile(file, 'targets: {}');
+    const context: CommandContext = { output: testOutput(), home: join(folder, '.slipway'), environment };
+    expect(await runLintCommand(context, file, {})).toBe(1);
+    expect(await readFile(join(folder, 'outputs'), 'utf8')).toBe('error-code=SLIPWAY_CONFIG_INVALID\n');
+    expect(await readFile(join(folder, 'summary'), 'utf8')).toContain('targets');
   });
 
   it('tells every error with its line and a caret, and ends with 1', async () => {

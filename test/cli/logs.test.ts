@@ -19,6 +19,7 @@ import {
 import { json, startService } from '../clients/faultyService.ts';
 import { testOutput } from './testOutput.ts';
 
+const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
 const OF = { deploymentId: 'd', revisionId: 'r' };
 const LINES = Array.from({ length: 2_500 }, (_, index) => ({
   id: String(index + 1),
@@ -128,8 +129,12 @@ describe('the command', () => {
   async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
     const plane = await startService((request, response) => {
       const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
-      if (/\/revisions\?/.test(request.url)) {
-        json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 });
+      if (/\/revisions(?:\?|$)/.test(request.url)) {
+        const resources = [OTHER_REVISION_ID, THIRD_REVISION_ID, REVISION_ID].map((id) => ({
+          ...revisionAnswer('DEPLOYED'),
+          id,
+        }));
+        json(response, 200, { resources, offset: 0 });
       } else if (revisionId === undefined) {
         json(
           response,
@@ -164,12 +169,22 @@ describe('the command', () => {
     expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
   });
 
-  it('prints nothing of a revision that the deployment does not have, and names those that it has', async () => {
+  it('takes the beginning of a revision’s id, if only one begins so', async () => {
+    const { said, noted } = await logs({ revision: REVISION_ID.slice(0, 8).toUpperCase() });
+    expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
+    expect(said).toEqual([expect.stringContaining('good with [removed]')]);
+  });
+
+  it.each([
+    ['release-8', 'the deployment has no revision "release-8"'],
+    ['33333333', 'several revisions of the deployment begin with "33333333"'],
+  ])('refuses %j and names the newest revisions', async (revision, message) => {
     const output = testOutput();
-    await expect(logs({ revision: 'nope' }, output)).rejects.toMatchObject({
+    await expect(logs({ revision }, output)).rejects.toMatchObject({
       code: 'SLIPWAY_NOT_FOUND',
-      message: 'the deployment has no revision "nope"',
-      hint: `its newest ones: ${REVISION_ID}`,
+      exitCode: 1,
+      message,
+      hint: `its newest ones: ${OTHER_REVISION_ID}, ${THIRD_REVISION_ID}, ${REVISION_ID}`,
     });
     expect([...output.said, ...output.noted]).toEqual([]);
   });

@@ -7,6 +7,30 @@ import { expect, it } from 'vitest';
 
 const BIN = fileURLToPath(new URL('../../bin/slipway.js', import.meta.url));
 
+it.each([
+  [['release', '--bogus'], "unknown option '--bogus'", 'See: slipway release --help'],
+  [['release', '--strct'], "unknown option '--strct'", 'Did you mean --strict? See: slipway release --help'],
+  [['temporal', 'instal'], "unknown command 'instal'", 'Did you mean install? See: slipway temporal --help'],
+  [
+    ['release', '--timeout', '5x'],
+    "option '--timeout <duration>' argument '5x' is invalid. Expected a duration such as 90s, 5m or 1h30m",
+    'See: slipway release --help',
+  ],
+  [['relese'], "unknown command 'relese'", 'Did you mean release? See: slipway --help'],
+])('a command line such as %j is refused with the help of its own command', async (words, message, hint) => {
+  const command = spawn(process.execPath, [BIN, ...words, '--json'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const said = await text(command.stdout);
+  expect(JSON.parse(said)).toMatchObject({
+    event: 'error',
+    code: 'SLIPWAY_USAGE',
+    exitCode: 1,
+    message,
+    hint,
+  });
+});
+
 it('a command whose reader has gone ends with 141, and says nothing of it', async () => {
   const command = spawn(process.execPath, [BIN, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   command.stdout.destroy();

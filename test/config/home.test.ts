@@ -33,6 +33,18 @@ describe('the home', () => {
     expect(await readFile(join(home, '.gitignore'), 'utf8')).toBe('logs\n');
   });
 
+  it('is named where it cannot be made', async () => {
+    const home = join(folder, 'file', '.slipway');
+    await writeFile(join(folder, 'file'), '');
+    await expect(makeHome(home)).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      exitCode: 1,
+      message: `the folder for Slipway’s state cannot be written: ENOTDIR: not a directory, mkdir '${home}'`,
+      place: home,
+      hint: 'choose another one with --home or SLIPWAY_HOME',
+    });
+  });
+
   it('hides nothing in a folder of another name, which may be a repository', async () => {
     await makeHome(folder);
     expect(await readdir(folder)).toEqual([]);

@@ -13,6 +13,9 @@ const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;
 /** On the page, families too. */
 const NAME_OR_FAMILY = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9](?:\b|(?=_…))/g;
 
+/** Temporal's own; constants of the code are named alike. */
+const TEMPORAL_NAME = /\bTEMPORAL_[A-Z_]*[A-Z](?=_?(?:\b|…))/g;
+
 /** The variables of a family are listed together, as `SLIPWAY_AGENT_…`. */
 const FAMILIES = ['SLIPWAY_AGENT', 'SLIPWAY_INPUT', 'SLIPWAY_VAR'];
 
@@ -23,6 +26,14 @@ describe('the page of environment variables', () => {
     const read = new Set(PLACES.flatMap(files).flatMap(namesIn).map(familyOf));
     const named = new Set((page.match(NAME_OR_FAMILY) ?? []).map(familyOf));
     expect([...named].toSorted()).toEqual([...read].toSorted());
+  });
+
+  it('names every variable of Temporal that the code reads or names', () => {
+    const text = files('src')
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const read = [...text.matchAll(TEMPORAL_NAME)].filter(([name]) => !text.includes(`const ${name} =`));
+    expect(new Set(page.match(TEMPORAL_NAME))).toEqual(new Set(read.map(([name]) => name)));
   });
 });
 

@@ -60,6 +60,7 @@ describe('which Temporal is used', () => {
     'https://prod.abc.tmprl.cloud',
     'localhost:http',
     'localhost:7233/default',
+    'localhost:72333',
     'a b',
   ])('is refused if its address is %j instead of a host and a port', async (address) => {
     await expect(temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({

@@ -70,30 +70,33 @@ function s3Failure(place: S3Place, error: SdkError): SlipwayError {
   if (NOT_ACCEPTED.test(name) || status === 401 || status === 403) {
     return refused(
       place,
-      `the artifact store did not accept the credentials: ${told(error)}`,
+      `the bucket "${place.bucket}" did not accept the credentials: ${told(error)}`,
       'Look at the credentials where this runs, and at their rights on the bucket: docs/artifact-store.md lists them.',
     );
   }
   if (ANOTHER_REGION.test(name) || message === 'Region is missing') {
     return refused(
       place,
-      `the region is not right: ${told(error)}`,
+      `the region of the bucket "${place.bucket}" is not right: ${told(error)}`,
       'Set AWS_REGION, or ?region=… in the URL.',
     );
   }
   if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
     return refused(
       place,
-      `the artifact store refused a request: ${told(error)}`,
+      `the bucket "${place.bucket}" refused a request: ${told(error)}`,
       'Look at the URL: it must lead to a service that speaks S3’s protocol.',
     );
   }
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
-    `the artifact store could not be read or written: ${told(error)}`,
+    `the bucket "${place.bucket}" could not be read or written: ${told(error)}`,
     {
       place: s3Url(place),
-      hint: 'Look whether the service can be reached from here: its address, the network, its own state.',
+      hint:
+        status === 0
+          ? 'Look whether the service can be reached from here: its address, the network, its own state.'
+          : 'The service answers, but cannot serve requests now: try again later.',
     },
   );
 }

@@ -6,6 +6,7 @@ import { endingExitCode, OUTCOME_WORDS } from '../follow/endingText.ts';
 import { type Followed, type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { jobSummary } from './jobSummary.ts';
+import { tellInCi } from './tellInCi.ts';
 import { type Outputs, tellJob } from './tellJob.ts';
 
 /**
@@ -26,7 +27,17 @@ export async function followInCi(
       await followed.onEnd?.(ending);
     };
     const end = await followToEnd(context, temporal, { ...followed, onEnd }, signal);
+    const { asked, targetName, id } = followed;
     if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
+    if (end.gaveUp !== undefined) {
+      close();
+      await tellInCi(context, {
+        exitCode: end.exitCode,
+        title: `${asked === 'release' ? id : asked} on ${targetName}: not followed to its end`,
+        why: [end.gaveUp],
+        outputs: asked === 'release' ? { 'release-id': id } : {},
+      });
+    }
     return end;
   } finally {
     close();

@@ -5,6 +5,7 @@ import { OUTCOME_WORDS } from '../follow/endingText.ts';
 import { type FollowedPromotion, followPromotion } from '../promote/followPromotion.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { promotionSummary } from './promotionSummary.ts';
+import { tellInCi } from './tellInCi.ts';
 import { tellJob } from './tellJob.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function followPromotionInCi(
 ): Promise<number> {
   const close = ciLog(context).open(`${followed.name}, step by step`);
   try {
-    const { exitCode, result } = await followPromotion(
+    const { exitCode, result, gaveUp } = await followPromotion(
       context.output,
       temporal,
       { ...followed, onEnd: close },
@@ -32,6 +33,11 @@ export async function followPromotionInCi(
       annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
       const summary = promotionSummary(result, workflowPage(temporal.settings, followed.workflowId));
       await tellJob(context, summary, { 'release-id': releaseId ?? '', outcome });
+    }
+    if (gaveUp !== undefined) {
+      close();
+      const title = `${followed.name}: not followed to its end`;
+      await tellInCi(context, { exitCode, title, why: [gaveUp], outputs: {} });
     }
     return exitCode;
   } finally {

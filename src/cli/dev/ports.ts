@@ -22,22 +22,27 @@ export interface PortWish {
 export async function choosePort({ option, asked, preferred }: PortWish): Promise<number> {
   if (asked !== undefined && asked !== 0) {
     const port = await tryPort(asked);
-    if (port !== undefined) return port;
-    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', `port ${asked} cannot be listened on`, {
+    if (typeof port === 'number') return port;
+    const message =
+      port === 'EADDRINUSE' ? `another process listens on port ${asked}` : `port ${asked} needs more rights`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
       place: `${HOST}:${asked}`,
-      hint: `choose another one with ${option}, or leave it out to take a free one`,
+      hint: `choose another one with ${option}; ${option} 0 takes a free one`,
     });
   }
-  const port = (asked === undefined ? await tryPort(preferred) : undefined) ?? (await tryPort(0));
-  if (port !== undefined) return port;
+  for (const wish of asked === undefined ? [preferred, 0] : [0]) {
+    const port = await tryPort(wish);
+    if (typeof port === 'number') return port;
+  }
   throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port can be listened on', { place: HOST });
 }
 
-function tryPort(port: number): Promise<number | undefined> {
+/** The port, or why it cannot be listened on. */
+function tryPort(port: number): Promise<number | 'EADDRINUSE' | 'EACCES'> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined);
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(error.code);
       else reject(error);
     });
     server.listen(port, HOST, () => {

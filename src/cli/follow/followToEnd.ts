@@ -30,6 +30,8 @@ export interface Followed {
 export interface FollowedToEnd {
   readonly exitCode: 0 | 2 | 3 | 4 | 5;
   readonly ending: Ending | undefined;
+  /** Why it was given up, and what becomes of what was followed. */
+  readonly gaveUp?: string;
 }
 
 /** Exit code of a command that gave up waiting while the release goes on (design, "The command"). */
@@ -76,8 +78,8 @@ export async function followToEnd(
       if (event.kind === 'gave_up') {
         const { why } = event;
         const said = why === 'stopped' ? await onStopped?.() : undefined;
-        tellGaveUp(output, why, targetName, said ?? `the ${asked} goes on`);
-        return { exitCode: GAVE_UP, ending: undefined };
+        const gaveUp = tellGaveUp(output, why, targetName, said ?? `the ${asked} goes on`);
+        return { exitCode: GAVE_UP, ending: undefined, gaveUp };
       }
     }
     throw new Error('following ended without an end');
@@ -109,8 +111,15 @@ const GAVE_UP_BECAUSE = {
 } as const;
 
 /** `became`: what becomes of what was followed, where the target knows it. */
-function tellGaveUp(output: Output, why: keyof typeof GAVE_UP_BECAUSE, target: string, became: string): void {
-  const told = why === 'unknown' ? '' : `; ${became}`;
+function tellGaveUp(
+  output: Output,
+  why: keyof typeof GAVE_UP_BECAUSE,
+  target: string,
+  became: string,
+): string {
+  const after = why === 'unknown' ? '' : `; ${became}`;
+  const told = `${GAVE_UP_BECAUSE[why]}${after}. Look: slipway status ${target}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(output.style.warn(`${GAVE_UP_BECAUSE[why]}${told}. Look: slipway status ${target}`));
+  output.say(output.style.warn(told));
+  return told;
 }

@@ -33,7 +33,8 @@ function cut({ excerpt, column, length }: ConfigProblem): { readonly text: strin
   const from = column + length > EXCERPT_MAX ? Math.max(column - 1 - EXCERPT_BEFORE, 0) : 0;
   const before = from === 0 ? '' : '…';
   const room = EXCERPT_MAX - before.length;
-  const text = excerpt.slice(from, from + room);
+  // A control character would reach the terminal.
+  const text = excerpt.slice(from, from + room).replaceAll(/\p{Cc}/gu, ' ');
   const start = before.length + column - 1 - from;
   const carets = Math.max(Math.min(length, before.length + text.length - start), 1);
   return {

@@ -2,6 +2,7 @@ import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import type { CallOptions } from '../../clients/service.ts';
 import { ServiceError } from '../../clients/serviceError.ts';
 import { SlipwayError } from '../../domain/errors.ts';
+import { isRevisionId } from '../../domain/revisionName.ts';
 
 /** Which part of a revision's life a line is from: its build, or its agent. */
 export type LogStage = 'build' | 'deploy';
@@ -52,7 +53,9 @@ export async function logEnd(
   try {
     await client.getRevision(revision.deploymentId, revision.revisionId, call);
   } catch (error) {
-    throw isNotFound(error) ? await revisionUnknown(client, revision, error) : error;
+    if (!isNotFound(error)) throw error;
+    const { deploymentId, revisionId } = revision;
+    throw revisionUnknown(deploymentId, revisionId, await newestIds(client, deploymentId));
   }
   try {
     return { lines: await publicLines(client, revision, stage, count, call), after: undefined };
@@ -66,22 +69,44 @@ export async function logEnd(
   }
 }
 
-/** A revision that the deployment does not have: names the newest that it has. */
-async function revisionUnknown(
+/**
+ * The revision that a person means by its id, or by the beginning of its id.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND where none of the deployment begins so, or several do.
+ */
+export async function revisionMeant(
   client: ControlPlaneClient,
-  { deploymentId, revisionId }: RevisionOf,
-  cause: unknown,
-): Promise<SlipwayError> {
+  deploymentId: string,
+  named: string,
+): Promise<string> {
+  const beginning = named.toLowerCase();
+  if (isRevisionId(beginning)) return beginning;
+  const ids: string[] = [];
+  for await (const { id } of client.eachRevision(deploymentId)) ids.push(id);
+  const [meant, ...others] = ids.filter((id) => id.startsWith(beginning));
+  if (meant !== undefined && others.length === 0) return meant;
+  throw meant === undefined
+    ? revisionUnknown(deploymentId, named, ids)
+    : notFound(deploymentId, `several revisions of the deployment begin with "${named}"`, ids);
+}
+
+function revisionUnknown(deploymentId: string, named: string, known: readonly string[]): SlipwayError {
+  return notFound(deploymentId, `the deployment has no revision "${named}"`, known);
+}
+
+/** Names the newest revisions that the deployment has. */
+function notFound(deploymentId: string, message: string, known: readonly string[]): SlipwayError {
+  const hint = `its newest ones: ${known.slice(0, REVISIONS_SHOWN).join(', ')}`;
+  return new SlipwayError('SLIPWAY_NOT_FOUND', message, { place: deploymentId, hint });
+}
+
+async function newestIds(client: ControlPlaneClient, deploymentId: string): Promise<readonly string[]> {
   const known: string[] = [];
   for await (const { id } of client.eachRevision(deploymentId)) {
     known.push(id);
     if (known.length === REVISIONS_SHOWN) break;
   }
-  return new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment has no revision "${revisionId}"`, {
-    place: deploymentId,
-    hint: `its newest ones: ${known.join(', ')}`,
-    cause,
-  });
+  return known;
 }
 
 async function newestLines(

@@ -28,6 +28,8 @@ export interface FollowedPromotion {
 export interface PromotionFollowed {
   readonly exitCode: number;
   readonly result: PromotionResult | undefined;
+  /** Why it was given up, and what becomes of the promotion. */
+  readonly gaveUp?: string;
 }
 
 /**
@@ -61,10 +63,11 @@ export async function followPromotion(
   }
   const why = signal.aborted ? 'stopped' : 'timeout';
   const said = why === 'stopped' ? await onStopped?.() : undefined;
-  const words = `${why === 'stopped' ? 'stopped following' : 'gave up waiting'}; ${said ?? 'the promotion goes on'}`;
+  const words = why === 'stopped' ? 'stopped following' : 'gave up waiting';
+  const gaveUp = `${words}; ${said ?? 'the promotion goes on'}. Look: slipway status`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(output.style.warn(`${words}. Look: slipway status`));
-  return { exitCode: GAVE_UP, result: undefined };
+  output.say(output.style.warn(gaveUp));
+  return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
 function tellEnding(output: Output, result: PromotionResult): number {

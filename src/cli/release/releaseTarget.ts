@@ -11,7 +11,7 @@ import { submitRelease } from '../../temporal/targetClient.ts';
 import { requireWorker } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { followInCi } from '../ci/followInCi.ts';
-import { tellRejection } from '../ci/tellRefusal.ts';
+import { tellInCi } from '../ci/tellInCi.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../follow/abortOnInterrupt.ts';
 import type { FollowedToEnd } from '../follow/followToEnd.ts';
 import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
@@ -110,9 +110,13 @@ export async function releaseTarget(
 
   if (disposition === 'rejected') {
     output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
-    if (reason.includes('on hold')) output.note(`  ${endOfHold(name)}`);
-    if (reason.includes('in quarantine'))
-      output.note(`  "slipway unquarantine ${name} <artifact>" lets it be released again`);
+    const hints = [
+      ...(reason.includes('on hold') ? [endOfHold(name)] : []),
+      ...(reason.includes('in quarantine')
+        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" lets it be released again`]
+        : []),
+    ];
+    for (const hint of hints) output.note(`  ${hint}`);
     const exitCode = outcomeExitCode('release', 'rejected');
     output.event({
       event: 'ended',
@@ -124,7 +128,12 @@ export async function releaseTarget(
       result: null,
       row: null,
     });
-    await tellRejection(context, name, answer);
+    await tellInCi(context, {
+      exitCode,
+      title: `${releaseId} on ${name}: rejected`,
+      why: [reason, ...hints],
+      outputs: { 'release-id': releaseId, outcome: 'rejected' },
+    });
     return { exitCode, answer, ending: undefined };
   }
   const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
@@ -132,7 +141,14 @@ export async function releaseTarget(
     output.tell(taken);
   } else {
     output.say(taken);
-    if (disposition !== 'already_released') output.say(`Follow it: slipway status ${name}`);
+    const next = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
+    for (const line of next) output.say(line);
+    await tellInCi(context, {
+      exitCode: 0,
+      title: `${releaseId} on ${name}: ${disposition.replaceAll('_', ' ')}`,
+      why: [reason, ...next],
+      outputs: { 'release-id': releaseId },
+    });
     return { exitCode: 0, answer, ending: undefined };
   }
   const followed = await followInCi(

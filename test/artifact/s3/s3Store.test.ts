@@ -218,7 +218,23 @@ describe('a store in S3', () => {
     };
     await expect(store.has(DIGEST)).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
-      message: 'the artifact store did not accept the credentials: HTTP 403',
+      message: 'the bucket "releases" did not accept the credentials: HTTP 403',
+    });
+  });
+
+  it('that asks for fewer requests says so, and is not called unreachable', async () => {
+    server.fault = (request, response) => {
+      request.resume();
+      response
+        .writeHead(503, { 'content-type': 'application/xml' })
+        .end('<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>');
+      return true;
+    };
+    await expect(store.putRecord('staging/1.json', {})).rejects.toMatchObject({
+      code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+      message:
+        'the bucket "releases" could not be read or written: SlowDown: Please reduce your request rate. (HTTP 503)',
+      hint: 'The service answers, but cannot serve requests now: try again later.',
     });
   });
 

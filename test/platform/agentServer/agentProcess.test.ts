@@ -76,7 +76,7 @@ describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () =
     expect((await agent.exited).code).toBe(1);
     taken.close();
     expect(agent.stderr().trimEnd()).toBe(
-      `SLIPWAY_PORT_UNAVAILABLE: port ${port} cannot be listened on: choose another one with --port, or leave it out to take a free one`,
+      `SLIPWAY_PORT_UNAVAILABLE: another process listens on port ${port}: choose another one with --port; --port 0 takes a free one`,
     );
   });
 

@@ -1,0 +1,74 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { tellErrorInCi, tellInCi } from '../../../src/cli/ci/tellInCi.ts';
+import type { CommandContext } from '../../../src/cli/context.ts';
+import { SlipwayError } from '../../../src/domain/errors.ts';
+import { testOutput } from '../testOutput.ts';
+
+let folder: string;
+let context: CommandContext & { readonly output: ReturnType<typeof testOutput> };
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-ci-'));
+  const environment = {
+    GITHUB_ACTIONS: 'true',
+    GITHUB_STEP_SUMMARY: join(folder, 'summary'),
+    GITHUB_OUTPUT: join(folder, 'outputs'),
+  };
+  context = { output: testOutput(), home: folder, environment };
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+function told(): Promise<readonly string[]> {
+  return Promise.all(['summary', 'outputs'].map((name) => readFile(join(folder, name), 'utf8')));
+}
+
+describe('a command that followed nothing to its end, in CI', () => {
+  const outputs = { 'release-id': 'release-4' };
+
+  it('that was rejected stands at the run, in the summary and in the outputs, with what to do', async () => {
+    const title = 'release-4 on production: rejected';
+    const why = ['sha256:aa is in quarantine', 'slipway unquarantine production sha256:aa'];
+    await tellInCi(context, { exitCode: 4, title, why, outputs: { ...outputs, outcome: 'rejected' } });
+    expect(context.output.said).toEqual([
+      `::warning title=release-4 on production%3A rejected::${why.join('%0A')}`,
+    ]);
+    expect(await told()).toEqual([
+      `## ✖ ${title}\n\n${why.join('\n\n')}\n`,
+      'release-id=release-4\noutcome=rejected\n',
+    ]);
+  });
+
+  it('that gave up waiting stands at the run as an error, since the job fails', async () => {
+    const title = 'release-4 on production: not followed to its end';
+    await tellInCi(context, { exitCode: 5, title, why: ['gave up waiting'], outputs });
+    expect(context.output.said).toEqual([
+      '::error title=release-4 on production%3A not followed to its end::gave up waiting',
+    ]);
+    expect(await told()).toEqual([`## ✖ ${title}\n\ngave up waiting\n`, 'release-id=release-4\n']);
+  });
+
+  it('that did not wait gives the job its release, and nothing at the run', async () => {
+    const title = 'release-4 on production: queued';
+    await tellInCi(context, { exitCode: 0, title, why: ['starting'], outputs });
+    expect(context.output.said).toEqual([]);
+    expect(await told()).toEqual([`## ✔ ${title}\n\nstarting\n`, 'release-id=release-4\n']);
+  });
+
+  it('an error stands there with its code and what to do', async () => {
+    const error = new SlipwayError('SLIPWAY_USAGE', "unknown command 'relese'", {
+      hint: 'See: slipway --help',
+    });
+    await tellErrorInCi(context, error);
+    expect(context.output.said).toEqual([
+      "::error title=SLIPWAY_USAGE::unknown command 'relese'%0ASee: slipway --help",
+    ]);
+    expect(await told()).toEqual([
+      "## ✖ SLIPWAY_USAGE\n\nunknown command 'relese'\n\nSee: slipway --help\n",
+      'error-code=SLIPWAY_USAGE\n',
+    ]);
+  });
+});
