@@ -60,8 +60,12 @@ export type SaidFact = { readonly at: number } & (
   | { readonly kind: 'quarantine' | 'unquarantine'; readonly artifact: string }
   /** `leaves`: the revision that the person saw serve. `null`: none is named. */
   | { readonly kind: 'rollback'; readonly to: string | null; readonly leaves: string | null }
+  /** One that named no revision. */
+  | { readonly kind: 'rollback refused' }
   | {
       readonly kind: 'queued';
+      /** The submission's id. */
+      readonly submission: string;
       readonly releaseId: string;
       readonly artifact: string;
       readonly overridesHold: boolean;

@@ -1,5 +1,6 @@
 import { isSameRevision } from '../knownRevisions.ts';
 import type { KnownRevision, RollbackRequest } from '../release.ts';
+import { revisionPhase, type RevisionSnapshot } from '../revision.ts';
 import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from './facts.ts';
 import { activeIn } from './seenBeforePatch.ts';
 import type { Rule, Violation } from './violation.ts';
@@ -11,12 +12,26 @@ const JUST_RESTORED_MS = 60_000;
 
 /**
  * Rule 5, "What restoring means": a rollback without a name leaves the revision that served when the person asked. What ran
- * then, and the rollbacks right after it, must not end well with that revision still serving.
+ * then, and the rollbacks right after it, must not end well with that revision still serving. Where something serves and
+ * nothing runs, none is refused.
  */
 export const leavesWhatServed: Rule = ({ target }) =>
-  target.said
-    .filter((said): said is AskedRollback => said.kind === 'rollback' && said.to === null)
-    .flatMap((asked) => stillServes(target, asked));
+  target.said.flatMap((said) => {
+    if (said.kind === 'rollback refused') return refusedIdle(target, said.at);
+    return said.kind === 'rollback' && said.to === null ? stillServes(target, said) : [];
+  });
+
+function refusedIdle({ workflowId, works, said }: TargetFacts, at: number): Violation[] {
+  const afresh = said.findLast((other) => other.kind === 'started afresh' && other.at <= at)?.at ?? 0;
+  const before = works.filter(({ startedAt }) => startedAt > afresh && startedAt <= at);
+  const next = works.find(({ startedAt }) => startedAt > at);
+  const isBusy = before.some(({ endedAt }) => endedAt === null || endedAt > at) || next?.kind === 'rollback';
+  const serves = before.at(-1)?.result?.servingRevisionId ?? null;
+  if (isBusy || serves === null) return [];
+  return [
+    { rule: 5, workflowId, what: `a rollback was refused while revision ${serves} served and nothing ran` },
+  ];
+}
 
 function stillServes(target: TargetFacts, asked: AskedRollback): Violation[] {
   const settling = settledBy(target, asked);
@@ -47,29 +62,44 @@ function settledBy({ works, said, idle }: TargetFacts, { at }: AskedRollback): r
 
 /**
  * What served when a rollback was asked for that does not name it, as far as what ran shows; `undefined`: that is not
- * known, or the rollback came during a restore or right after one.
+ * known, the target could not read it, or the rollback came during a restore or right after one.
  */
 function servedAt(
-  { works }: TargetFacts,
+  { works, activities }: TargetFacts,
   settling: readonly WorkFact[],
   { at }: AskedRollback,
 ): string | undefined {
-  const isRestoring = works.some(({ activities }) =>
-    activities.some(
+  const lookedInVain = activities.some(
+    ({ name, outcome, scheduledAt }) =>
+      name === 'findDeployment' && outcome !== 'completed' && Math.abs(scheduledAt - at) < JUST_RESTORED_MS,
+  );
+  const isRestoring = works.some((work) =>
+    work.activities.some(
       ({ name, scheduledAt }) =>
         name === 'redeployRevision' && scheduledAt <= at && at - scheduledAt < 2 * JUST_RESTORED_MS,
     ),
   );
   const [first] = settling;
-  if (first === undefined || isRestoring) return undefined;
+  if (first === undefined || isRestoring || lookedInVain) return undefined;
   const look = first.activities.map(activeIn).find((active) => active != null);
   const own = first.activities.findLast((activity) => isServing(activity, at));
   if (own !== undefined) return String(own.input['revisionId']);
-  // Its own revision may have become the active one before it was confirmed.
-  const isBringingUp = first.activities.some(
+  const followed = first.activities.findLast(
     ({ name, scheduledAt }) => name === 'awaitDeployed' && scheduledAt <= at,
   );
-  return isBringingUp ? undefined : (look ?? undefined);
+  // Its own revision may have become the active one before it was confirmed.
+  const mayServe = followed !== undefined && !isPendingAfter(first, followed, at);
+  return mayServe ? undefined : (look ?? undefined);
+}
+
+/** Whether a later list shows that the revision that was followed has not been deployed so far. */
+function isPendingAfter({ activities }: WorkFact, { input }: ActivityFact, at: number): boolean {
+  return activities.some(({ name, scheduledAt, result }) => {
+    if (name !== 'listRevisions' || scheduledAt < at) return false;
+    const listed = (result?.['revisions'] ?? []) as readonly RevisionSnapshot[];
+    const found = listed.find(({ revisionId }) => revisionId === input['revisionId']);
+    return found !== undefined && revisionPhase(found.status) === 'pending';
+  });
 }
 
 function isServing({ name, outcome, endedAt }: ActivityFact, at: number): boolean {

@@ -20,6 +20,8 @@ function queuedAllTheSame({ workflowId, said }: TargetFacts): Violation[] {
       case 'rollback':
         hold ??= 'a rollback';
         break;
+      case 'rollback refused':
+        break;
       case 'unhold':
         hold = null;
         break;

@@ -34,7 +34,10 @@ function sentAgainBlindly(
         (read.endedAt ?? Infinity) <= again.scheduledAt,
     );
     if (before.outcome !== 'completed' && looked) return [];
-    const why = before.outcome === 'completed' ? 'had been answered' : 'may have been taken, without a look';
+    const why =
+      before.outcome === 'completed'
+        ? 'had been answered'
+        : 'may have been taken, and no look showed that it was not';
     return [{ rule: 2, workflowId, what: `${name} was sent again although the one before ${why}` }];
   });
 }

@@ -7,10 +7,16 @@ import type { Rule, Violation } from './violation.ts';
  * fail and it stays, because what fails everywhere is not the revision, none loses its verification.
  */
 export const ownChecks: Rule = ({ target }) =>
-  target.works.flatMap((work) => [...askedMore(work), ...lostVerification(work)]);
+  target.works.flatMap((work, index) => [
+    ...askedMore(work, target.works.slice(0, index)),
+    ...lostVerification(work),
+  ]);
 
-/** Own checks are those that were kept, or were passed in the same release before anything was changed. */
-function askedMore({ workflowId, activities }: WorkFact): Violation[] {
+/**
+ * Own checks are those that were kept, were passed in the same release before anything was changed, or were passed by the
+ * same revision before.
+ */
+function askedMore({ workflowId, activities }: WorkFact, before: readonly WorkFact[]): Violation[] {
   const redeployed = activities.findIndex(({ name }) => name === 'redeployRevision');
   if (redeployed === -1) return [];
   const patched = activities.findIndex(({ name }) => name === 'patchDeployment');
@@ -18,9 +24,10 @@ function askedMore({ workflowId, activities }: WorkFact): Violation[] {
     ...activities.flatMap(({ result }) => (result?.['checks'] ?? []) as readonly unknown[]).map(identity),
     ...activities.slice(0, patched === -1 ? redeployed : patched).flatMap(checkOf),
   ]);
+  const passed = before.flatMap((work) => work.activities.filter(hasPassed)).map(passOf);
   const others = activities
     .slice(redeployed)
-    .filter((fact) => checkOf(fact).some((check) => !own.has(check)));
+    .filter((fact) => checkOf(fact).some((check) => !own.has(check)) && !passed.includes(passOf(fact)));
   return others.slice(0, 1).map(({ input }) => ({
     rule: 5,
     workflowId,
@@ -47,6 +54,11 @@ function lostVerification({ workflowId, activities, known, result }: WorkFact): 
 function hasPassed({ outcome, result }: ActivityFact): boolean {
   const verdict = result?.['verdict'] as { readonly passed?: boolean } | undefined;
   return outcome === 'completed' && verdict?.passed === true;
+}
+
+/** Which check was asked of which revision. */
+function passOf({ input }: ActivityFact): string {
+  return `${String(input['revisionId'])} ${identity(input['check'])}`;
 }
 
 function checkOf({ name, input }: ActivityFact): string[] {

@@ -26,13 +26,14 @@ export function readSaid(histories: readonly History[]): readonly SaidFact[] {
       if (said !== undefined) found.set(`${String(event.eventId)} at ${said.at}`, said);
     }
   }
-  const queued = new Set<string>();
+  const submissions = new Set<string>();
   return [...found.values()]
     .sort((one, other) => one.at - other.at)
     .filter((said) => {
       // A submission that is sent again is answered as it was.
-      const isAgain = said.kind === 'queued' && queued.has(said.releaseId);
-      if (said.kind === 'queued') queued.add(said.releaseId);
+      if (said.kind !== 'queued') return true;
+      const isAgain = submissions.has(said.submission);
+      submissions.add(said.submission);
       return !isAgain;
     });
 }
@@ -40,12 +41,13 @@ export function readSaid(histories: readonly History[]): readonly SaidFact[] {
 function factOf(event: HistoryEvent, asked: ReadonlyMap<string, readonly unknown[]>): SaidFact | undefined {
   const at = timeOf(event);
   const signaled = event.workflowExecutionSignaledEventAttributes;
-  if (signaled != null) return told(signaled.signalName, decode(signaled.input), undefined, at);
+  if (signaled != null) return told(signaled.signalName, decode(signaled.input), at);
   const { meta, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
-  const update = asked.get(meta?.updateId ?? '');
+  const id = meta?.updateId ?? '';
+  const update = asked.get(id);
   if (update !== undefined && outcome?.success != null) {
     const [name, message] = update;
-    return told(name, message, decode(outcome.success), at);
+    return told(name, message, at, { id, answer: decode(outcome.success) });
   }
   const scheduled = event.activityTaskScheduledEventAttributes;
   if (scheduled?.activityType?.name !== 'recallTarget') return undefined;
@@ -53,8 +55,13 @@ function factOf(event: HistoryEvent, asked: ReadonlyMap<string, readonly unknown
   return input?.afresh === true ? { kind: 'started afresh', at } : undefined;
 }
 
-/** @param answer - an update's; `undefined` for a signal. */
-function told(name: unknown, message: unknown, answer: unknown, at: number): SaidFact | undefined {
+/** @param update - its id and its answer; absent for a signal. */
+function told(
+  name: unknown,
+  message: unknown,
+  at: number,
+  { id, answer }: { readonly id: string; readonly answer: unknown } = { id: '', answer: undefined },
+): SaidFact | undefined {
   switch (name) {
     case 'hold':
     case 'unhold':
@@ -68,7 +75,9 @@ function told(name: unknown, message: unknown, answer: unknown, at: number): Sai
     case 'rollback': {
       const read = readRollbackMessage(message, 'audit', '');
       const { disposition } = (answer ?? {}) as Partial<RollbackAnswer>;
-      if (typeof read === 'string' || disposition === 'ignored') return undefined;
+      if (typeof read === 'string') return undefined;
+      if (disposition === 'ignored')
+        return read.to === undefined ? { kind: 'rollback refused', at } : undefined;
       return { kind: name, at, to: read.to ?? null, leaves: read.from ?? null };
     }
     case 'submitRelease': {
@@ -76,7 +85,7 @@ function told(name: unknown, message: unknown, answer: unknown, at: number): Sai
       if (disposition !== 'queued' || releaseId === undefined) return undefined;
       const { artifact, overrideHold } = message as ReleaseRequest;
       const what = { artifact: artifactIdentity(artifact), overridesHold: overrideHold === true };
-      return { kind: 'queued', at, releaseId, ...what };
+      return { kind: 'queued', at, submission: id, releaseId, ...what };
     }
     default:
       return undefined;

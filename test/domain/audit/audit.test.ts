@@ -66,6 +66,16 @@ describe('an audit', () => {
     expect(broken(target([...works]))).toContain(rule);
   });
 
+  it('allows a restore to ask what the same revision passed in an earlier release', () => {
+    const earlier = (passed: boolean): WorkFact => ({
+      ...released({ replace: [6, asks('new', passed)] }),
+      workflowId: 't/release-0',
+    });
+    const restoring = putBack({ replace: [11, asks('new', false)], shift: 200 });
+    expect(broken(target([earlier(true), restoring]))).not.toContain(5);
+    expect(broken(target([earlier(false), restoring]))).toContain(5);
+  });
+
   it('finds a number that two runs of a target gave, and allows each to be given once', () => {
     const [first, other] = [released(), released({ shift: 200 })];
     expect(broken(target([first, other]))).toEqual([1]);

@@ -59,6 +59,32 @@ describe('a rollback without a name, by the audit', () => {
     ).toEqual([]);
   });
 
+  it('must not put back what served before a release that never came to be deployed', () => {
+    const stopped = (status: string): WorkFact =>
+      release(5, 20, { outcome: 'rolled_back', revisionId: 'R2', servingRevisionId: 'R1' }, [
+        ...[look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7)],
+        activity('listRevisions', {}, 15, { revisions: [{ revisionId: 'R2', status }] }),
+      ]);
+    expect(left([ROLLBACK], stopped('BUILDING'))).toEqual([STILL]);
+    expect(left([ROLLBACK], stopped('DEPLOYED'))).toEqual([]);
+    const unread = evidence([ROLLBACK], [stopped('BUILDING')]);
+    const inVain: ActivityFact = { ...look('R1', 9), outcome: 'failed', result: null };
+    expect(leavesWhatServed({ ...unread, target: { ...unread.target, activities: [inVain] } })).toEqual([]);
+  });
+
+  it('must not be refused while something serves and nothing runs', () => {
+    const refused = { kind: 'rollback refused', at: 10 } as const;
+    const before = release(1, 5, { outcome: 'released', servingRevisionId: 'R1' }, []);
+    const afterwards = release(20, 30, { outcome: 'released', servingRevisionId: 'R2' }, []);
+    expect(left([refused], before, afterwards)).toEqual([
+      'a rollback was refused while revision R1 served and nothing ran',
+    ]);
+    expect(left([refused])).toEqual([]);
+    expect(left([refused], { ...before, endedAt: 15 })).toEqual([]);
+    expect(left([refused], before, rollback(11, { outcome: 'rolled_back' }, look('R1', 12)))).toEqual([]);
+    expect(left([{ kind: 'started afresh', at: 7 }, refused], before)).toEqual([]);
+  });
+
   it('is not judged while the target works, or right after a restore', () => {
     const stopped = release(5, 20, { outcome: 'aborted', servingRevisionId: 'R1' }, [look('R1', 6)]);
     expect(left([ROLLBACK], { ...stopped, endedAt: null })).toEqual([]);
@@ -74,7 +100,8 @@ describe('a rollback without a name, by the audit', () => {
 
 describe('what a person said to a target, by the audit', () => {
   const queued = (change: Partial<Extract<SaidFact, { kind: 'queued' }>> = {}): SaidFact => ({
-    ...{ kind: 'queued', at: 30, releaseId: 'release-1', artifact: 'sha256:x', overridesHold: false },
+    ...{ kind: 'queued', at: 30, submission: 'one', releaseId: 'release-1' },
+    ...{ artifact: 'sha256:x', overridesHold: false },
     ...change,
   });
   const QUARANTINE = { kind: 'quarantine', at: 10, artifact: 'sha256:x' } as const;
@@ -151,7 +178,12 @@ function look(activeRevisionId: string, at: number): ActivityFact {
   return { ...activity('findDeployment', {}, at), result: { deployment } };
 }
 
-function activity(name: string, input: Readonly<Record<string, unknown>>, at: number): ActivityFact {
+function activity(
+  name: string,
+  input: Readonly<Record<string, unknown>>,
+  at: number,
+  answer: Readonly<Record<string, unknown>> = {},
+): ActivityFact {
   const times = { scheduledAt: at, endedAt: at + 0.25 };
-  return { name, input, ...times, outcome: 'completed', result: {}, mayHaveBeenTaken: true };
+  return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
 }

@@ -15,9 +15,19 @@ it('what a target was asked for and took is read over all its runs, in its order
     ...update('quarantine', 'two', { artifact: 'the beginning' }, 'sha256:x'),
     ...update('rollback', 'three', { to: 'release-1' }, { disposition: 'queued' }),
     ...update('rollback', 'four', {}, { disposition: 'ignored' }),
+    ...update('rollback', 'five', { to: 'release-1' }, { disposition: 'ignored' }),
   ];
   const answeredAgain = update('submitRelease', 'one', { artifact: TARBALL }, queued);
-  expect(kindsOf(first, answeredAgain)).toEqual(['queued', 'hold', 'quarantine', 'rollback']);
+  expect(kindsOf(first, answeredAgain)).toEqual([
+    ...['queued', 'hold', 'quarantine', 'rollback'],
+    'rollback refused',
+  ]);
+});
+
+it('a number that two runs gave stands for two submissions', () => {
+  const queued = { disposition: 'queued', releaseId: 'release-1' };
+  const submitted = (id: string): object[] => update('submitRelease', id, { artifact: TARBALL }, queued);
+  expect(kindsOf(submitted('one'), submitted('two'))).toEqual(['queued', 'queued']);
 });
 
 it('what is sent again to a run that was reset counts once', () => {
