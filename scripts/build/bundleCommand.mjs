@@ -19,9 +19,10 @@ export const COMMAND = join(DIST, 'command');
 const EXTERNAL = ['@langchain/*', 'tsx/*'];
 /**
  * The same, of CommonJS. `@temporalio/*` finds files of its own (native library, bundler, threads), and knows what an
- * activity throws and asks by its classes; `pg` is what the checkpoints of `@langchain/*` load; `pg-native` is not there.
+ * activity throws and asks by its classes; its client loads `@grpc/grpc-js`. `pg` is what the checkpoints of
+ * `@langchain/*` load; `pg-native` is not there.
  */
-const EXTERNAL_COMMON_JS = /^(@temporalio\/.*|pg|pg-native)$/;
+const EXTERNAL_COMMON_JS = /^(@temporalio\/.*|@grpc\/grpc-js|pg|pg-native)$/;
 
 /** Bundled CommonJS asks for Node's own modules with `require`. */
 const BANNER =
