@@ -72,6 +72,16 @@ export class Interventions {
     this.#said.enter(phase);
   }
 
+  /** Waits while a person has paused it. Between two parts of the way, and after the last. */
+  async passage(): Promise<void> {
+    const said = this.#said;
+    while (said.paused) {
+      const note = 'paused: no further step begins';
+      if (await this.#waitFor('resume', said.pauseMs, note, () => !said.paused)) continue;
+      throw said.stop(`paused for longer than ${formatDuration(said.pauseMs)}`);
+    }
+  }
+
   /**
    * Goes one part of the way: not while the release is paused; and where it cannot be told how the part went, as the
    * request's policy has it.
@@ -80,7 +90,7 @@ export class Interventions {
    */
   async go<T>(part: (again: boolean) => Promise<T>): Promise<T> {
     for (let again = false; ; again = true) {
-      await this.#passage();
+      await this.passage();
       try {
         return await part(again);
       } catch (error) {
@@ -92,7 +102,7 @@ export class Interventions {
   /** Goes one part of the way that a person may leave out, such as a check. */
   async goOrSkip(what: string, part: () => Promise<void>): Promise<void> {
     while (!this.wasSkipped(what)) {
-      await this.#passage();
+      await this.passage();
       try {
         if (!this.wasSkipped(what)) await this.#cancelable(what, part);
         break;
@@ -152,15 +162,6 @@ export class Interventions {
       return await this.#waitFor('decision', forMs, note, () => said.decided !== null);
     } finally {
       said.needsNoDecision();
-    }
-  }
-
-  async #passage(): Promise<void> {
-    const said = this.#said;
-    while (said.paused) {
-      const note = 'paused: no further step begins';
-      if (await this.#waitFor('resume', said.pauseMs, note, () => !said.paused)) continue;
-      throw said.stop(`paused for longer than ${formatDuration(said.pauseMs)}`);
     }
   }
 

@@ -106,6 +106,7 @@ async function goForward(way: Way): Promise<Ending> {
     }
     await watch(way, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
   }
+  await interventions.passage();
   return { outcome: 'released', reason: released.reason };
 }
 

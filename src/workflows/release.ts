@@ -131,6 +131,7 @@ async function goForward(run: Run): Promise<void> {
       watchServing(journal, subject, soakOf(request.soakMs, agentUrl, left), 'soak', asked),
     );
   }
+  await interventions.passage();
 
   const skipped = interventions.skippedChecks.length > 0;
   run.passed.push({ revisionId, checks: left });

@@ -1,3 +1,4 @@
+import { status } from '@grpc/grpc-js';
 import { QueryNotRegisteredError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { describe, expect, it } from 'vitest';
 
@@ -30,7 +31,7 @@ describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name
 });
 
 it('a release that its workers cannot rebuild has no progress to show', async () => {
-  const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', 3);
+  const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', status.INVALID_ARGUMENT);
   const temporal = targetThat(() => Promise.reject(failed));
   expect(await readProgress(temporal, 'target:x:greeter/release-1')).toBeUndefined();
 });

@@ -57,6 +57,22 @@ describeWorkflows('what people say to a release under way', (harness) => {
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 
+  it('pause during the last check keeps the release from its end until resume', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    const { waiting } = await target.progressOnce(
+      releaseId,
+      (progress) => progress.waiting !== null || progress.outcome !== null,
+    );
+    expect(waiting).toMatchObject({ for: 'resume' });
+    await target.say(releaseId, 'resume', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
   it('a pause that nobody ends is over at its deadline: the release is aborted, and nothing was changed', async () => {
     const { target, good } = harness.newServingTarget();
     const gate = target.world.gate('uploadArtifact');
