@@ -65,8 +65,7 @@ async function tellLog(
   const deployment = await findDeployment(client, spec);
   const { active_revision_id: active, latest_revision_id: newest } = deployment;
   const unnamed = serving ? active : newest;
-  const revisionId =
-    revision === undefined ? unnamed : await revisionMeant(client, deployment.id, revision);
+  const revisionId = revision === undefined ? unnamed : await revisionMeant(client, deployment.id, revision);
   if (revisionId === null) {
     const lacks = serving ? 'no revision that serves' : 'no revision';
     throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {
