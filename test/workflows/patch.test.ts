@@ -46,7 +46,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       const { target, good } = harness.newServingTarget();
       const later = notTaken('SLIPWAY_RATE_LIMITED', 3_600_000);
       target.world.next('patchDeployment', later, later);
-      const steps = { ...QUICK, patch: { ...QUICK.patch, scheduleToCloseMs: 2_000 } };
+      const steps = { ...QUICK, patch: { ...QUICK.patch, scheduleToCloseMs: 8_000 } };
       const result = await target.release('b', { steps });
       expect(result.steps.find(({ step }) => step === 'patch')?.attempts).toBe(2);
       expect(result).toMatchObject({
