@@ -31,6 +31,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('the built command', () => {
   it('tells the status without the worker, the platform, the agents’ runtime and the AWS SDK', () => {
     const loaded = loadedWith(partNamed('status'));
     expect([...loaded.packages].filter((name) => name.startsWith('@')).sort()).toEqual([
+      '@grpc/grpc-js',
       '@temporalio/client',
       '@temporalio/common',
       '@temporalio/common/lib/time.js',
