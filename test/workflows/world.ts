@@ -158,7 +158,7 @@ export class World {
     return this.#add({ identity, ...source }).revisionId;
   }
 
-  /** A revision comes up and serves, whoever waits for it. @param identity - of what it runs from now on. */
+  /** A revision becomes active, also if no call waits for it. @param identity - of what it runs from now on. */
   bringUp(revisionId: string, identity?: string): void {
     const revision = this.#revision(revisionId);
     revision.identity = identity ?? revision.identity;
