@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 
+import { status } from '@grpc/grpc-js';
 import { Context } from '@temporalio/activity';
-import { type Client, WorkflowFailedError } from '@temporalio/client';
+import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } from '@temporalio/client';
 
 import type { ArtifactStore } from '../artifact/artifactStore.ts';
 import { SlipwayError } from '../domain/errors.ts';
@@ -34,10 +35,16 @@ interface Left {
   readonly work: NextWork | null;
 }
 
-/** How long a worker may take to replay an earlier run and answer, in milliseconds. */
-const QUERY_MS = 3_000;
-/** From this attempt on, a run that does not answer is taken for one that cannot. */
-const LAST_QUERY = 2;
+/** Each attempt may ask an earlier run for this part of its time: a worker replays it before it answers. */
+const QUERY_PART = 1 / 3;
+/** From this attempt on, a run that refuses to answer is taken for one that cannot. */
+const BELIEVED_REFUSAL = 2;
+/**
+ * From this attempt on, a run that no worker answers for is taken for one that cannot: only a target that already waits
+ * on hold makes as many, and has asked for about two minutes then.
+ */
+const BELIEVED_SILENCE = 4;
+const SILENT: ReadonlySet<number> = new Set([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE]);
 
 /**
  * What a target asks when it starts without its state: Temporal, which answers for the earlier run by replaying it
@@ -100,14 +107,16 @@ async function askRuns(
   workflowId: string,
   runs: readonly TargetRun[],
 ): Promise<{ readonly left: Left } | { readonly problem: string | null }> {
+  const { attempt, startToCloseTimeoutMs } = Context.current().info;
   for (const { runId } of runs) {
+    const handle = client.workflow.getHandle(workflowId, runId);
     let seen: SeenTarget;
     try {
-      const handle = client.workflow.getHandle(workflowId, runId);
-      seen = await client.withDeadline(Date.now() + QUERY_MS, () => handle.query<SeenTarget>('view'));
+      const deadline = Date.now() + startToCloseTimeoutMs * QUERY_PART;
+      seen = await client.withDeadline(deadline, () => handle.query<SeenTarget>('view'));
     } catch (error) {
-      if (await neverBegan(client.workflow.getHandle(workflowId, runId))) continue;
-      if (Context.current().info.attempt < LAST_QUERY) throw error;
+      if (await neverBegan(handle)) continue;
+      if (attempt < (isSilence(error) ? BELIEVED_SILENCE : BELIEVED_REFUSAL)) throw error;
       const message = error instanceof Error ? error.message : String(error);
       return { problem: `its run ${runId} cannot be asked (${message})` };
     }
@@ -116,6 +125,12 @@ async function askRuns(
     return { left: await leftBehind(client, seen) };
   }
   return { problem: null };
+}
+
+/** Whether nothing answered, as opposed to a worker or Temporal that refused. */
+function isSilence(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && SILENT.has(cause.code);
 }
 
 /** What a run knew, and its release or rollback, which may have ended since. */
