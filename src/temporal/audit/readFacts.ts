@@ -16,8 +16,6 @@ import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } fr
 import { readSaid } from './readSaid.ts';
 import { readFailedTasks } from './taskFailures.ts';
 
-/** How the ids of the workflows begin that tell receivers of what happened. */
-const NOTICE = 'notice:';
 /** How the ids of promotions begin. */
 const PROMOTION = 'promotion:';
 
@@ -30,13 +28,12 @@ export interface AuditedHistory {
 /**
  * Reads what the histories of one target tell.
  *
- * @param targetId - the target's workflow id; the histories are those of its runs and of its children, and of the
- *   promotions to it.
+ * @param targetId - the target's workflow id; the histories are those of its runs, of its children, of its
+ *   notices and of the promotions to it.
  */
 export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
   const own = histories.filter(({ workflowId }) => workflowId === targetId);
   const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
-  const notices = histories.filter(({ workflowId }) => workflowId.startsWith(NOTICE));
   const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
   return {
     workflowId: targetId,
@@ -46,11 +43,8 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
     submissions: readSubmissions(own),
     said: readSaid(own.map(({ history }) => history)),
     promotions: promotions.map(readPromotion),
-    taskFailures: [...own, ...children, ...notices].flatMap(readTaskFailures),
-    texts: [...own, ...children, ...notices].map(({ workflowId, history }) => ({
-      workflowId,
-      text: asText(history),
-    })),
+    taskFailures: histories.flatMap(readTaskFailures),
+    texts: histories.map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),
   };
 }
 

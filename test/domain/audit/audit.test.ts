@@ -9,6 +9,7 @@ import type {
 } from '../../../src/domain/audit/facts.ts';
 import type { ReleaseResult } from '../../../src/domain/release.ts';
 import { request, result, verified } from '../targets.ts';
+import { activity } from './activityFact.ts';
 
 const PATH = 'uploads/ours';
 
@@ -414,15 +415,4 @@ function awaited(revisionId: string, at: number, status = 'DEPLOYED'): ActivityF
 
 function unanswered(fact: ActivityFact): ActivityFact {
   return { ...fact, outcome: 'failed', result: null, mayHaveBeenTaken: true };
-}
-
-/** An activity that was completed within 0.25 of being scheduled. */
-function activity(
-  name: string,
-  input: Readonly<Record<string, unknown>>,
-  at: number,
-  answer: Readonly<Record<string, unknown>> = {},
-): ActivityFact {
-  const times = { scheduledAt: at, endedAt: at + 0.25 };
-  return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
 }

@@ -5,6 +5,7 @@ import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts'
 import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
 import type { KnownRevision, ReleaseResult } from '../../../src/domain/release.ts';
 import { request, result, verified } from '../targets.ts';
+import { activity } from './activityFact.ts';
 
 const ROLLBACK = { kind: 'rollback', at: 10, to: null, leaves: null } as const;
 const KNOWN = [verified('R0'), verified('R1')];
@@ -176,14 +177,4 @@ function rollback(
 function look(activeRevisionId: string, at: number): ActivityFact {
   const deployment = { activeRevisionId, latestRevisionId: activeRevisionId };
   return { ...activity('findDeployment', {}, at), result: { deployment } };
-}
-
-function activity(
-  name: string,
-  input: Readonly<Record<string, unknown>>,
-  at: number,
-  answer: Readonly<Record<string, unknown>> = {},
-): ActivityFact {
-  const times = { scheduledAt: at, endedAt: at + 0.25 };
-  return { name, input, ...times, outcome: 'completed', result: answer, mayHaveBeenTaken: true };
 }

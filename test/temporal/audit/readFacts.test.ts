@@ -64,13 +64,18 @@ it('an activity that its workflow asked to stop is abandoned from then on, whate
 it.each([
   ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
   ['bytes', (text: string) => new TextEncoder().encode(text)],
-])('the text of a history holds what its payloads say: %s', (_, encode) => {
+])('the text of every history, also of a promotion’s, holds what its payloads say: %s', (_, encode) => {
   const input = { payloads: [{ metadata: {}, data: encode('{"key":"it says this"}') }] };
   const history = {
     events: [{ workflowExecutionStartedEventAttributes: { input } }],
   } as unknown as AuditedHistory['history'];
-  const { texts } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
-  expect(texts[0]?.text).toContain('it says this');
+  const ids = ['target:t', 'target:t/release-1', 'notice:t', 'promotion:p'];
+  const { texts } = readTargetFacts(
+    'target:t',
+    ids.map((workflowId) => ({ workflowId, history })),
+  );
+  expect(texts.map(({ workflowId }) => workflowId)).toEqual(ids);
+  for (const { text } of texts) expect(text).toContain('it says this');
 });
 
 it('tells a workflow task that failed from the last one, after which workers could not continue', () => {
