@@ -58,8 +58,13 @@ export type SaidFact = { readonly at: number } & (
   | { readonly kind: 'hold' | 'unhold' }
   /** The artifact's identity; from a signal, as the person named it. */
   | { readonly kind: 'quarantine' | 'unquarantine'; readonly artifact: string }
-  /** `leaves`: the revision that the person saw serve. `null`: none is named. */
-  | { readonly kind: 'rollback'; readonly to: string | null; readonly leaves: string | null }
+  /** `requestId`: empty for a signal without one. `leaves`: the revision that the person saw serve. `null`: none is named. */
+  | {
+      readonly kind: 'rollback';
+      readonly requestId: string;
+      readonly to: string | null;
+      readonly leaves: string | null;
+    }
   /** One that named no revision. */
   | { readonly kind: 'rollback refused' }
   | {

@@ -26,16 +26,23 @@ export function readSaid(histories: readonly History[]): readonly SaidFact[] {
       if (said !== undefined) found.set(`${String(event.eventId)} at ${said.at}`, said);
     }
   }
-  const submissions = new Set<string>();
+  const taken = new Set<string>();
   return [...found.values()]
     .sort((one, other) => one.at - other.at)
     .filter((said) => {
-      // A submission that is sent again is answered as it was.
-      if (said.kind !== 'queued') return true;
-      const isAgain = submissions.has(said.submission);
-      submissions.add(said.submission);
+      // What is sent again under its id changes nothing, whatever else it says.
+      const id = idOf(said);
+      if (id === '') return true;
+      const isAgain = taken.has(id);
+      taken.add(id);
       return !isAgain;
     });
+}
+
+/** The id under which it was sent; empty where it has none. */
+function idOf(said: SaidFact): string {
+  if (said.kind === 'queued') return said.submission;
+  return said.kind === 'rollback' ? said.requestId : '';
 }
 
 function factOf(event: HistoryEvent, asked: ReadonlyMap<string, readonly unknown[]>): SaidFact | undefined {
@@ -73,12 +80,12 @@ function told(
       return { kind: name, at, artifact: typeof answer === 'string' ? answer : read.artifact };
     }
     case 'rollback': {
-      const read = readRollbackMessage(message, 'audit', '');
+      const read = readRollbackMessage(message, 'audit', id);
       const { disposition } = (answer ?? {}) as Partial<RollbackAnswer>;
       if (typeof read === 'string') return undefined;
       if (disposition === 'ignored')
         return read.to === undefined ? { kind: 'rollback refused', at } : undefined;
-      return { kind: name, at, to: read.to ?? null, leaves: read.from ?? null };
+      return { kind: name, at, requestId: read.requestId, to: read.to ?? null, leaves: read.from ?? null };
     }
     case 'submitRelease': {
       const { disposition, releaseId } = (answer ?? {}) as Partial<ReleaseAnswer>;

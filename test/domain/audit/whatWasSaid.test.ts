@@ -7,7 +7,7 @@ import type { KnownRevision, ReleaseResult } from '../../../src/domain/release.t
 import { request, result, verified } from '../targets.ts';
 import { activity } from './activityFact.ts';
 
-const ROLLBACK = { kind: 'rollback', at: 10, to: null, leaves: null } as const;
+const ROLLBACK = { kind: 'rollback', at: 10, requestId: '', to: null, leaves: null } as const;
 const KNOWN = [verified('R0'), verified('R1')];
 
 describe('a rollback without a name, by the audit', () => {

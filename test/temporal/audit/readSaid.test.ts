@@ -24,6 +24,20 @@ it('what a target was asked for and took is read over all its runs, in its order
   ]);
 });
 
+it('a rollback that is sent again under its id counts once, also where it says something else', () => {
+  const queued = { disposition: 'queued' };
+  const named = { requestId: 'ada-1', to: 'release-1' };
+  const again = { requestId: 'ada-1', serving: 'R2' };
+  expect(
+    kindsOf([
+      ...update('rollback', 'one', named, queued),
+      ...update('rollback', 'two', again, { disposition: 'joined' }),
+      signal('rollback', again),
+      signal('rollback', { requestId: 'bo-1' }),
+    ]),
+  ).toEqual(['rollback', 'rollback']);
+});
+
 it('a number that two runs gave stands for two submissions', () => {
   const queued = { disposition: 'queued', releaseId: 'release-1' };
   const submitted = (id: string): object[] => update('submitRelease', id, { artifact: TARBALL }, queued);

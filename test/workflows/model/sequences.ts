@@ -65,11 +65,12 @@ const planned: fc.Arbitrary<Plan> = fc.record({
   redeploy: usually<Plan['redeploy']>('answered', 'taken', 'lost', 'too late'),
 });
 
-/** Where a release is held up, no deadline passes meanwhile. */
+/** Where a release is held up, no deadline passes meanwhile: not that of an answer, nor that of a revision. */
 const plan = planned.map((drawn): Plan => {
-  const { stop } = drawn;
+  const stop = drawn.artifact === 'hangs' && drawn.stop === 'deployed' ? 'patch' : drawn.stop;
   const waits = stop === 'upload' || stop === 'patch' || stop === 'check';
-  return waits && drawn[stop] === 'too late' ? { ...drawn, [stop]: 'answered' } : drawn;
+  const answered = waits && drawn[stop] === 'too late' ? { [stop]: 'answered' } : {};
+  return { ...drawn, stop, ...answered };
 });
 
 const way = fc.constantFrom('update' as const, 'signal' as const);
