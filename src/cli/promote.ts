@@ -3,6 +3,7 @@ import { choosePromotion } from '../config/promotionSettings.ts';
 import { makeHome } from '../config/home.ts';
 import { intervenePromotion, startPromotion } from '../temporal/promotionClient.ts';
 import { followPromotionInCi } from './ci/followPromotionInCi.ts';
+import { tellInCi } from './ci/tellInCi.ts';
 import type { CommandContext } from './context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from './follow/abortOnInterrupt.ts';
 import { onInterruption } from './interruption.ts';
@@ -53,7 +54,12 @@ export async function runPromoteCommand(
     if (options.wait) output.tell(started);
     else output.say(started);
     for (const difference of differences) output.tell(`  differs: ${difference}`);
-    if (!options.wait) return 0;
+    if (!options.wait) {
+      const title = `${name}, ${from} to ${to}: ${disposition}`;
+      const why = [`Follow it: slipway status ${to}`];
+      await tellInCi(context, { exitCode: 0, title, why, outputs: {} });
+      return 0;
+    }
     return await followPromotionInCi(
       context,
       temporal,

@@ -95,7 +95,11 @@ export async function runRollbackCommand(
         await tellInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
         return exitCode;
       }
-      if (!options.wait) return 0;
+      if (!options.wait) {
+        const title = `rollback of ${name}: ${disposition}`;
+        await tellInCi(context, { exitCode: 0, title, why: [taken.reason], outputs: {} });
+        return 0;
+      }
       const { exitCode, ending } = await followInCi(
         context,
         temporal,

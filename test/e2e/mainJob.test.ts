@@ -480,8 +480,13 @@ describe('without a worker', () => {
   it.concurrent(
     'the status tells what Temporal and the control plane know, and that no worker answers: exit code 6',
     async () => {
-      const said = await project.ran('rollback', 'staging', '--no-wait', '--reason', 'it is slow');
-      expect(said.code, said.text).toBe(0);
+      const summary = join(stack.folder, 'rollback.md');
+      const said = slipway(['rollback', 'staging', '--no-wait', '--reason', 'it is slow'], {
+        env: { ...stack.env, GITHUB_ACTIONS: 'true', GITHUB_STEP_SUMMARY: summary },
+        cwd: project.folder,
+      });
+      expect(await said.exited, said.stdout + said.stderr).toBe(0);
+      expect(await readFile(summary, 'utf8')).toMatch(/^## ✔ rollback of staging: /);
       const { active_revision_id: active } = await new Observer(stack, 'main-job').deployment();
 
       const { code, text } = await project.ran('status', 'staging', '--last', '2');
