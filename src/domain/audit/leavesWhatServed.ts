@@ -38,6 +38,7 @@ function stillServes(target: TargetFacts, asked: AskedRollback): Violation[] {
   const last = settling.at(-1);
   const left = asked.leaves ?? servedAt(target, settling, asked);
   if (last?.result == null || left === undefined || isNamed(last, left)) return [];
+  if (settling.some((work) => isToServeYet(work, left, asked.at))) return [];
   const { outcome, servingRevisionId: serves } = last.result;
   const endsWell = outcome === 'released' || outcome === 'rolled_back' || outcome === 'aborted';
   const known = [...last.known, ...last.result.knownRevisions];
@@ -90,6 +91,18 @@ function servedAt(
   // Its own revision may have become the active one before it was confirmed.
   const mayServe = followed !== undefined && !isPendingAfter(first, followed, at);
   return mayServe ? undefined : (look ?? undefined);
+}
+
+/** Whether a revision is that of a release which had not seen it serve so far: there is nothing to leave yet. */
+function isToServeYet(
+  { kind, startedAt, activities, result }: WorkFact,
+  revisionId: string,
+  at: number,
+): boolean {
+  if (kind !== 'release' || startedAt > at || result?.revisionId !== revisionId) return false;
+  return !activities.some(
+    (activity) => isServing(activity, at) && activity.input['revisionId'] === revisionId,
+  );
 }
 
 /** Whether a later list shows that the revision that was followed has not been deployed so far. */

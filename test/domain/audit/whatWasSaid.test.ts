@@ -37,6 +37,17 @@ describe('a rollback without a name, by the audit', () => {
     );
   });
 
+  it('leaves nothing where it names the revision of a release that does not serve yet', () => {
+    const named = { ...ROLLBACK, leaves: 'R2' };
+    const released = (servesAt: number): WorkFact =>
+      release(5, 20, { outcome: 'released', revisionId: 'R2', servingRevisionId: 'R2' }, [
+        ...[look('R1', 6), activity('awaitDeployed', { revisionId: 'R2' }, 7)],
+        activity('confirmServing', { revisionId: 'R2' }, servesAt),
+      ]);
+    expect(left([named], released(15))).toEqual([]);
+    expect(left([named], released(8))).toHaveLength(1);
+  });
+
   it('of an idle target leaves what the target finds to serve, and no copy of it', () => {
     const ending = (revisionId: string): WorkFact =>
       rollback(11, { outcome: 'rolled_back', servingRevisionId: revisionId }, look('R1', 12));
