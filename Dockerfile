@@ -2,11 +2,14 @@
 FROM node:20.20.2-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/platform/package.json packages/platform/
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json .prettierrc.json ./
 COPY scripts scripts
 COPY docs docs
 COPY src src
+COPY packages packages
 RUN npm run build && npm prune --omit=dev
 
 FROM node:20.20.2-bookworm-slim
@@ -18,6 +21,8 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+# What `node_modules/@slipway/` links to.
+COPY --from=build /app/packages packages
 COPY bin bin
 COPY docker docker
 COPY templates templates

@@ -1,54 +1,90 @@
-import { createTypeScriptImportResolver } from 'eslint-import-resolver-typescript';
+import { createTypeScriptImportResolver, defaultConditionNames } from 'eslint-import-resolver-typescript';
 import importX from 'eslint-plugin-import-x';
 import tseslint from 'typescript-eslint';
 
 /**
- * The rooms of `src/` and the rooms that each may use. Every room may use `domain`, which uses none.
+ * The rooms of `src/` and what each may use: rooms, and packages. Every room may use `domain`, which uses none.
  * CONTRIBUTING.md has the picture; this table is what holds it.
  */
 const ARROWS = {
   domain: [],
-  contract: [],
-  clients: ['contract'],
+  messages: [],
+  clients: ['@slipway/contract'],
   config: [],
   artifact: [],
-  temporal: ['workflows/messages.ts'],
-  platform: ['contract'],
+  temporal: ['messages'],
   judge: ['clients', 'config'],
-  activities: ['clients', 'artifact', 'config', 'judge'],
-  workflows: ['activities'],
-  rehearsal: ['activities', 'artifact', 'temporal', 'config', 'worker.ts', 'workflows/messages.ts'],
-  dashboard: ['temporal', 'config', 'artifact', 'clients', 'platform'],
+  activities: ['clients', 'artifact', 'config', 'judge', 'messages'],
+  workflows: ['activities', 'messages'],
+  rehearsal: ['activities', 'artifact', 'temporal', 'config', 'worker.ts', 'messages'],
+  dashboard: ['temporal', 'config', 'artifact', 'clients'],
   cli: [
+    'messages',
     'temporal',
     'config',
     'artifact',
     'clients',
-    'platform',
     'judge',
     'dashboard',
     'rehearsal',
     'worker.ts',
+    '@slipway/contract',
+    '@slipway/platform',
   ],
 };
 
-const zones = Object.entries(ARROWS).map(([room, uses]) => ({
-  target: `./src/${room}`,
-  from: './src',
-  except: [...new Set([room, 'domain', ...uses])].map((name) => `./${name}`),
-  message: `src/${room} may use only: ${[room, 'domain', ...uses].join(', ')} (the arrows in eslint.config.js).`,
-}));
+/** What every room may use of the contract: no schema, so that workflows may use them too. */
+const EVERYWHERE = ['canonicalJson', 'codedError', 'pythonAgent', 'secretReference'];
+
+/** The folders of the packages. */
+const PACKAGES = { '@slipway/contract': 'contract/src', '@slipway/platform': 'platform/src' };
+
+const zones = Object.entries(ARROWS).flatMap(([room, uses]) => {
+  const target = `./src/${room}`;
+  const own = [...new Set([room, 'domain', ...uses.filter((name) => !(name in PACKAGES))])];
+  const packages = uses.filter((name) => name in PACKAGES).map((name) => PACKAGES[name]);
+  const message = `src/${room} may use only: ${[...own, ...uses.filter((name) => name in PACKAGES)].join(', ')} (the arrows in eslint.config.js).`;
+  return [
+    { target, from: './src', except: own.map((name) => `./${name}`), message },
+    {
+      target,
+      from: './packages',
+      except: [...EVERYWHERE.map((name) => `contract/src/${name}.ts`), ...packages].map(
+        (name) => `./${name}`,
+      ),
+      message,
+    },
+  ];
+});
+zones.push(
+  {
+    target: './packages/contract/src',
+    from: ['./src', './packages/platform'],
+    message: '@slipway/contract uses nothing of the project.',
+  },
+  {
+    target: './packages/platform/src',
+    from: './src',
+    message: '@slipway/platform may use only @slipway/contract.',
+  },
+);
+
+/** It is not installed everywhere: `loadPlatform` loads it, where it is needed. */
+const PLATFORM = {
+  regex: '^@slipway/platform',
+  message: 'Load the platform with `loadPlatform`; `import type` only.',
+  allowTypeImports: true,
+};
 
 export default tseslint.config(
   {
     ignores: [
-      'dist',
+      '**/dist',
       'node_modules',
       '**/fixtures/**',
       'examples',
       '.slipway',
-      'docs/.vitepress/cache',
-      'docs/.vitepress/dist',
+      'docs/.vitepress/{.temp,cache}',
     ],
   },
   {
@@ -56,7 +92,14 @@ export default tseslint.config(
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
     plugins: { 'import-x': importX },
-    settings: { 'import-x/resolver-next': [createTypeScriptImportResolver({ project: './tsconfig.json' })] },
+    settings: {
+      'import-x/resolver-next': [
+        createTypeScriptImportResolver({
+          project: './tsconfig.json',
+          conditionNames: ['@slipway/source', ...defaultConditionNames],
+        }),
+      ],
+    },
     rules: {
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-empty': ['error', { allowEmptyCatch: false }],
@@ -81,7 +124,7 @@ export default tseslint.config(
   },
   {
     // Workflow code runs in Temporal's deterministic sandbox: nothing but the SDK, types, and pure functions.
-    files: ['src/workflows/**/*.ts', 'src/domain/**/*.ts'],
+    files: ['src/workflows/**/*.ts', 'src/messages/**/*.ts', 'src/domain/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -90,6 +133,11 @@ export default tseslint.config(
             {
               regex: '^(node:|zod|undici|hono|pino|@temporalio/(client|worker|activity)|\\.\\./activities)',
               message: 'Workflow code and the domain stay deterministic and light: `import type` only.',
+              allowTypeImports: true,
+            },
+            {
+              regex: `^@slipway/(?!contract/(${EVERYWHERE.join('|')})$)`,
+              message: 'The contract’s schemas are zod’s: `import type` only.',
               allowTypeImports: true,
             },
           ],
@@ -107,6 +155,7 @@ export default tseslint.config(
         'error',
         {
           patterns: [
+            PLATFORM,
             {
               regex: '/events/(?!schemaVersion\\.ts$)',
               message: 'No command loads the schemas of what it prints: `import type` only.',
@@ -122,7 +171,7 @@ export default tseslint.config(
     rules: { 'import-x/no-default-export': 'off' },
   },
   {
-    files: ['test/**/*.ts'],
+    files: ['test/**/*.ts', 'packages/*/test/**/*.ts'],
     rules: {
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -1,36 +1,43 @@
 import { defineConfig } from 'vitest/config';
 
+import { SOURCE_CONDITION } from './test/support/fromSource.ts';
 import { LongestFirst } from './test/support/longestFirst.ts';
 import { QUICK_START } from './test/support/quickStart.ts';
 
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 const endToEnd = ['test/e2e/**/*.test.ts'];
 /** What stands on a platform: their processes have the database's engine compiled. */
-const onPlatforms = ['test/platform/**/*.test.ts'];
+const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 /** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
-const alone = ['test/activities/**/*.test.ts', 'test/platform/access/access.test.ts'];
+const alone = ['test/activities/**/*.test.ts', 'packages/platform/test/access/access.test.ts'];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
-  'test/platform/store/database.test.ts',
-  'test/platform/controlPlane/{deletion,idempotency,instance,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
-  'test/platform/controlPlane/routes/*.test.ts',
-  'test/platform/tracing/*.test.ts',
-  'test/platform/controlPlane/fuzz/*.test.ts',
-  'test/platform/agentServer/{agentData,agentProcesses,threadBusy}.test.ts',
+  'packages/platform/test/store/database.test.ts',
+  'packages/platform/test/controlPlane/{deletion,idempotency,instance,interruption,restart,revisionWork,sourceRetention,uploads}.test.ts',
+  'packages/platform/test/controlPlane/routes/*.test.ts',
+  'packages/platform/test/tracing/*.test.ts',
+  'packages/platform/test/controlPlane/fuzz/*.test.ts',
+  'packages/platform/test/agentServer/{agentData,agentProcesses,threadBusy}.test.ts',
 ];
 /** What only a real PostgreSQL has. */
 const onPostgresOnly = [
-  'test/platform/store/databaseOwner.test.ts',
-  'test/platform/killed.test.ts',
-  'test/platform/agentServer/{lateCancels,postgresRestart}.test.ts',
-  'test/platform/controlPlane/secretsRotationKilled.test.ts',
+  'packages/platform/test/store/databaseOwner.test.ts',
+  'packages/platform/test/killed.test.ts',
+  'packages/platform/test/agentServer/{lateCancels,postgresRestart}.test.ts',
+  'packages/platform/test/controlPlane/secretsRotationKilled.test.ts',
 ];
 
+const CONDITIONS = [SOURCE_CONDITION, 'node', 'development|production'];
+
 export default defineConfig({
+  // No test needs a build of the packages beside this one, and neither does a global setup (`__vitest__`), for which Vite
+  // would have Node load them, without this condition.
+  ssr: { resolve: { conditions: CONDITIONS } },
+  environments: { __vitest__: { resolve: { conditions: CONDITIONS, noExternal: [/^@slipway\//] } } },
   test: {
     // Temporal's native library does not live in worker threads.
     pool: 'forks',
-    execArgv: [...QUICK_START],
+    execArgv: [...QUICK_START, `--conditions=${SOURCE_CONDITION}`],
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -38,7 +45,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/**/*.test.ts'],
+          include: ['test/**/*.test.ts', 'packages/contract/test/**/*.test.ts'],
           exclude: [
             '**/fixtures/**',
             '**/node_modules/**',

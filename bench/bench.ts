@@ -3,8 +3,9 @@
 //   npm run bench                                      all
 //   npm run bench -- deployments --count 500           one, with its arguments
 import { spawnSync } from 'node:child_process';
-import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+
+import { FROM_SOURCE } from '../test/support/fromSource.ts';
 
 const BENCHMARKS = [
   'start-up',
@@ -24,10 +25,9 @@ if (name !== undefined && !(BENCHMARKS as readonly string[]).includes(name)) {
   process.stderr.write(`usage: npm run bench [-- ${BENCHMARKS.join('|')} [ARGUMENTS]]\n`);
   process.exit(1);
 }
-const tsx = createRequire(import.meta.url).resolve('tsx');
 for (const benchmark of name === undefined ? BENCHMARKS : [name]) {
   const script = fileURLToPath(new URL(`./${benchmark}.ts`, import.meta.url));
-  const { status, error } = spawnSync(process.execPath, ['--import', tsx, script, ...args], {
+  const { status, error } = spawnSync(process.execPath, [...FROM_SOURCE, script, ...args], {
     stdio: 'inherit',
   });
   if (error !== undefined) throw error;

@@ -5,16 +5,17 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { type Row, ServerUnderTest } from '../test/platform/agentServer/conformance/row.ts';
-import { ROWS } from '../test/platform/agentServer/conformance/rows.ts';
+import { type Row, ServerUnderTest } from '../packages/platform/test/agentServer/conformance/row.ts';
+import { ROWS } from '../packages/platform/test/agentServer/conformance/rows.ts';
 import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
+import { FROM_SOURCE } from '../test/support/fromSource.ts';
 
 // Holds two servers against the conformance table, with the same graphs: this one, and the public JS server
 // (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits 1 where this
 // one fails any. A comparison for development: `npm run compare:run-api`.
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const agent = join(root, 'test/platform/agentServer/fixtures/agent');
+const agent = join(root, 'packages/platform/test/agentServer/fixtures/agent');
 const GRAPHS = ['echo', 'chat', 'parent', 'ask', 'askAndWait', 'steps', 'odd', 'made'];
 
 /** How long a server may take to start, and one row to be judged, in milliseconds. */
@@ -66,7 +67,7 @@ async function judge(row: Row, server: ServerUnderTest): Promise<string | undefi
 
 async function startOurs(): Promise<ServerUnderTest> {
   const port = await freePort();
-  const cli = ['--import', import.meta.resolve('tsx'), join(root, 'src/cli/main.ts')];
+  const cli = [...FROM_SOURCE, join(root, 'src/cli/main.ts')];
   run(process.execPath, [...cli, 'agent', agent, '--port', String(port)], {
     SLIPWAY_HOME: join(home, 'ours'),
   });

@@ -17,6 +17,7 @@ import { connectTemporal, type TemporalConnection } from '../src/temporal/connec
 import { startDevServer } from '../src/temporal/devServer.ts';
 import { installTemporal } from '../src/temporal/installation.ts';
 import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
+import { bundleSources } from '../test/support/fromSource.ts';
 
 /** A real Temporal, started as `slipway dev` starts it. */
 export interface Engine {
@@ -126,6 +127,7 @@ async function bundle(folder: string): Promise<string> {
     payloadConverterPath: workflows('payloadConverter.ts'),
     workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
     logger: new DefaultLogger('ERROR'),
+    webpackConfigHook: bundleSources,
   });
   const path = join(folder, 'workflow-bundle.js');
   await writeFile(path, code);

@@ -2,7 +2,7 @@
 // when it is ready, and ends when its stdin does.
 import { pino } from 'pino';
 
-import { startPlatform } from '../src/platform/platform.ts';
+import { startPlatform } from '../packages/platform/src/platform.ts';
 
 const [home = '', buildSlots] = process.argv.slice(2);
 const databaseUrl = process.env['DATABASE_URL'];

@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 import { Pool } from 'undici';
+
+import { FROM_SOURCE } from '../test/support/fromSource.ts';
 
 /** A real platform in a process of its own, and a client of it with open connections. */
 export interface PlatformUnderLoad {
@@ -36,9 +37,8 @@ export async function startPlatformUnderLoad(
 ): Promise<PlatformUnderLoad> {
   const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
   const script = fileURLToPath(new URL('./platformProcess.ts', import.meta.url));
-  const tsx = createRequire(import.meta.url).resolve('tsx');
   const args = options.buildSlots === undefined ? [] : [String(options.buildSlots)];
-  const child = spawn(process.execPath, ['--import', tsx, script, home, ...args], {
+  const child = spawn(process.execPath, [...FROM_SOURCE, script, home, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');

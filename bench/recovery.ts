@@ -2,7 +2,7 @@
 // --elsewhere, was replaced by one that knows nothing of it, as another machine's does.
 // bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from `dist/`.
 //
-//   npx tsx bench/recovery.ts [--count 5] [--step patch] [--elsewhere]
+//   npx tsx --conditions=@slipway/source bench/recovery.ts [--count 5] [--step patch] [--elsewhere]
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

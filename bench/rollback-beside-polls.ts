@@ -1,7 +1,7 @@
 // How long a manual rollback takes while other releases wait for their revisions and few slots are left for it.
 // bench/README.md says what is measured and what is not.
 //
-//   npx tsx bench/rollback-beside-polls.ts [--slots 20] [--waiting 30] [--count 5]
+//   npx tsx --conditions=@slipway/source bench/rollback-beside-polls.ts [--slots 20] [--waiting 30] [--count 5]
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,8 +11,8 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { TarballArtifact } from '../src/domain/artifact.ts';
 import type { HistoryRow } from '../src/domain/targetState.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { lookupQuery, rollbackUpdate } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
-import { lookupQuery, rollbackUpdate } from '../src/workflows/messages.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';

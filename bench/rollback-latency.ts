@@ -1,7 +1,7 @@
 // How long until a bad release is being taken back: from the moment that says so, to the arrival of the redeploy
 // request at the control plane. bench/README.md says what is measured and what is not.
 //
-//   npx tsx bench/rollback-latency.ts [--count 50]
+//   npx tsx --conditions=@slipway/source bench/rollback-latency.ts [--count 50]
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -11,8 +11,8 @@ import type { TarballArtifact } from '../src/domain/artifact.ts';
 import type { ReleaseResult } from '../src/domain/release.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
+import { rollbackSignal } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/targetClient.ts';
-import { rollbackSignal } from '../src/workflows/messages.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';

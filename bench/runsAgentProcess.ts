@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { openEmbeddedPostgres } from '../src/platform/store/embeddedPostgres.ts';
+import { openEmbeddedPostgres } from '../packages/platform/src/store/embeddedPostgres.ts';
+import { FROM_SOURCE } from '../test/support/fromSource.ts';
 
 const AGENT = fileURLToPath(new URL('runsAgent', import.meta.url));
 const COMMAND = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
@@ -22,18 +23,14 @@ export interface RunsAgent {
 export async function startRunsAgent(): Promise<RunsAgent> {
   const home = await mkdtemp(join(tmpdir(), 'slipway-bench-'));
   const database = await openEmbeddedPostgres(home, (error) => process.stderr.write(`${error.message}\n`));
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', COMMAND, 'agent', AGENT, '--port', '0', '--json'],
-    {
-      env: {
-        ...process.env,
-        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
-        SLIPWAY_AGENT_DEPLOYMENT_ID: 'bench',
-      },
-      stdio: ['pipe', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, [...FROM_SOURCE, COMMAND, 'agent', AGENT, '--port', '0', '--json'], {
+    env: {
+      ...process.env,
+      SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+      SLIPWAY_AGENT_DEPLOYMENT_ID: 'bench',
     },
-  );
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exited = once(child, 'exit');
   const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
   return {

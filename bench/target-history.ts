@@ -1,7 +1,7 @@
 // How fast a target answers `status` with 5 releases behind it, and with 5,000. bench/README.md says what is measured and
 // what is not.
 //
-//   npx tsx bench/target-history.ts [--count 200]
+//   npx tsx --conditions=@slipway/source bench/target-history.ts [--count 200]
 import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
@@ -11,7 +11,8 @@ import { submitRelease, takeNext } from '../src/domain/targetQueue.ts';
 import { recordResult } from '../src/domain/targetResult.ts';
 import { EMPTY_TARGET, type TargetState } from '../src/domain/targetState.ts';
 import { targetWorkflowId } from '../src/domain/targetSpec.ts';
-import { viewQuery, WORKFLOW_TYPES } from '../src/workflows/messages.ts';
+import { viewQuery } from '../src/messages/target.ts';
+import { WORKFLOW_TYPES } from '../src/messages/workflowTypes.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
 import { summarize, type Summary, table } from './statistics.ts';

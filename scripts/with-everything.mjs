@@ -8,6 +8,9 @@ import { pathToFileURL } from 'node:url';
 import { DIST, ROOT, whyBuild, whyInstall } from './build/freshness.mjs';
 import { runTests } from './build/runTests.mjs';
 
+/** Options for Node: it reads TypeScript, and takes the packages of this repository from their sources. */
+const FROM_SOURCE = ['--conditions=@slipway/source', '--import', 'tsx'];
+
 const WORKS = {
   demo: async (args) => {
     prepare();
@@ -23,17 +26,17 @@ const WORKS = {
   'test:crash': async (args) => {
     prepare();
     await ensureTemporal();
-    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/crash/matrix.ts'), ...args]);
+    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/crash/matrix.ts'), ...args]);
   },
   'test:chaos': async (args) => {
     prepare();
     await ensureTemporal();
-    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/chaos/run.ts'), ...args]);
+    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/chaos/run.ts'), ...args]);
   },
   'test:stress': async (args) => {
     prepare();
     await ensureTemporal();
-    return run('node', ['--import', 'tsx', join(ROOT, 'test/e2e/stress/run.ts'), ...args]);
+    return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/stress/run.ts'), ...args]);
   },
   'test:full': () => {
     const parts = ['test', 'test:crash', 'test:chaos', 'test:model', 'test:promotions', 'test:stress'];

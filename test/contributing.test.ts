@@ -6,10 +6,11 @@ import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+const PLATFORM = 'packages/platform/';
 
 /** The paths that the map names: a line's depth says what it lies in. */
-function pathsOfMap(): string[] {
-  const [, map = ''] = /^```\n(.*?)^```/ms.exec(text) ?? [];
+function pathsOfMap(page = text): string[] {
+  const [, map = ''] = /(?<=\n\n)```\n(.*?)^```/ms.exec(page) ?? [];
   const above: string[] = [];
   return map
     .split('\n')
@@ -39,15 +40,30 @@ describe('the map of the rooms', () => {
 
   it('names every room, and every file of the workflows', () => {
     const workflows = readdirSync(join(root, 'src/workflows')).map((name) => `src/workflows/${name}`);
-    const rooms = ['src', 'src/platform', 'src/platform/agentServer', 'src/contract'].flatMap(foldersIn);
+    const rooms = ['src', 'packages', 'packages/contract/src'].flatMap(foldersIn);
     expect(paths).toEqual(expect.arrayContaining([...rooms, ...workflows]));
   });
 });
 
-it('every direct dependency has its reason', () => {
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+describe('the map of the platform', () => {
+  const paths = pathsOfMap(readFileSync(join(root, PLATFORM, 'README.md'), 'utf8'));
+
+  it('names only what is there', () => {
+    expect(paths.filter((path) => !existsSync(join(root, PLATFORM, path)))).toEqual([]);
+  });
+
+  it('names every room', () => {
+    const rooms = ['src', 'src/agentServer'].flatMap((folder) => foldersIn(join(PLATFORM, folder)));
+    expect(paths.map((path) => join(PLATFORM, path))).toEqual(expect.arrayContaining(rooms));
+  });
+});
+
+it.each(['', 'packages/contract', PLATFORM])('every direct dependency of %j has its reason', (folder) => {
+  const { dependencies, devDependencies } = JSON.parse(
+    readFileSync(join(root, folder, 'package.json'), 'utf8'),
+  ) as {
     readonly dependencies: Readonly<Record<string, string>>;
-    readonly devDependencies: Readonly<Record<string, string>>;
+    readonly devDependencies?: Readonly<Record<string, string>>;
   };
   const [, table = ''] = /^## Direct dependencies, and why\n(.*)/ms.exec(text) ?? [];
   const temporal = [...table.matchAll(/`(worker|workflow|activity|common)`/g)].map(

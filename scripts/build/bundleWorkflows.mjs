@@ -2,17 +2,20 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-import { DIST, ROOT } from './freshness.mjs';
+import { DIST, PACKAGES, ROOT } from './freshness.mjs';
 
 const BUNDLE = join(DIST, 'workflow-bundle.js');
 /** Digest of everything that the bundle was made from. */
 const INPUTS_DIGEST = join(DIST, 'workflow-bundle.inputs');
-/** Workflows import nothing but the SDK and single files of the domain; a lint rule holds that. */
-const ROOMS = ['workflows', 'domain'];
+/** Workflows import nothing but the SDK, these rooms, and single files of the contract; a lint rule holds that. */
+const ROOMS = [
+  ...['workflows', 'messages', 'domain'].map((room) => join(DIST, room)),
+  PACKAGES.contract.dist,
+];
 
 /**
  * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.js`, unless it was made from the same code already.
@@ -47,9 +50,9 @@ function digestInputs() {
     hash.update(`${name}@${require(`${name}/package.json`).version}\n`);
   }
   for (const room of ROOMS) {
-    const files = readdirSync(join(DIST, room), { recursive: true }).filter((name) => name.endsWith('.js'));
+    const files = readdirSync(room, { recursive: true }).filter((name) => name.endsWith('.js'));
     for (const name of files.sort()) {
-      hash.update(`${room}/${name}\n`).update(readFileSync(join(DIST, room, name)));
+      hash.update(`${relative(ROOT, room)}/${name}\n`).update(readFileSync(join(room, name)));
     }
   }
   return hash.digest('hex');

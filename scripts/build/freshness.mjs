@@ -1,11 +1,16 @@
-// Whether `dist/` was built from what is in `src/` now, and whether `node_modules` is what the lock file asks for.
+// Whether each `dist/` was built from what is in its `src/` now, and whether `node_modules` is what the lock file asks for.
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-export const SRC = join(ROOT, 'src');
-export const DIST = join(ROOT, 'dist');
+/** The packages of this repository: where their sources are, and what is built from them. */
+export const PACKAGES = {
+  slipway: foldersOf(''),
+  contract: foldersOf('packages/contract'),
+  platform: foldersOf('packages/platform'),
+};
+export const DIST = PACKAGES.slipway.dist;
 
 /** Written last, with the time at which the build began: an edit made during a build makes the next one necessary. */
 const STAMP = 'dist/.built';
@@ -13,6 +18,10 @@ const STAMP = 'dist/.built';
 /** What a build depends on. */
 const INPUTS = [
   'src',
+  'packages/contract/src',
+  'packages/contract/package.json',
+  'packages/platform/src',
+  'packages/platform/package.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'package-lock.json',
@@ -61,6 +70,10 @@ export function whyInstall(root = ROOT) {
 
 function packagesOf(lockFile) {
   return JSON.parse(readFileSync(lockFile, 'utf8')).packages ?? {};
+}
+
+function foldersOf(folder) {
+  return { src: join(ROOT, folder, 'src'), dist: join(ROOT, folder, 'dist') };
 }
 
 /** A path and everything below it; directories count, because removing a file changes only its directory. */

@@ -4,7 +4,6 @@ import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
 import type { KeptState } from '../domain/keptState.ts';
-import type { RollbackMessage } from '../domain/message.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
@@ -20,6 +19,7 @@ import type {
   TargetState,
 } from '../domain/targetState.ts';
 import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { RollbackMessage } from '../messages/target.ts';
 
 /** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */
 export type Attempted<T> = T & { readonly attempt: number };

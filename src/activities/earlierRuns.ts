@@ -1,19 +1,12 @@
 import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 
-import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
+import type { NextWork } from '../domain/targetState.ts';
 
 /** One run of a target. */
 export interface TargetRun {
   readonly runId: string;
   readonly startedAt: Date;
-}
-
-/** What a target answers to the query `view` (`workflows/messages.ts`). */
-export interface SeenTarget {
-  readonly state: TargetState;
-  readonly running: Running | null;
-  readonly recovering?: true;
 }
 
 /** More runs than anybody ends by hand in a row. */

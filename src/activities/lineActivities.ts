@@ -1,16 +1,29 @@
 import { Context } from '@temporalio/activity';
-import { WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  WithStartWorkflowOperation,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../domain/promotion/targetSeen.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
-import { targetStart } from '../domain/targetStart.ts';
-import type { Lookup, ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import {
+  holdUpdate,
+  lookupQuery,
+  rollbackUpdate,
+  submitReleaseUpdate,
+  type TargetView,
+  viewQuery,
+  withdrawUpdate,
+} from '../messages/target.ts';
+import { targetStart } from '../messages/targetStart.ts';
+import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
-import type { SeenTarget } from './earlierRuns.ts';
 import type { Place } from './places.ts';
 import type { PollUntil } from './polling.ts';
 import type { Untracked } from './track.ts';
@@ -47,14 +60,20 @@ export function lineActivities(
 
     submitToTarget: async ({ request, submission }) => {
       await place.take();
-      const answer = await updateWithStart<ReleaseAnswer>(request, 'submitRelease', request, submission);
+      const answer = await askTemporal((client) =>
+        client.workflow.executeUpdateWithStart(submitReleaseUpdate, {
+          args: [request],
+          updateId: submission,
+          startWorkflowOperation: startTarget(request),
+        }),
+      );
       return { answer };
     },
 
     awaitRelease: async ({ target, id }) => {
       const row = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
         await place.keep();
-        const found = await lookUp(target, id);
+        const found = await askTemporal((client) => targetHandle(client, target).query(lookupQuery, id));
         if (found === null)
           throw new SlipwayError('SLIPWAY_OUTCOME_UNKNOWN', `"${target.name}" does not know ${id}`);
         if (found.state === 'ended') return { found: found.row };
@@ -65,28 +84,34 @@ export function lineActivities(
     },
 
     withdrawSubmission: async ({ target, recordStore, submission, by }) => {
-      const message = { ...by, submission };
-      const [releaseId] = await updateWithStart<readonly string[]>(
-        { target, recordStore },
-        'withdraw',
-        message,
+      const [releaseId] = await askTemporal((client) =>
+        client.workflow.executeUpdateWithStart(withdrawUpdate, {
+          args: [{ ...by, submission }],
+          startWorkflowOperation: startTarget({ target, recordStore }),
+        }),
       );
       await place.leave();
       return { releaseId: releaseId ?? null };
     },
 
     rollBackTarget: async ({ target, message }) => ({
-      answer: await update<RollbackAnswer>(target, 'rollback', message),
+      answer: await askTemporal((client) =>
+        targetHandle(client, target).executeUpdate(rollbackUpdate, { args: [message] }),
+      ),
     }),
 
-    holdTarget: async ({ target, by }) => ({ onHold: await update<boolean>(target, 'hold', by) }),
+    holdTarget: async ({ target, by }) => ({
+      onHold: await askTemporal((client) =>
+        targetHandle(client, target).executeUpdate(holdUpdate, { args: [by] }),
+      ),
+    }),
   };
 }
 
-async function viewTarget(target: TargetSpec): Promise<SeenTarget | null> {
+async function viewTarget(target: TargetSpec): Promise<TargetView | null> {
   return askTemporal(async (client) => {
     try {
-      const seen = await client.workflow.getHandle(targetWorkflowId(target)).query<SeenTarget>('view');
+      const seen = await targetHandle(client, target).query(viewQuery);
       if (seen.recovering === true) throw new Error(`"${target.name}" reads its earlier state`);
       return seen;
     } catch (error) {
@@ -96,33 +121,14 @@ async function viewTarget(target: TargetSpec): Promise<SeenTarget | null> {
   });
 }
 
-function lookUp(target: TargetSpec, id: string): Promise<Lookup | null> {
-  return askTemporal((client) => client.workflow.getHandle(targetWorkflowId(target)).query('lookup', id));
+function targetHandle(client: Client, target: TargetSpec): WorkflowHandle {
+  return client.workflow.getHandle(targetWorkflowId(target));
 }
 
-function update<Answer>(target: TargetSpec, name: string, message: object): Promise<Answer> {
-  return askTemporal((client) =>
-    client.workflow
-      .getHandle(targetWorkflowId(target))
-      .executeUpdate<Answer, [object]>(name, { args: [message] }),
-  );
-}
-
-/** Update-with-Start, as the command does it: a promotion may be a target's first release. */
-function updateWithStart<Answer>(
-  { target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>,
-  name: string,
-  message: object,
-  updateId?: string,
-): Promise<Answer> {
-  return askTemporal((client) =>
-    client.workflow.executeUpdateWithStart<(input: object) => Promise<void>, Answer, [object]>(name, {
-      args: [message],
-      ...(updateId === undefined ? {} : { updateId }),
-      startWorkflowOperation: new WithStartWorkflowOperation(
-        'target',
-        targetStart(target, recordStore, Context.current().info.taskQueue),
-      ),
-    }),
+/** Update-with-Start starts a new target: a promotion may be its first release. */
+function startTarget({ target, recordStore }: Pick<ReleaseRequest, 'target' | 'recordStore'>) {
+  return new WithStartWorkflowOperation<TargetWorkflow>(
+    WORKFLOW_TYPES.target,
+    targetStart(target, recordStore, Context.current().info.taskQueue),
   );
 }

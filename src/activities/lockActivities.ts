@@ -3,6 +3,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 
 import { SlipwayError } from '../domain/errors.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
 import { runningWork } from './earlierRuns.ts';
@@ -32,7 +33,7 @@ export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>>
 /** @returns whether it was started: Temporal starts one of that id at a time. */
 async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
   try {
-    await client.workflow.start('deployment', {
+    await client.workflow.start(WORKFLOW_TYPES.deployment, {
       workflowId,
       taskQueue: Context.current().info.taskQueue,
       args: [],

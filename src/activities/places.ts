@@ -1,7 +1,9 @@
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/client';
 
-import type { PlaceRules, PlaceStanding } from '../domain/promotion/places.ts';
+import type { PlaceRules } from '../domain/promotion/places.ts';
+import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../messages/promotionPlaces.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { notYet } from './activityFailure.ts';
 import { askTemporal } from './askTemporal.ts';
 
@@ -33,11 +35,11 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
   const enter = async (): Promise<void> => {
     const { client } = Context.current();
     keptAt.set(holder(), Date.now());
-    await client.workflow.signalWithStart('promotionPlaces', {
+    await client.workflow.signalWithStart(WORKFLOW_TYPES.promotionPlaces, {
       workflowId: placesId,
       taskQueue,
       args: [],
-      signal: 'enterPlace',
+      signal: enterPlaceSignal,
       signalArgs: [holder(), rules],
       workflowIdConflictPolicy: 'USE_EXISTING',
       staticSummary: 'the places of promotions that work at once',
@@ -48,9 +50,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
       askTemporal(async () => {
         await enter();
         const { client } = Context.current();
-        const found = await client.workflow
-          .getHandle(placesId)
-          .query<PlaceStanding, [string]>('place', holder());
+        const found = await client.workflow.getHandle(placesId).query(placeQuery, holder());
         if (found.state === 'has') return;
         const ahead = found.state === 'waits' ? found.ahead : 0;
         const wait = Math.min(ASK_AGAIN_MS + ahead * ASK_AGAIN_PER_PLACE_MS, ASK_AGAIN_MOST_MS);
@@ -65,7 +65,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
       askTemporal(async () => {
         keptAt.delete(holder());
         try {
-          await Context.current().client.workflow.getHandle(placesId).signal('leavePlace', holder());
+          await Context.current().client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder());
         } catch (error) {
           // Nobody is there any more, and so neither is this place.
           if (!(error instanceof WorkflowNotFoundError)) throw error;

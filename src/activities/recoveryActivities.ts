@@ -11,6 +11,7 @@ import type { ReleaseResult } from '../domain/release.ts';
 import { endUnstarted } from '../domain/targetQueue.ts';
 import { EMPTY_TARGET, ignoreMessage, type NextWork, type TargetState } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
+import { type TargetView, viewQuery } from '../messages/target.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
 import {
@@ -19,7 +20,6 @@ import {
   neverBegan,
   readWork,
   runningWork,
-  type SeenTarget,
   startInput,
   type TargetRun,
 } from './earlierRuns.ts';
@@ -110,10 +110,10 @@ async function askRuns(
   const { attempt, startToCloseTimeoutMs } = Context.current().info;
   for (const { runId } of runs) {
     const handle = client.workflow.getHandle(workflowId, runId);
-    let seen: SeenTarget;
+    let seen: TargetView;
     try {
       const deadline = Date.now() + startToCloseTimeoutMs * QUERY_PART;
-      seen = await client.withDeadline(deadline, () => handle.query<SeenTarget>('view'));
+      seen = await client.withDeadline(deadline, () => handle.query(viewQuery));
     } catch (error) {
       if (await neverBegan(handle)) continue;
       if (attempt < (isSilence(error) ? BELIEVED_SILENCE : BELIEVED_REFUSAL)) throw error;
@@ -134,7 +134,7 @@ function isSilence(error: unknown): boolean {
 }
 
 /** What a run knew, and its release or rollback, which may have ended since. */
-async function leftBehind(client: Client, { state, running }: SeenTarget): Promise<Left> {
+async function leftBehind(client: Client, { state, running }: TargetView): Promise<Left> {
   if (running === null) return { state: ownsNothing(state), work: null };
   const found = await readWork(client.workflow.getHandle(running.workflowId));
   if (found !== undefined) return { state: ownsNothing(state), work: found.work };

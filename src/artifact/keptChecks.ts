@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+
 import type { ArtifactStore } from './artifactStore.ts';
-import { canonicalJson } from '../domain/canonicalJson.ts';
 import type { Check } from '../domain/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 

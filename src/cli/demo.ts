@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { isCodedError } from '@slipway/contract/codedError';
+
 import { createRunApiClient } from '../clients/runApi.ts';
 import { type LoadedConfig, loadConfig } from '../config/loadConfig.ts';
 import { answerText } from '../domain/check.ts';
@@ -55,7 +57,7 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
     });
     return 0;
   } catch (error) {
-    if (interruption.signal.aborted && !(error instanceof SlipwayError)) {
+    if (interruption.signal.aborted && !isCodedError(error)) {
       context.output.event({ event: 'stopped' });
       context.output.note('stopped; nothing is left running');
       return INTERRUPTED;

@@ -1,5 +1,8 @@
 import { inspect } from 'node:util';
 
+import { isCodedError } from '@slipway/contract/codedError';
+import type { PlatformErrorCode } from '@slipway/contract/platformErrors';
+
 import { ConfigError } from '../config/configError.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import { tellProblems } from './lint/tellProblems.ts';
@@ -8,7 +11,8 @@ import type { Output } from './output.ts';
 /** An error as it is told: what `--json` prints, and what the text is made from. */
 export interface ErrorReport {
   readonly event: 'error';
-  readonly code: ErrorCode;
+  /** Of the command's catalogue, or the platform's. */
+  readonly code: ErrorCode | PlatformErrorCode;
   readonly message: string;
   /** Where: a file with line and column, a field's path, an address. */
   readonly place: string | null;
@@ -19,15 +23,14 @@ export interface ErrorReport {
 
 /** What is told of anything that was thrown. What nobody foresaw is `SLIPWAY_INTERNAL`. */
 export function reportError(error: unknown): ErrorReport {
-  const known =
-    error instanceof SlipwayError
-      ? error
-      : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
-          hint: 'run it again with --verbose, and report what it says',
-        });
+  const known = isCodedError(error)
+    ? error
+    : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
+        hint: 'run it again with --verbose, and report what it says',
+      });
   return {
     event: 'error',
-    code: known.code,
+    code: known.code as ErrorReport['code'],
     message: known.message,
     place: known.place ?? null,
     hint: known.hint ?? null,

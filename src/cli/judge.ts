@@ -10,7 +10,7 @@ import { SlipwayError } from '../domain/errors.ts';
 import type { JudgeReport } from '../domain/judge/report.ts';
 import type { JudgeSettings } from '../domain/judge/settings.ts';
 import type { JudgeVerdict } from '../domain/judge/verdict.ts';
-import { SECRET_REFERENCE } from '../domain/secretReference.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { type Input, recordedInputs, someInputs } from '../judge/inputs.ts';
 import { freshSeed, judgeCandidate, type Progress } from '../judge/judgement.ts';
 import { randomFrom, sample } from '../judge/random.ts';

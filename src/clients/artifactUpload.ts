@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream';
 
 import type { Agent } from 'undici';
 
-import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
-import { ARTIFACT_MAX_BYTES } from '../contract/limits.ts';
+import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { SlipwayError } from '../domain/errors.ts';
 import { Exchange } from './exchange.ts';
 

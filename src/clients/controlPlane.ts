@@ -1,29 +1,29 @@
-import type { BuildLogLine, BuildLogs, BuildLogsRequest } from '../contract/controlPlane/buildLogs.ts';
+import type { BuildLogLine, BuildLogs, BuildLogsRequest } from '@slipway/contract/controlPlane/buildLogs';
 import type {
   Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentPatch,
-} from '../contract/controlPlane/deployment.ts';
+} from '@slipway/contract/controlPlane/deployment';
 import type {
   DeploymentsDeleted,
   DeploymentsList,
   DeploymentsQuery,
-} from '../contract/controlPlane/deploymentLists.ts';
-import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
-import type { IntegrationCreate, IntegrationInstall } from '../contract/controlPlane/integration.ts';
+} from '@slipway/contract/controlPlane/deploymentLists';
+import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
 import type {
   Listener,
   ListenerCreate,
   ListenerPatch,
   ListenersList,
-} from '../contract/controlPlane/listener.ts';
-import type { Revision, RevisionsList } from '../contract/controlPlane/revision.ts';
-import type { RevisionLogPage, RevisionLogsQuery } from '../contract/controlPlane/revisionLogs.ts';
-import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
-import type { Vocabulary } from '../contract/controlPlane/vocabulary.ts';
-import { LOG_LIMIT, PAGE_LIMIT } from '../contract/limits.ts';
-import type { PageQuery } from '../contract/pageQuery.ts';
+} from '@slipway/contract/controlPlane/listener';
+import type { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
+import type { RevisionLogPage, RevisionLogsQuery } from '@slipway/contract/controlPlane/revisionLogs';
+import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
+import type { PageQuery } from '@slipway/contract/pageQuery';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
 import type { EventStream } from './eventStream.ts';
 import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';

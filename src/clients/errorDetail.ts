@@ -1,4 +1,4 @@
-import type { ValidationIssue } from '../contract/httpErrors.ts';
+import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { removeSecrets } from './removeSecrets.ts';
 
 const DETAIL_MAX_CHARACTERS = 1000;

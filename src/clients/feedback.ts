@@ -1,4 +1,4 @@
-import type { FeedbackQuery, FeedbackSubmission } from '../contract/runApi/feedback.ts';
+import type { FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
 import { Exchange } from './exchange.ts';
 import { type CallOptions, createAgent, type ServiceOptions } from './service.ts';
 import { ServiceError } from './serviceError.ts';

@@ -1,8 +1,8 @@
 /**
  * What a control plane answers to its operator, as the client hands it on: contract 000, and what
- * `src/contract/controlPlane` adds to it. For those who show it.
+ * `@slipway/contract/controlPlane` adds to it. For those who show it.
  */
-export { ApiKey, CreatedApiKey } from '../contract/controlPlane/apiKey.ts';
-export { AuditEntry } from '../contract/controlPlane/audit.ts';
-export { IntegrationInstall } from '../contract/controlPlane/integration.ts';
-export { Listener } from '../contract/controlPlane/listener.ts';
+export { ApiKey, CreatedApiKey } from '@slipway/contract/controlPlane/apiKey';
+export { AuditEntry } from '@slipway/contract/controlPlane/audit';
+export { IntegrationInstall } from '@slipway/contract/controlPlane/integration';
+export { Listener } from '@slipway/contract/controlPlane/listener';

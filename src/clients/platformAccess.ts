@@ -1,16 +1,16 @@
-import { ACCESS_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/accessEndpoints.ts';
+import { ACCESS_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/accessEndpoints';
 import type {
   ApiKeyCreate,
   ApiKeysList,
   ApiKeysQuery,
   CreatedApiKey,
-} from '../contract/controlPlane/apiKey.ts';
-import type { AuditList, AuditQuery } from '../contract/controlPlane/audit.ts';
-import type { SecretsRotated } from '../contract/controlPlane/secretsRotation.ts';
+} from '@slipway/contract/controlPlane/apiKey';
+import type { AuditList, AuditQuery } from '@slipway/contract/controlPlane/audit';
+import type { SecretsRotated } from '@slipway/contract/controlPlane/secretsRotation';
 import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
-export { type ApiKey, Scope } from '../contract/controlPlane/apiKey.ts';
-export type { AuditEntry } from '../contract/controlPlane/audit.ts';
+export { type ApiKey, Scope } from '@slipway/contract/controlPlane/apiKey';
+export type { AuditEntry } from '@slipway/contract/controlPlane/audit';
 
 /** The client of who may do what on a platform. Each call throws a `ServiceError` for everything but a success. */
 export interface PlatformAccessClient {

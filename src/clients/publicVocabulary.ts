@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '../contract/controlPlane/endpoints.ts';
-import { TypedDeploymentCreate } from '../contract/controlPlane/publicRequest.ts';
-import type { UploadUrl } from '../contract/controlPlane/uploadUrl.ts';
-import { translate } from '../contract/controlPlane/vocabulary.ts';
-import type { Endpoint } from '../contract/endpoint.ts';
-import { toValidationIssues } from '../contract/httpErrors.ts';
-import { ARTIFACT_MAX_BYTES } from '../contract/limits.ts';
+import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
+import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import { translate } from '@slipway/contract/controlPlane/vocabulary';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { toValidationIssues } from '@slipway/contract/httpErrors';
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { notSent, type Service } from './service.ts';
 
 /**

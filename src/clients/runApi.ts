@@ -1,13 +1,13 @@
-import type { Assistant, AssistantSearch, ServerInfo } from '../contract/runApi/assistant.ts';
-import type { BulkCancelBody, CancelAction, CancelQuery } from '../contract/runApi/cancel.ts';
-import { RUN_API_ENDPOINTS as ENDPOINTS } from '../contract/runApi/endpoints.ts';
+import type { Assistant, AssistantSearch, ServerInfo } from '@slipway/contract/runApi/assistant';
+import type { BulkCancelBody, CancelAction, CancelQuery } from '@slipway/contract/runApi/cancel';
+import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import {
   type Run,
   RunFailure,
   type RunRequest,
   type RunsQuery,
   type StreamMode,
-} from '../contract/runApi/run.ts';
+} from '@slipway/contract/runApi/run';
 import type {
   HistoryQuery,
   StateUpdate,
@@ -17,7 +17,7 @@ import type {
   ThreadPatch,
   ThreadSearch,
   ThreadState,
-} from '../contract/runApi/thread.ts';
+} from '@slipway/contract/runApi/thread';
 import { type EventStream, runOfLocation } from './eventStream.ts';
 import { single } from './exchange.ts';
 import {

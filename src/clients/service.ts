@@ -1,8 +1,8 @@
 import { Agent } from 'undici';
 import type { z } from 'zod';
 
-import type { Endpoint } from '../contract/endpoint.ts';
-import { toValidationIssues, type ValidationIssue } from '../contract/httpErrors.ts';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
 import { SlipwayError } from '../domain/errors.ts';
 import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';

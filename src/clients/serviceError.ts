@@ -1,4 +1,4 @@
-import type { ValidationIssue } from '../contract/httpErrors.ts';
+import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { type ErrorCode, SlipwayError, type SlipwayErrorOptions } from '../domain/errors.ts';
 
 /** The codes that a {@link ServiceError} may have. `docs/errors.md` has a section for each. */

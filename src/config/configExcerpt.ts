@@ -1,6 +1,6 @@
 import { isPair, isScalar, type Node, type Pair, type Document, visit } from 'yaml';
 
-import { SECRET_REFERENCE } from '../domain/secretReference.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import type { ConfigSource } from './configPlace.ts';
 
 /** Names of fields whose values may be secrets, whatever belongs there. */

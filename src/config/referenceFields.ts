@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { SECRET_REFERENCE } from '../domain/secretReference.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/targetSpec.ts';
 
 /** Fields of `slipway.yaml` that say where something is: a secret, a service. */

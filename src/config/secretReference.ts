@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { readSecretReference, SECRET_REFERENCE, secretInFile } from '../domain/secretReference.ts';
+import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/contract/secretReference';
 import type { SecretReference } from '../domain/targetSpec.ts';
 
 /**

@@ -1,5 +1,8 @@
+import { CodedError, type CodedErrorOptions } from '@slipway/contract/codedError';
+
 /**
- * The catalogue of everything Slipway can say went wrong, by stable code.
+ * The catalogue of everything the command and the worker can say went wrong, by stable code. The platform has one of its
+ * own: `@slipway/contract/platformErrors`.
  *
  * `docs/errors.md` has one section per code (what happened, why, what to do); a test holds the two together.
  * `exitCode` is what the command ends with when the error reaches the person unhandled (design: exit codes).
@@ -53,18 +56,9 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_REFUSED: { exitCode: 1, title: 'The service refused the request as invalid' },
   SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
   SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
-  // The platform
-  SLIPWAY_HOME_IN_USE: { exitCode: 1, title: 'Another process uses this home' },
-  SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not a key' },
-  SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key does not open the stored secrets' },
-  SLIPWAY_DATABASE_IN_USE: { exitCode: 1, title: 'Another platform works on the database' },
-  SLIPWAY_DATABASE_NEWER: { exitCode: 1, title: 'A newer version of Slipway has changed the database' },
-  SLIPWAY_INSTANCE_MISMATCH: { exitCode: 1, title: 'The home and the database do not belong together' },
-  SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
+  // The platform on this machine
+  SLIPWAY_PLATFORM_NOT_INSTALLED: { exitCode: 1, title: 'The platform is not installed' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
-  SLIPWAY_GRAPH_NOT_LOADED: { exitCode: 1, title: 'A graph of the agent could not be loaded' },
-  SLIPWAY_AGENT_SETTING_INVALID: { exitCode: 1, title: 'A setting of the agent server is not right' },
-  SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
   // What a release can end on
   SLIPWAY_DEPLOYMENT_OWNED: { exitCode: 2, title: 'The deployment belongs to another target' },
   SLIPWAY_REVISION_FAILED: { exitCode: 2, title: 'The revision failed' },
@@ -87,31 +81,12 @@ export const ERROR_CATALOGUE = {
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
 /** What a {@link SlipwayError} carries beside its code. */
-export interface SlipwayErrorOptions {
-  /** Where: a file with line and column, a field's path, a URL. Never a secret. */
-  readonly place?: string;
-  /** What to do about it: one sentence, with the command where there is one. */
-  readonly hint?: string;
-  /** What caused it. Kept for `--verbose`; never printed by default. */
-  readonly cause?: unknown;
-}
+export type SlipwayErrorOptions = CodedErrorOptions;
 
 /** Any failure that Slipway reports on purpose. `message` says what happened, in one sentence. */
-export class SlipwayError extends Error {
-  readonly code: ErrorCode;
-  readonly place: string | undefined;
-  readonly hint: string | undefined;
-
+export class SlipwayError extends CodedError<ErrorCode> {
   constructor(code: ErrorCode, message: string, options: SlipwayErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(code, ERROR_CATALOGUE[code].exitCode, message, options);
     this.name = 'SlipwayError';
-    this.code = code;
-    this.place = options.place;
-    this.hint = options.hint;
-  }
-
-  /** The exit code that the command ends with when nothing handles this error. */
-  get exitCode(): number {
-    return ERROR_CATALOGUE[this.code].exitCode;
   }
 }

@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 /** One field in which two configurations differ. Absent, or `undefined`: it is not set there. */
 export interface FieldDifference {

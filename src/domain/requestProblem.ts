@@ -8,7 +8,7 @@ import { type ApprovalPolicy, tooFewApprovers } from './intervention.ts';
 import { NOTICE_EVENTS } from './notify/notice.ts';
 import { RECEIVERS_MAX, type ReceiverSpec } from './notify/receiver.ts';
 import type { Actor, ErrorPolicy, ReleaseRequest } from './release.ts';
-import { SECRET_REFERENCE } from './secretReference.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import {
   anything,
   both,

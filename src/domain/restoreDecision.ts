@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { Check } from './check.ts';
 
 /** What was found wrong when a revision's agent was asked. */

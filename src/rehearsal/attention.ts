@@ -5,8 +5,9 @@ import type { Client } from '@temporalio/client';
 
 import type { Activities } from '../activities/activities.ts';
 import type { Progress } from '../domain/release.ts';
+import { progressQuery } from '../messages/release.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/skippedTime.ts';
-import { progressQuery, WORKFLOW_TYPES } from '../workflows/messages.ts';
 import { askAgain } from './askAgain.ts';
 
 /** Told where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */

@@ -5,7 +5,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import type { Said } from '../domain/rehearsal/injection.ts';
 import type { ApprovalPolicy } from '../domain/intervention.ts';
 import type { Progress } from '../domain/release.ts';
-import { INTERVENTION_SIGNALS } from '../workflows/messages.ts';
+import { INTERVENTION_SIGNALS } from '../messages/release.ts';
 import type { Outcomes } from './outcomes.ts';
 
 /** The people of a rehearsal: they say what was injected to whatever waits for approval, or else approve at once. */

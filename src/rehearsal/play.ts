@@ -8,14 +8,11 @@ import { type PromotionResult, promotionWorkflowId } from '../domain/promotion/p
 import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
+import { progressQuery } from '../messages/release.ts';
+import { lookupQuery, submitReleaseUpdate } from '../messages/target.ts';
+import { targetStart } from '../messages/targetStart.ts';
+import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/skippedTime.ts';
-import {
-  lookupQuery,
-  progressQuery,
-  submitReleaseUpdate,
-  type TargetInput,
-  WORKFLOW_TYPES,
-} from '../workflows/messages.ts';
 import { askAgain } from './askAgain.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
@@ -167,9 +164,9 @@ export class Play {
     const { client, rehearsal, onTold, taskQueue } = this.#options;
     const request: ReleaseRequest = rehearsal.release(target);
     const targetId = targetWorkflowId(request.target);
-    const operation = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
+    const operation = new WithStartWorkflowOperation<TargetWorkflow>(
       WORKFLOW_TYPES.target,
-      { workflowId: targetId, taskQueue, args: [], workflowIdConflictPolicy: 'USE_EXISTING' },
+      targetStart(request.target, request.recordStore, taskQueue),
     );
     const { releaseId, disposition, reason } = await client.workflow.executeUpdateWithStart(
       submitReleaseUpdate,

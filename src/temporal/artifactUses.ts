@@ -1,7 +1,7 @@
 import { SlipwayError } from '../domain/errors.ts';
 import { type ArtifactUse, targetUses } from '../domain/retention.ts';
 import type { Running } from '../domain/targetState.ts';
-import { type PromotionInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { type PromotionInput, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { fetchHistory } from './audit/fetchHistories.ts';
 import { asText, decode } from './audit/payloads.ts';
 import type { TemporalConnection } from './connection.ts';

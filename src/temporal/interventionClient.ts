@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 
 import { SlipwayError } from '../domain/errors.ts';
 import type { InterventionAnswer, InterventionKind } from '../domain/intervention.ts';
-import type { InterventionMessage, QuarantineMessage, WithdrawMessage } from '../domain/message.ts';
 import { lookUp } from '../domain/targetState.ts';
+import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, type InterventionMessage } from '../messages/release.ts';
 import {
-  INTERVENTION_SIGNALS,
-  INTERVENTION_UPDATES,
+  type QuarantineMessage,
   quarantineSignal,
   quarantineUpdate,
   type TargetView,
   unquarantineSignal,
   unquarantineUpdate,
+  type WithdrawMessage,
   withdrawSignal,
   withdrawUpdate,
-} from '../workflows/messages.ts';
+} from '../messages/target.ts';
 import { ask, neverReleased, releaseUnknown } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
 import { viewTarget } from './targetClient.ts';

@@ -9,7 +9,6 @@ import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/com
 
 import { SlipwayError } from '../domain/errors.ts';
 import type { InterventionKind } from '../domain/intervention.ts';
-import type { InterventionMessage } from '../domain/message.ts';
 import {
   type PromotionRequest,
   type PromotionResult,
@@ -18,7 +17,8 @@ import {
 import type { Progress } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
-import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, type InterventionMessage } from '../messages/release.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { ask } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
 import { type Intervened, KEPT } from './interventionClient.ts';

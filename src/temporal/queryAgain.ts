@@ -5,8 +5,7 @@ import {
   type WorkflowService,
 } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-
-import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../workflows/messages.ts';
+import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 const PAUSE_MS = 50;
 const MAX_ATTEMPTS = 40;

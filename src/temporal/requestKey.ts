@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { artifactIdentity } from '../domain/artifact.ts';
-import { canonicalJson } from '../domain/canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { ReleaseRequest } from '../domain/release.ts';
 
 /** What a request key is made from. */

@@ -5,7 +5,7 @@ import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy 
 import { SlipwayError } from '../domain/errors.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../domain/promotion/schedule.ts';
 import type { Actor } from '../domain/release.ts';
-import { type PromotionInput, WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { type PromotionInput, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { TemporalConnection } from './connection.ts';
 import { temporalError, unansweredRequest } from './temporalError.ts';
 

@@ -1,8 +1,8 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { targetRun } from '../domain/targetStart.ts';
-import { WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { targetRun } from '../messages/targetStart.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { TemporalConnection } from './connection.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
-import { WORKFLOW_TYPES } from '../workflows/messages.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { readFailedTasks } from './audit/taskFailures.ts';
 import type { TemporalConnection } from './connection.ts';
 import { startAgain } from './startAgain.ts';

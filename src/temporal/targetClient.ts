@@ -9,26 +9,27 @@ import {
 } from '@temporalio/client';
 
 import { SlipwayError } from '../domain/errors.ts';
-import type { HoldMessage, RollbackMessage, WithdrawMessage } from '../domain/message.ts';
 import type { Progress, ReleaseRequest } from '../domain/release.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../domain/targetState.ts';
-import { targetStart } from '../domain/targetStart.ts';
+import { progressQuery } from '../messages/release.ts';
 import {
+  type HoldMessage,
   holdSignal,
   holdUpdate,
-  progressQuery,
+  type RollbackMessage,
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
-  type TargetInput,
   type TargetView,
   unholdSignal,
   unholdUpdate,
   viewQuery,
+  type WithdrawMessage,
   withdrawSignal,
-  WORKFLOW_TYPES,
-} from '../workflows/messages.ts';
+} from '../messages/target.ts';
+import { targetStart } from '../messages/targetStart.ts';
+import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from './ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
@@ -73,7 +74,7 @@ export async function submitRelease(
 ): Promise<ReleaseAnswer> {
   const { client, settings } = temporal;
   await requireWorker(temporal);
-  const target = new WithStartWorkflowOperation<(input?: TargetInput) => Promise<void>>(
+  const target = new WithStartWorkflowOperation<TargetWorkflow>(
     WORKFLOW_TYPES.target,
     targetStart(request.target, request.recordStore, settings.taskQueue),
   );

@@ -1,7 +1,8 @@
 import { CancellationScope, condition, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
 
+import { unholdUpdate } from '../messages/target.ts';
+import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { refuse } from './failure.ts';
-import { WORKFLOW_TYPES } from './messages.ts';
 
 /**
  * Whether a target takes messages at this moment.
@@ -99,5 +100,5 @@ export function interceptors(): WorkflowInterceptors {
 const RESET = 'the target was reset a moment ago and reads its earlier state. Try again';
 
 function isTaken(name: string): boolean {
-  return doorway.door === 'open' || (doorway.door === 'unreadable' && name === 'unhold');
+  return doorway.door === 'open' || (doorway.door === 'unreadable' && name === unholdUpdate.name);
 }

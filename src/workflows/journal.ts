@@ -16,8 +16,8 @@ import type {
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { boundedSteps, boundedVerdicts } from '../domain/progressBounds.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
+import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
-import { progressQuery } from './messages.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 

@@ -3,9 +3,10 @@ import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workfl
 import { noticeTitle } from '../domain/notify/noticeText.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import { type Undelivered, undeliveredWords } from '../domain/notify/undelivered.ts';
+import { undeliveredSignal } from '../messages/target.ts';
+import type { NoticeInput, NoticeResult } from '../messages/workflowTypes.ts';
 import { explain } from './failure.ts';
 import { now } from './journal.ts';
-import { type NoticeInput, type NoticeResult, undeliveredSignal } from './messages.ts';
 import { activitiesOf } from './steps.ts';
 
 /**

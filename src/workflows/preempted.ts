@@ -3,9 +3,9 @@ import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/
 import { missedRevision } from '../domain/knownRevisions.ts';
 import type { KnownRevision, RollbackRequest } from '../domain/release.ts';
 import { restoreCandidates } from '../domain/restoreChoice.ts';
+import { restoringSignal } from '../messages/target.ts';
 import { explain } from './failure.ts';
 import type { Journal } from './journal.ts';
-import { restoringSignal } from './messages.ts';
 import { readActive, type RestoreOrder } from './restore.ts';
 import type { Run } from './run.ts';
 

@@ -1,26 +1,13 @@
-import {
-  continueAsNew,
-  defineQuery,
-  defineSignal,
-  setHandler,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { continueAsNew, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 
+import { enter, give, leave, NO_PLACES, type Places, standing } from '../domain/promotion/places.ts';
 import {
-  enter,
-  give,
-  leave,
-  NO_PLACES,
-  type PlaceRules,
-  type Places,
-  type PlaceStanding,
-  standing,
-} from '../domain/promotion/places.ts';
-
-const enterPlaceSignal = defineSignal<[string, PlaceRules]>('enterPlace');
-const leavePlaceSignal = defineSignal<[string]>('leavePlace');
-const placeQuery = defineQuery<PlaceStanding, [string]>('place');
+  arePlaceRules,
+  enterPlaceSignal,
+  isPlaceId,
+  leavePlaceSignal,
+  placeQuery,
+} from '../messages/promotionPlaces.ts';
 
 /** How often it looks whether it is needed still. Whoever waits asks by itself, which is what gives places. */
 const LOOK_MS = 60_000;
@@ -34,10 +21,10 @@ const EVENTS_MAX = 1_500;
 export async function promotionPlaces(carried: Places = NO_PLACES): Promise<void> {
   let places = carried;
   setHandler(enterPlaceSignal, (id, rules) => {
-    if (isId(id) && areRules(rules)) places = enter(places, id, rules, Date.now());
+    if (isPlaceId(id) && arePlaceRules(rules)) places = enter(places, id, rules, Date.now());
   });
   setHandler(leavePlaceSignal, (id) => {
-    if (isId(id)) places = leave(places, id, Date.now());
+    if (isPlaceId(id)) places = leave(places, id, Date.now());
   });
   setHandler(placeQuery, (id) => standing(places, id));
   for (;;) {
@@ -48,19 +35,4 @@ export async function promotionPlaces(carried: Places = NO_PLACES): Promise<void
     if (continueAsNewSuggested || historyLength > EVENTS_MAX)
       await continueAsNew<typeof promotionPlaces>(places);
   }
-}
-
-/** Anybody may send a signal with anything in it. */
-function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '';
-}
-
-function areRules(rules: unknown): rules is PlaceRules {
-  if (typeof rules !== 'object' || rules === null) return false;
-  const { atOnce, apartMs } = rules as Partial<PlaceRules>;
-  return isCount(atOnce) && isCount(apartMs);
-}
-
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

@@ -2,7 +2,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { executeChild, ParentClosePolicy } from '@temporalio/workflow';
 
 import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import type { PromotionInput } from './messages.ts';
+import type { PromotionInput } from '../messages/workflowTypes.ts';
 import { promotion } from './promotion.ts';
 import { shortSummary } from './steps.ts';
 

@@ -8,10 +8,10 @@ import {
 
 import type { Activities } from '../activities/activities.ts';
 import { EMPTY_TARGET, type NextWork, type TargetState } from '../domain/targetState.ts';
+import type { TargetInput } from '../messages/workflowTypes.ts';
 import { doorway } from './doorway.ts';
 import { explain } from './failure.ts';
 import { now } from './journal.ts';
-import type { TargetInput } from './messages.ts';
 import type { TargetDesk } from './targetMessages.ts';
 
 /**

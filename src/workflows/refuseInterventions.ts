@@ -1,10 +1,14 @@
 import { setHandler, uuid4 } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
-import { type InterventionMessage, readInterventionMessage } from '../domain/message.ts';
+import {
+  INTERVENTION_SIGNALS,
+  INTERVENTION_UPDATES,
+  type InterventionMessage,
+  readInterventionMessage,
+} from '../messages/release.ts';
 import { refuse } from './failure.ts';
 import { type Journal, now } from './journal.ts';
-import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES } from './messages.ts';
 
 /**
  * Answers what people say to a rollback under way: it runs to its end whatever is said. An update is refused, and a

@@ -3,11 +3,11 @@ import { type Predicament, restoreInstructions } from '../domain/instructions.ts
 import type { PassedChecks } from '../domain/passedChecks.ts';
 import { type Baseline, type KnownRevision, needsPerson, type ReleaseResult } from '../domain/release.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
+import type { ReleaseInput } from '../messages/workflowTypes.ts';
 import type { Asked } from './bringUp.ts';
 import { conclude } from './conclude.ts';
 import { explain } from './failure.ts';
 import type { Interventions } from './interventions.ts';
-import type { ReleaseInput } from './messages.ts';
 import { findExtraRevisions, type Shipment } from './ship.ts';
 
 /** One release under way: what it ships, and what it has found out and done so far. */

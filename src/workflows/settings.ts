@@ -1,4 +1,4 @@
-import { canonicalJson } from '../domain/canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { ErrorCode } from '../domain/errors.ts';
 import { forTheWayBack, type TargetSpec } from '../domain/targetSpec.ts';
 import { explain } from './failure.ts';

@@ -10,7 +10,6 @@ import {
 } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
-import { readRestoring, readRollbackMessage } from '../domain/message.ts';
 import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
 import type { Actor, Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
@@ -33,23 +32,24 @@ import {
   type Running,
   type TargetState,
 } from '../domain/targetState.ts';
+import { INTERVENTION_SIGNALS, preemptSignal } from '../messages/release.ts';
+import {
+  lookupQuery,
+  readRestoring,
+  readRollbackMessage,
+  restoringSignal,
+  rollbackSignal,
+  rollbackUpdate,
+  submitReleaseUpdate,
+  type TargetView,
+  viewQuery,
+} from '../messages/target.ts';
+import type { TargetInput } from '../messages/workflowTypes.ts';
 import { atTheDoor, doorway } from './doorway.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
 import { StateKeeper } from './keepState.ts';
 import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from './looks.ts';
-import {
-  INTERVENTION_SIGNALS,
-  lookupQuery,
-  preemptSignal,
-  restoringSignal,
-  rollbackSignal,
-  rollbackUpdate,
-  submitReleaseUpdate,
-  type TargetInput,
-  type TargetView,
-  viewQuery,
-} from './messages.ts';
 import { Notices } from './notices.ts';
 import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';

@@ -1,8 +1,7 @@
 import { type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
-import { readHoldMessage, readQuarantineMessage, readWithdrawMessage } from '../domain/message.ts';
-import { noteUndelivered, readUndelivered } from '../domain/notify/undelivered.ts';
+import { noteUndelivered } from '../domain/notify/undelivered.ts';
 import {
   findArtifact,
   findQuarantined,
@@ -14,15 +13,16 @@ import type { Actor } from '../domain/release.ts';
 import { withdrawSubmission } from '../domain/submissions.ts';
 import { rejectQuarantined, releaseHold, setHold, withdrawReleases } from '../domain/targetQueue.ts';
 import { noteSaid, type Running, type TargetState } from '../domain/targetState.ts';
-import { atTheDoor } from './doorway.ts';
-import { explain, refuse } from './failure.ts';
-import { now } from './journal.ts';
+import { INTERVENTION_SIGNALS } from '../messages/release.ts';
 import {
   holdSignal,
   holdUpdate,
-  INTERVENTION_SIGNALS,
   quarantineSignal,
   quarantineUpdate,
+  readHoldMessage,
+  readQuarantineMessage,
+  readUndelivered,
+  readWithdrawMessage,
   undeliveredSignal,
   unholdSignal,
   unholdUpdate,
@@ -30,7 +30,10 @@ import {
   unquarantineUpdate,
   withdrawSignal,
   withdrawUpdate,
-} from './messages.ts';
+} from '../messages/target.ts';
+import { atTheDoor } from './doorway.ts';
+import { explain, refuse } from './failure.ts';
+import { now } from './journal.ts';
 
 /** What the handlers of a target's messages see of it, and may do to it. */
 export interface TargetDesk {

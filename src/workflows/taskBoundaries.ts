@@ -4,8 +4,7 @@ import {
   type ConcludeActivationInput,
   type WorkflowInterceptorsFactory,
 } from '@temporalio/workflow';
-
-import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from './messages.ts';
+import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
  * Keeps every history replayable: a workflow's code runs live on the same events at once as when it is rebuilt from its

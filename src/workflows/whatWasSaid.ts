@@ -12,11 +12,10 @@ import {
   SOAK,
   type Standing,
 } from '../domain/intervention.ts';
-import { readInterventionMessage } from '../domain/message.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
+import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, readInterventionMessage } from '../messages/release.ts';
 import { refuse } from './failure.ts';
 import { type Journal, now } from './journal.ts';
-import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES } from './messages.ts';
 
 /** How long a release stays paused before it is aborted, where its request does not say. */
 const PAUSE_MS = 24 * 3_600_000;

@@ -2,8 +2,11 @@ import type { AddressInfo } from 'node:net';
 
 import { serve } from '@hono/node-server';
 
-import { publicAnswerProblems, publicRequestProblems } from '../contract/controlPlane/publicDocument.ts';
-import { TestPlatform } from '../platform/controlPlane/testPlatform.ts';
+import {
+  publicAnswerProblems,
+  publicRequestProblems,
+} from '../../packages/contract/test/controlPlane/publicDocument.ts';
+import { TestPlatform } from '../../packages/platform/test/controlPlane/testPlatform.ts';
 
 /** The public service, as far as it can be had here. */
 export interface PublicService {

@@ -13,7 +13,7 @@ import {
   type PackedSource,
   type PackOptions,
 } from '../../src/artifact/pack.ts';
-import * as contract from '../../src/contract/limits.ts';
+import * as contract from '@slipway/contract/limits';
 
 let root: string;
 let directory: string;

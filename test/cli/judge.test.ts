@@ -9,7 +9,10 @@ import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../src/cli/judge.ts';
 import { recordedReleases } from '../../src/cli/prune/recordedReleases.ts';
 import { type JudgeReport, metricOf } from '../../src/domain/judge/report.ts';
-import { type AgentUnderTest, startAgentUnderTest } from '../platform/agentServer/agentUnderTest.ts';
+import {
+  type AgentUnderTest,
+  startAgentUnderTest,
+} from '../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { preparedAgentHome } from '../support/preparedHome.ts';
 import { testOutput } from './testOutput.ts';
 

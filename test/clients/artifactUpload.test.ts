@@ -11,8 +11,9 @@ import { inspect, promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { ARTIFACT_MAX_BYTES } from '../../src/contract/limits.ts';
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { closedPort } from './faultyService.ts';
+import { FROM_SOURCE } from '../support/fromSource.ts';
 
 interface Received {
   readonly method: string | undefined;
@@ -139,8 +140,7 @@ describe('An artifact', () => {
     const child = join(import.meta.dirname, 'uploadMemory.child.ts');
     const source = await fileOf(ARTIFACT_MAX_BYTES);
     const { stdout } = await promisify(execFile)(process.execPath, [
-      '--import',
-      'tsx',
+      ...FROM_SOURCE,
       child,
       source,
       store.url,

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { ACCESS_ENDPOINTS } from '../../src/contract/controlPlane/accessEndpoints.ts';
-import { CONTROL_PLANE_ENDPOINTS } from '../../src/contract/controlPlane/endpoints.ts';
+import { ACCESS_ENDPOINTS } from '@slipway/contract/controlPlane/accessEndpoints';
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { type FaultyService, json, type SeenRequest, startService } from './faultyService.ts';
 
 const ID = '11111111-1111-4111-8111-111111111111';

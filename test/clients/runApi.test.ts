@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createRunApiClient, type RunApiClient } from '../../src/clients/runApi.ts';
-import { RUN_API_ENDPOINTS } from '../../src/contract/runApi/endpoints.ts';
+import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import { type FaultyService, json, startService } from './faultyService.ts';
 
 const THREAD = '33333333-3333-4333-8333-333333333333';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { ResourceSpec } from '../../src/contract/controlPlane/resourceSpec.ts';
+import { ResourceSpec } from '@slipway/contract/controlPlane/resourceSpec';
 import type { ConfigProblem } from '../../src/config/configProblem.ts';
 import { lintText } from '../../src/config/loadConfig.ts';
 import { RESOURCES, UNUSED_RESOURCES } from '../../src/config/resourceFields.ts';

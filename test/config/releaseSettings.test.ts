@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { parseConfig } from '../../src/config/loadConfig.ts';
-import { VOCABULARY } from '../../src/contract/controlPlane/vocabulary.ts';
+import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { chooseTarget, releaseSettings } from '../../src/config/releaseSettings.ts';
 
 const CONFIG = parseConfig(

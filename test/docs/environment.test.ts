@@ -2,13 +2,23 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { PLATFORM_ERRORS } from '@slipway/contract/platformErrors';
 import { describe, expect, it } from 'vitest';
 
 import { ERROR_CATALOGUE } from '../../src/domain/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Where variables are read, or set for what reads them. */
-const PLACES = ['src', 'bin', 'ci', 'templates', 'action.yml', 'docker-compose.yml'];
+const PLACES = [
+  'src',
+  'packages/contract/src',
+  'packages/platform/src',
+  'bin',
+  'ci',
+  'templates',
+  'action.yml',
+  'docker-compose.yml',
+];
 const NAME = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9]\b/g;
 /** On the page, families too. */
 const NAME_OR_FAMILY = /\bSLIPWAY_[A-Z0-9_]*[A-Z0-9](?:\b|(?=_…))/g;
@@ -39,7 +49,7 @@ describe('the page of environment variables', () => {
 
 function files(place: string): readonly string[] {
   const path = join(ROOT, place);
-  if (place.includes('.')) return [path];
+  if (/\.\w+$/.test(place)) return [path];
   return readdirSync(path, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
@@ -51,7 +61,7 @@ function namesIn(file: string): readonly string[] {
 }
 
 function isErrorCode(name: string): boolean {
-  return name in ERROR_CATALOGUE || name === 'SLIPWAY_X';
+  return name in ERROR_CATALOGUE || name in PLATFORM_ERRORS || name === 'SLIPWAY_X';
 }
 
 function familyOf(name: string): string {

@@ -2,12 +2,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { isCodedError } from '@slipway/contract/codedError';
+import { PLATFORM_ERRORS } from '@slipway/contract/platformErrors';
 import { describe, expect, it } from 'vitest';
 
-import { ERROR_CATALOGUE, type ErrorCode, SlipwayError } from '../../src/domain/errors.ts';
+import { ERROR_CATALOGUE, SlipwayError } from '../../src/domain/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const CODES = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
+/** The command's and the worker's, and the platform's: the page has both. */
+const CATALOGUES = { src: ERROR_CATALOGUE, 'packages/platform/src': PLATFORM_ERRORS } as const;
+const ALL: Readonly<Record<string, { readonly exitCode: number; readonly title: string }>> = {
+  ...ERROR_CATALOGUE,
+  ...PLATFORM_ERRORS,
+};
+const CODES = Object.keys(ALL);
 const SECTIONS = new Map(
   readFileSync(join(ROOT, 'docs/errors.md'), 'utf8')
     .split(/^## /m)
@@ -23,9 +31,7 @@ describe('docs/errors.md', () => {
 
   it('tells of no code that is not in the catalogue', () => {
     expect(
-      [...SECTIONS.keys()].filter(
-        (title) => title.startsWith('SLIPWAY_') && !CODES.includes(title as ErrorCode),
-      ),
+      [...SECTIONS.keys()].filter((title) => title.startsWith('SLIPWAY_') && !CODES.includes(title)),
     ).toEqual([]);
   });
 
@@ -37,23 +43,29 @@ describe('docs/errors.md', () => {
 });
 
 describe('the catalogue', () => {
-  it('has every code that the sources name', () => {
-    const named = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+  it.each(Object.entries(CATALOGUES))('of %s has every code that its sources name', (folder, catalogue) => {
+    const named = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
       .flatMap((entry) => [
-        ...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(/new SlipwayError\(\s*'(\w+)'/g),
+        ...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(
+          /new (?:Slipway|Platform)Error\(\s*'(\w+)'/g,
+        ),
       ])
       .map(([, code]) => code);
     expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((code) => !CODES.includes(code as ErrorCode))).toEqual([]);
+    expect(named.filter((code = '') => !(code in catalogue))).toEqual([]);
   });
 
   it.each(CODES)('gives %s an exit code of the command and a title', (code) => {
-    const { exitCode, title } = ERROR_CATALOGUE[code];
+    const { exitCode, title } = ALL[code]!;
     // 0 is no failure, and 5 is for a command that stopped waiting.
     expect([1, 2, 3, 4, 6]).toContain(exitCode);
     expect(title).toMatch(/^\S.*[^.]$/);
   });
+});
+
+it('a code that both catalogues have means the same in both', () => {
+  expect({ ...PLATFORM_ERRORS, ...ERROR_CATALOGUE }).toEqual(ALL);
 });
 
 describe('an error', () => {
@@ -69,6 +81,11 @@ describe('an error', () => {
       cause,
       exitCode: 1,
     });
+  });
+
+  it('is known as one with a code to every copy of the module that says so', () => {
+    expect(isCodedError(new SlipwayError('SLIPWAY_INTERNAL', 'oh'))).toBe(true);
+    expect(isCodedError(Object.assign(new Error('oh'), { code: 'SLIPWAY_INTERNAL' }))).toBe(false);
   });
 
   it('has no cause where none was given', () => {

@@ -14,7 +14,7 @@ import { noticesBetween, startNotice } from '../../src/domain/notify/targetNotic
 import { waitingNotice } from '../../src/domain/notify/waitingNotice.ts';
 import type { ReleaseRequest } from '../../src/domain/release.ts';
 import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
-import { readSecretReference } from '../../src/domain/secretReference.ts';
+import { readSecretReference } from '@slipway/contract/secretReference';
 import { STEP_NAMES } from '../../src/domain/step.ts';
 import { patiently, stepPolicy } from '../../src/domain/stepTable.ts';
 import { storeUrlProblem } from '../../src/domain/storeUrl.ts';

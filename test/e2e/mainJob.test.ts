@@ -11,7 +11,7 @@ import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { tenantHeaders } from '../../src/domain/targetSpec.ts';
 import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
-import { Repository } from '../platform/git/repository.ts';
+import { Repository } from '../../packages/platform/test/git/repository.ts';
 import { Observer } from './observer.ts';
 import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';

@@ -1,7 +1,7 @@
 import type { ReleaseResult } from '../../src/domain/release.ts';
-import type { TargetView } from '../../src/workflows/messages.ts';
 import { targetWorkflowId, tenantHeaders } from '../../src/domain/targetSpec.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
+import { type TargetView, viewQuery } from '../../src/messages/target.ts';
 import { freshFetch } from './freshFetch.ts';
 import type { Stack } from './stack.ts';
 
@@ -86,7 +86,7 @@ export class Observer {
 
   async target(): Promise<TargetView> {
     const client = await this.#stack.client();
-    return client.workflow.getHandle(this.#targetId).query<TargetView>('view');
+    return client.workflow.getHandle(this.#targetId).query(viewQuery);
   }
 
   async result(releaseId: string): Promise<ReleaseResult> {

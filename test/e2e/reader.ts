@@ -1,6 +1,6 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { expect } from 'vitest';
@@ -17,14 +17,7 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CONTROL_PLANE = 'http://127.0.0.1:4700';
 const SAYS_WITHIN_MS = 120_000;
 /** What a checkout has only once something was done in it; `.git` is of no use to a copy. */
-const MADE: ReadonlySet<string> = new Set([
-  'node_modules',
-  'dist',
-  '.git',
-  '.slipway',
-  'docs/.vitepress/cache',
-  'docs/.vitepress/dist',
-]);
+const MADE: ReadonlySet<string> = new Set(['node_modules', 'dist', '.git', '.slipway', '.temp', 'cache']);
 
 /**
  * Somebody who reads a page and does as it says: types its commands into a shell, writes its files, and holds what is
@@ -65,7 +58,7 @@ export class Reader {
   static async beginInCheckout(): Promise<Reader> {
     const reader = await Reader.#arrive();
     const checkout = join(reader.#home, 'slipway');
-    await cp(ROOT, checkout, { recursive: true, filter: (path) => !MADE.has(relative(ROOT, path)) });
+    await cp(ROOT, checkout, { recursive: true, filter: (path) => !MADE.has(basename(path)) });
     reader.#cwd = checkout;
     return reader;
   }

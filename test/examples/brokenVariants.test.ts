@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { loadConfig } from '../../src/config/loadConfig.ts';
-import { GraphConfig } from '../../src/contract/graphConfig.ts';
+import { GraphConfig } from '@slipway/contract/graphConfig';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
 const GREETER = join(EXAMPLES, 'greeter');

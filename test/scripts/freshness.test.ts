@@ -56,6 +56,10 @@ describe('the build', () => {
   const INPUTS = [
     'src/worker.ts',
     'src/cli/main.ts',
+    'packages/contract/src/limits.ts',
+    'packages/contract/package.json',
+    'packages/platform/src/index.ts',
+    'packages/platform/package.json',
     'tsconfig.json',
     'tsconfig.build.json',
     'package-lock.json',

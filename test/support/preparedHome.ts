@@ -7,9 +7,11 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
+import { FROM_SOURCE } from './fromSource.ts';
+
 const MODULES = new URL('../../node_modules/', import.meta.url);
 const STORES = ['store/', 'agentServer/store/'].map(
-  (room) => new URL(`../../src/platform/${room}`, import.meta.url),
+  (room) => new URL(`../../packages/platform/src/${room}`, import.meta.url),
 );
 const PACKAGES = ['@electric-sql/pglite', '@langchain/langgraph-checkpoint-postgres'];
 /** Runs in a process of its own: what loads tests is not what loads a thread's module. */
@@ -72,7 +74,7 @@ async function makeCluster(folder: string): Promise<void> {
   await mkdir(dirname(folder), { recursive: true });
   const home = await mkdtemp(`${folder}.`);
   try {
-    await promisify(execFile)(process.execPath, ['--import', 'tsx', MAKE, home]);
+    await promisify(execFile)(process.execPath, [...FROM_SOURCE, MAKE, home]);
     await rename(join(home, 'postgres'), folder);
   } catch (error) {
     if (!existsSync(folder)) throw error;

@@ -9,6 +9,7 @@ import type { TestProject } from 'vitest/node';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { stacklessBundle, withoutStacks } from './stackless.ts';
+import { bundleSources } from './fromSource.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -54,6 +55,7 @@ export async function bundleWorkflows(): Promise<string> {
     payloadConverterPath: workflows('payloadConverter.ts'),
     workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
     logger: new DefaultLogger('ERROR'),
+    webpackConfigHook: bundleSources,
   });
   const folder = fileURLToPath(new URL('../../node_modules/.cache/slipway-test/', import.meta.url));
   await mkdir(folder, { recursive: true });

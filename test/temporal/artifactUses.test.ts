@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
+import { WORKFLOW_TYPES } from '../../src/messages/workflowTypes.ts';
 import { artifactUses } from '../../src/temporal/artifactUses.ts';
 import type { TemporalConnection } from '../../src/temporal/connection.ts';
-import { WORKFLOW_TYPES } from '../../src/workflows/messages.ts';
 import { request, runs, seasoned } from '../domain/targets.ts';
 import { answeringTemporal } from './answeringTemporal.ts';
 

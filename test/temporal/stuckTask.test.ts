@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { QUERY_TOO_EARLY } from '../../src/messages/earlyQuery.ts';
 import { findStuckTask, refuseStuck } from '../../src/temporal/stuckTask.ts';
-import { QUERY_TOO_EARLY } from '../../src/workflows/messages.ts';
 import { COMPLETED, failed, stuckTemporal, type ToldWorkflow } from './stuckTemporal.ts';
 
 const BROKEN = failed('[TMPRL1100] Nondeterminism error');

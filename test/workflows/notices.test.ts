@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { ReceiverSpec } from '../../src/domain/notify/receiver.ts';
-import type { NoticeResult } from '../../src/workflows/messages.ts';
+import type { NoticeResult } from '../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { refused } from './faults.ts';
 import { identity, QUICK } from './requests.ts';

@@ -1,6 +1,8 @@
 import type { Client } from '@temporalio/client';
 
 import type { PlaceRules, PlaceStanding } from '../../src/domain/promotion/places.ts';
+import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../src/messages/promotionPlaces.ts';
+import { WORKFLOW_TYPES } from '../../src/messages/workflowTypes.ts';
 import { historiesOf, type RecordedHistory } from './targetUnderTest.ts';
 
 /** One at a time. */
@@ -20,18 +22,18 @@ export class PlacesUnderTest {
 
   /** Asks for a place, or says that it is still needed, as an activity of a promotion does. */
   async enter(id: string): Promise<void> {
-    await this.#client.workflow.signalWithStart('promotionPlaces', {
+    await this.#client.workflow.signalWithStart(WORKFLOW_TYPES.promotionPlaces, {
       workflowId: this.workflowId,
       taskQueue: this.#taskQueue,
       args: [],
-      signal: 'enterPlace',
+      signal: enterPlaceSignal,
       signalArgs: [id, ONE],
       workflowIdConflictPolicy: 'USE_EXISTING',
     });
   }
 
   leave(id: string): Promise<void> {
-    return this.signal('leavePlace', id);
+    return this.#handle.signal(leavePlaceSignal, id);
   }
 
   /** Anything that anybody may send. */
@@ -40,7 +42,7 @@ export class PlacesUnderTest {
   }
 
   standing(id: string): Promise<PlaceStanding> {
-    return this.#handle.query<PlaceStanding, [string]>('place', id);
+    return this.#handle.query(placeQuery, id);
   }
 
   /** Waits for its end. */

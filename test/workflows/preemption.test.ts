@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
-import { preemptSignal } from '../../src/workflows/messages.ts';
+import { preemptSignal } from '../../src/messages/release.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { unansweredButTaken } from './faults.ts';
 import type { Harness } from './harness.ts';

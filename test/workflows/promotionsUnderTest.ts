@@ -5,7 +5,6 @@ import { type Client, Connection, type WorkflowHandle } from '@temporalio/client
 import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention.ts';
 import { DEFAULT_POLICY, type OnInconclusive } from '../../src/domain/judge/policy.ts';
 import { DEFAULT_SETTINGS } from '../../src/domain/judge/settings.ts';
-import type { InterventionMessage } from '../../src/domain/message.ts';
 import {
   type PromotionJudge,
   type PromotionRequest,
@@ -14,8 +13,8 @@ import {
 } from '../../src/domain/promotion/promotion.ts';
 import type { Progress } from '../../src/domain/release.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
+import { INTERVENTION_UPDATES, type InterventionMessage, progressQuery } from '../../src/messages/release.ts';
 import { createClient } from '../../src/temporal/connection.ts';
-import { INTERVENTION_UPDATES, progressQuery } from '../../src/workflows/messages.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 import { QUICK } from './requests.ts';
 import { seen } from './seen.ts';

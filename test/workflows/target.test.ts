@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
-import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../src/workflows/messages.ts';
+import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../src/messages/target.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { identity, tarball } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';

@@ -9,21 +9,21 @@ import {
 } from '@temporalio/client';
 
 import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention.ts';
-import type { HoldMessage, InterventionMessage, RollbackMessage } from '../../src/domain/message.ts';
 import type { Progress, ReleaseRequest, ReleaseResult, StepRecord } from '../../src/domain/release.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/targetState.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
+import { INTERVENTION_UPDATES, type InterventionMessage, progressQuery } from '../../src/messages/release.ts';
 import {
+  type HoldMessage,
   holdUpdate,
-  INTERVENTION_UPDATES,
   lookupQuery,
-  progressQuery,
+  type RollbackMessage,
   rollbackUpdate,
   submitReleaseUpdate,
-  type TargetInput,
   type TargetView,
   viewQuery,
-} from '../../src/workflows/messages.ts';
+} from '../../src/messages/target.ts';
+import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
 import type { ActivityName, World } from './world.ts';

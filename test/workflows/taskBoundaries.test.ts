@@ -7,8 +7,8 @@ import { type Client, Connection } from '@temporalio/client';
 import type { ActivateInput, ConcludeActivationInput } from '@temporalio/workflow';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
+import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../src/messages/earlyQuery.ts';
 import { createClient } from '../../src/temporal/connection.ts';
-import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../src/workflows/messages.ts';
 import { interceptors } from '../../src/workflows/taskBoundaries.ts';
 import { openHarness, replayFailures } from './harness.ts';
 import { seen } from './seen.ts';

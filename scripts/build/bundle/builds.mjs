@@ -1,7 +1,7 @@
 // Builds beside each other, and what names the one that counts:
 //
-//   FOLDER/main.js     one line, which loads the entry of the build that counts
-//   FOLDER/<digest>/   one build, with its entry `main.js`
+//   FOLDER/main.js     one line, which loads the entry of the build that counts; one such file for each entry
+//   FOLDER/<digest>/   one build, with its entries
 //
 // A build is whole before anything names it, and replaces no file of another: a process that began with the build before
 // this one finds the parts that it has not loaded yet.
@@ -24,16 +24,19 @@ const UNFINISHED = 'unfinished';
 /**
  * Writes a build and makes it the one that counts. Those before it are removed, but for the last.
  *
- * @param files - `{ name, contents }` each; one is `main.js`.
- * @param keepEarlier - whether the last build before this one stays.
+ * @param options.files - `{ name, contents }` each.
+ * @param options.entries - the names of those that others load.
+ * @param options.keepEarlier - whether the last build before this one stays.
  */
-export function writeBuild(folder, files, keepEarlier) {
+export function writeBuild(folder, { files, entries, keepEarlier }) {
   const digest = digestOf(files);
   mkdirSync(folder, { recursive: true });
   writeFiles(folder, digest, files);
-  const entry = join(folder, 'main.js');
-  writeFileSync(`${entry}.tmp`, `import './${digest}/main.js';\n`);
-  renameSync(`${entry}.tmp`, entry);
+  for (const name of entries) {
+    const entry = join(folder, name);
+    writeFileSync(`${entry}.tmp`, `export * from './${digest}/${name}';\n`);
+    renameSync(`${entry}.tmp`, entry);
+  }
   removeOthers(folder, digest, keepEarlier ? 1 : 0);
 }
 

@@ -2,14 +2,13 @@ import { appendFile, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { makeHome } from '../../config/home.ts';
-import { lockHome } from '../../platform/store/homeLock.ts';
-import { loadApiKey } from '../../platform/store/keyFiles.ts';
 import { connectTemporal } from '../../temporal/connection.ts';
 import { type DevServer, startDevServer } from '../../temporal/devServer.ts';
 import { type DevState, removeDevState, writeDevState } from '../../temporal/devState.ts';
 import { installTemporal } from '../../temporal/installation.ts';
 import { registerSearchAttributes } from '../../temporal/searchAttributes.ts';
 import { type TemporalSettings, temporalSettings } from '../../temporal/temporalSettings.ts';
+import { loadPlatform } from '../platform/loadPlatform.ts';
 import { choosePort } from './ports.ts';
 import { type CommandService, startCommand } from './service.ts';
 import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
@@ -51,11 +50,12 @@ const TEMPORAL_UI_PORT = 8233;
  * Starts Temporal (unless its own environment configuration names one), the platform and a worker, each started again
  * when it dies, and leaves their addresses in `<home>/dev.json`.
  *
- * @throws SlipwayError SLIPWAY_HOME_IN_USE where the same runs in this home already; SLIPWAY_PORT_UNAVAILABLE; what a
- * service throws that does not start. Nothing is left running then.
+ * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE where
+ * the same runs in this home already; what a service throws that does not start. Nothing is left running then.
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { home } = options;
+  const { loadApiKey, lockHome } = await loadPlatform(() => import('@slipway/platform/home'));
   await makeHome(home);
   const lock = await lockHome(home, 'dev');
   const services: Services = {};

@@ -3,6 +3,8 @@ import { open, readFile, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { CodedError } from '@slipway/contract/codedError';
+
 import { SlipwayError } from '../../domain/errors.ts';
 
 /** Something that runs until it is told to stop, or dies. */
@@ -39,7 +41,7 @@ const LOG_TAIL_LINES = 12;
 /**
  * Starts a `slipway` command as a service and waits for its ready line.
  *
- * @throws SlipwayError the command's own error where it prints one; else SLIPWAY_INTERNAL with the end of its log.
+ * @throws CodedError the command's own error where it prints one; else SLIPWAY_INTERNAL with the end of its log.
  */
 export async function startCommand(options: CommandServiceOptions): Promise<CommandService> {
   options.signal?.throwIfAborted();
@@ -90,7 +92,7 @@ async function readyLine(
       readyTimeoutMs,
     );
     signal?.addEventListener('abort', () => failed('was stopped'), { once: true });
-    let said: SlipwayError | undefined;
+    let said: CodedError | undefined;
     if (child.stdout !== null) {
       createInterface({ input: child.stdout }).on('line', (line) => {
         const event = parseEvent(line);
@@ -139,15 +141,16 @@ function parseEvent(line: string): Readonly<Record<string, unknown>> | undefined
 }
 
 /** The error that a command printed with `--json`, as an error of this process. */
-function errorOf(event: Readonly<Record<string, unknown>>): SlipwayError {
+function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
   const text = (name: string): string | undefined => {
     const value = event[name];
     return typeof value === 'string' ? value : undefined;
   };
   const place = text('place');
   const hint = text('hint');
-  return new SlipwayError(
-    (text('code') ?? 'SLIPWAY_INTERNAL') as SlipwayError['code'],
+  return new CodedError(
+    text('code') ?? 'SLIPWAY_INTERNAL',
+    Number(event['exitCode'] ?? 3),
     text('message') ?? 'it said no more',
     { ...(place === undefined ? {} : { place }), ...(hint === undefined ? {} : { hint }) },
   );

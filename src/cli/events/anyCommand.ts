@@ -1,7 +1,18 @@
 import { z } from 'zod';
 
-import { event, ExitCode, maybe } from './fields.ts';
-import { Code } from './records/release.ts';
+import { PLATFORM_ERRORS, type PlatformErrorCode } from '@slipway/contract/platformErrors';
+
+import { ERROR_CATALOGUE, type ErrorCode } from '../../domain/errors.ts';
+import { event, ExitCode, maybe, openWords } from './fields.ts';
+
+/** A code of the command's catalogue, or of the platform's. */
+const Code = openWords(
+  Object.keys({ ...ERROR_CATALOGUE, ...PLATFORM_ERRORS }) as [
+    ErrorCode | PlatformErrorCode,
+    ...(ErrorCode | PlatformErrorCode)[],
+  ],
+  'those of docs/errors.md',
+);
 
 export const Failure = event('error', 'the command ends with an error', {
   code: Code,

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { ConfigProblem } from '../../config/configProblem.ts';
 import type { LoadedConfig } from '../../config/loadConfig.ts';
 import { releaseSettings } from '../../config/releaseSettings.ts';
-import { pythonGraphOf, pythonGraphText } from '../../domain/pythonAgent.ts';
+import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
 
 /**
  * A warning for each graph configuration of the targets that is of a Python agent. It is no error, because the control

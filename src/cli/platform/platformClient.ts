@@ -1,7 +1,8 @@
+import type { PlatformSettings } from '@slipway/platform';
+
 import { type ControlPlaneClient, createControlPlaneClient } from '../../clients/controlPlane.ts';
 import { createPlatformAccessClient, type PlatformAccessClient } from '../../clients/platformAccess.ts';
 import type { ServiceOptions } from '../../clients/service.ts';
-import type { SpokenVocabulary } from '../../platform/controlPlane/routes/vocabularyEdge.ts';
 import type { CommandContext } from '../context.ts';
 import { runningPlatform } from './runningPlatform.ts';
 
@@ -12,7 +13,7 @@ export interface PlatformClientOptions {
   /** Default: the key's first. */
   readonly tenant?: string;
   /** Whose names the platform speaks. Only one that speaks `public` alone is called in those. */
-  readonly vocabulary?: SpokenVocabulary;
+  readonly vocabulary?: PlatformSettings['vocabulary'];
 }
 
 type Context = Pick<CommandContext, 'home' | 'environment'>;

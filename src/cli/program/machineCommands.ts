@@ -8,6 +8,8 @@ import type { CompletionOptions } from '../completion.ts';
 import { CI_KINDS } from '../init/ciKinds.ts';
 import type { InitOptions } from '../init.ts';
 import { portOption } from '../options.ts';
+import { jsonLine } from '../output.ts';
+import { loadPlatform } from '../platform/loadPlatform.ts';
 import { addPlatformCommand, PLATFORM_PORT } from '../platform/platformCommand.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
 import { configOption } from './targetOptions.ts';
@@ -70,11 +72,11 @@ function addServiceCommands({ command, run }: CommandTable): void {
     .action((dir: string, options: CommonOptions & { port: number; host?: string; config?: string }) =>
       run(options, async () => {
         const { port, host, config } = options;
-        const { runAgentCommand } = await import('../agent.ts');
-        await runAgentCommand({
+        const { serveAgent } = await loadPlatform(() => import('@slipway/platform/agent'));
+        await serveAgent({
           dir,
           port,
-          json: options.json ?? false,
+          ...(options.json === true ? { readyLine: (url) => jsonLine({ event: 'ready', url }) } : {}),
           ...(host === undefined ? {} : { host }),
           ...(config === undefined ? {} : { config }),
         });

@@ -1,8 +1,8 @@
 import { loadConfig } from '../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../config/promotionSettings.ts';
 import type { InterventionKind } from '../../domain/intervention.ts';
-import type { InterventionMessage } from '../../domain/message.ts';
 import { promotionWorkflowId } from '../../domain/promotion/promotion.ts';
+import type { InterventionMessage } from '../../messages/release.ts';
 import { intervenePromotion } from '../../temporal/promotionClient.ts';
 import type { CommandContext } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { ActivityFact, WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 

@@ -14,8 +14,6 @@ export interface Undelivered {
 }
 
 const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
-const TEXT_MAX_CHARACTERS = 1_000;
-const TEXTS = ['at', 'receiver', 'event', 'reason'] as const;
 
 /** Keeps a notice that was not delivered, for who asks how the target is. */
 export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
@@ -26,19 +24,4 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 export function undeliveredWords({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
   return `"${receiver}" could not be told of ${what}, given up at ${at}: ${reason}`;
-}
-
-/** Reads what arrives by signal (design, rule 9): the message, or a sentence that says what is wrong with it. */
-export function readUndelivered(raw: unknown): Undelivered | string {
-  if (typeof raw !== 'object' || raw === null) return 'the message is not an object';
-  const fields = raw as Readonly<Record<string, unknown>>;
-  const text = (name: string): string | undefined => {
-    const value = fields[name];
-    return typeof value === 'string' ? value.slice(0, TEXT_MAX_CHARACTERS) : undefined;
-  };
-  const [at, receiver, event, reason] = TEXTS.map(text);
-  if (at === undefined || receiver === undefined || event === undefined || reason === undefined) {
-    return `expected the texts ${TEXTS.join(', ')}`;
-  }
-  return { at, receiver, event, name: text('name') ?? null, reason };
 }

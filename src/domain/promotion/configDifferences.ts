@@ -1,4 +1,4 @@
-import { canonicalJson } from '../canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { TargetSpec } from '../targetSpec.ts';
 
 /** What of a target's configuration a promotion compares. */

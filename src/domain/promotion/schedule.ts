@@ -1,5 +1,5 @@
 import { formatDuration } from '../duration.ts';
-import { canonicalJson } from '../canonicalJson.ts';
+import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { PromotionRequest } from './promotion.ts';
 
 /** When a promotion is done by itself. Durations in milliseconds. */

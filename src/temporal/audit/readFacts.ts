@@ -11,7 +11,7 @@ import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { ReleaseResult } from '../../domain/release.ts';
 import type { ReleaseAnswer } from '../../domain/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
-import type { ReleaseInput } from '../../workflows/messages.ts';
+import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 import { readSaid } from './readSaid.ts';
 import { readFailedTasks } from './taskFailures.ts';

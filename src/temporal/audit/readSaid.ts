@@ -1,8 +1,8 @@
 import { artifactIdentity } from '../../domain/artifact.ts';
 import type { SaidFact } from '../../domain/audit/facts.ts';
-import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../../domain/message.ts';
 import type { ReleaseRequest } from '../../domain/release.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../domain/targetState.ts';
+import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../../messages/target.ts';
 import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { QUERY_TOO_EARLY } from '../../workflows/messages.ts';
+import { QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import type { HistoryEvent } from './payloads.ts';
 
 /** A workflow task that failed because the workflow's code threw, or does not fit its history. */

@@ -2,7 +2,7 @@ import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client
 import { ApplicationFailure } from '@temporalio/common';
 
 import type { FailureDetail } from '../../domain/failure.ts';
-import { WORKFLOW_TYPES } from '../../workflows/messages.ts';
+import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { isInstance } from './workerRegistry.ts';
 

@@ -11,8 +11,8 @@ import {
   runKeysRevokeCommand,
 } from '../../../src/cli/platform/keys.ts';
 import { runSecretsRotateCommand } from '../../../src/cli/platform/secrets.ts';
-import { listen, type Listening } from '../../../src/platform/http/listen.ts';
-import { TestPlatform } from '../../platform/controlPlane/testPlatform.ts';
+import { listen, type Listening } from '../../../packages/platform/src/http/listen.ts';
+import { TestPlatform } from '../../../packages/platform/test/controlPlane/testPlatform.ts';
 import { testOutput } from '../testOutput.ts';
 import { preparedHome } from '../../support/preparedHome.ts';
 

@@ -9,9 +9,9 @@ import {
   runRemoveIntegration,
 } from '../../../src/cli/platform/integrations.ts';
 import { runAddListener, runListListeners, runRemoveListener } from '../../../src/cli/platform/listeners.ts';
-import { platformOptionsOf } from '../../../src/cli/platform/platformOptions.ts';
-import { createLogger } from '../../../src/platform/http/logger.ts';
-import { type Platform, startPlatform } from '../../../src/platform/platform.ts';
+import { platformOptionsOf } from '../../../packages/platform/src/platformOptions.ts';
+import { createLogger } from '../../../packages/platform/src/http/logger.ts';
+import { type Platform, startPlatform } from '../../../packages/platform/src/platform.ts';
 import { testOutput } from '../testOutput.ts';
 import { preparedHome } from '../../support/preparedHome.ts';
 
@@ -21,7 +21,7 @@ let platform: Platform;
 beforeAll(async () => {
   home = await preparedHome('slipway-platform-commands-');
   const limits = { maxBody: 2, maxUpload: 1, rateLimit: 400 };
-  const options = platformOptionsOf({ home, port: 0, json: true, ...limits }, {});
+  const options = platformOptionsOf({ home, port: 0, ...limits }, {});
   platform = await startPlatform({ ...options, log: createLogger({ level: 'silent' }) });
 });
 

@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest';
 
-import {
-  noteUndelivered,
-  readUndelivered,
-  undeliveredWords,
-} from '../../../src/domain/notify/undelivered.ts';
+import { noteUndelivered, undeliveredWords } from '../../../src/domain/notify/undelivered.ts';
 import { NOW, seasoned } from '../targets.ts';
 
 const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
@@ -24,16 +20,4 @@ it('a warning says who could not be told of what, and why', () => {
     `"ops" could not be told of released of release-3, given up at ${NOW}: it is away`,
   );
   expect(undeliveredWords({ ...WARNING, event: 'hold_set', name: null })).toContain('of hold_set, given up');
-});
-
-it.each([undefined, null, 7, 'text', [], {}, { ...WARNING, at: 7 }, { ...WARNING, reason: null }])(
-  'what arrives by signal and is no warning is refused: %j',
-  (raw) => {
-    expect(readUndelivered(raw)).toEqual(expect.any(String));
-  },
-);
-
-it('a warning that arrives by signal is taken, its texts no longer than they may be', () => {
-  const read = readUndelivered({ ...WARNING, name: undefined, reason: 'x'.repeat(5_000), more: 1 });
-  expect(read).toEqual({ ...WARNING, name: null, reason: 'x'.repeat(1_000) });
 });

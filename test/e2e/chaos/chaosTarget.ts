@@ -6,11 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { parse, stringify } from 'yaml';
 
-import type { Progress } from '../../../src/domain/release.ts';
-import type { Lookup } from '../../../src/domain/targetState.ts';
 import { targetWorkflowId } from '../../../src/domain/targetSpec.ts';
-import type { TargetView } from '../../../src/workflows/messages.ts';
-import { Repository } from '../../platform/git/repository.ts';
+import { Repository } from '../../../packages/platform/test/git/repository.ts';
+import { progressQuery } from '../../../src/messages/release.ts';
+import { lookupQuery, type TargetView, viewQuery } from '../../../src/messages/target.ts';
 import type { Process } from '../processes.ts';
 import { Project } from '../project.ts';
 import { eventually, type Stack } from '../stack.ts';
@@ -113,7 +112,7 @@ export class ChaosTarget {
     return eventually(async () => {
       const client = await this.#stack.client();
       return client.withDeadline(Date.now() + 5_000, () =>
-        client.workflow.getHandle(this.workflowId).query<TargetView>('view'),
+        client.workflow.getHandle(this.workflowId).query(viewQuery),
       );
     }, STUCK_MS);
   }
@@ -239,7 +238,7 @@ export class ChaosTarget {
       const found = await eventually(async () => {
         const client = await this.#stack.client();
         return client.withDeadline(Date.now() + 5_000, () =>
-          client.workflow.getHandle(this.workflowId).query<Lookup | null, [string]>('lookup', releaseId),
+          client.workflow.getHandle(this.workflowId).query(lookupQuery, releaseId),
         );
       }, STUCK_MS);
       if (found?.state === 'ended') {
@@ -263,7 +262,7 @@ export class ChaosTarget {
     if (running === null) return 'nothing runs';
     const client = await this.#stack.client();
     const handle = client.workflow.getHandle(running.workflowId);
-    const { phase, steps, waiting } = await handle.query<Progress>('progress');
+    const { phase, steps, waiting } = await handle.query(progressQuery);
     return `${running.releaseId} runs: ${JSON.stringify({ phase, waiting, last: steps.at(-1) })}`;
   }
 }

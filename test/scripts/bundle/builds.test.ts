@@ -7,7 +7,12 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 type Files = readonly { readonly name: string; readonly contents: Uint8Array }[];
 const { writeBuild } = (await import(
   new URL('../../../scripts/build/bundle/builds.mjs', import.meta.url).href
-)) as { readonly writeBuild: (folder: string, files: Files, keepEarlier: boolean) => void };
+)) as {
+  readonly writeBuild: (
+    folder: string,
+    build: { readonly files: Files; readonly entries: readonly string[]; readonly keepEarlier: boolean },
+  ) => void;
+};
 
 let folder: string;
 
@@ -67,12 +72,12 @@ it('what a build left that was cut off is not taken for one', async () => {
 
 function write(contents: Readonly<Record<string, string>>, keepEarlier = true): void {
   const files = Object.entries(contents).map(([name, text]) => ({ name, contents: Buffer.from(text) }));
-  writeBuild(folder, files, keepEarlier);
+  writeBuild(folder, { files, entries: ['main.js'], keepEarlier });
 }
 
 /** The folder of the build that counts. */
 async function builtNow(): Promise<string> {
-  const named = /^import '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
+  const named = /^export \* from '(.*)';\n$/.exec(await readFile(join(folder, 'main.js'), 'utf8'))?.[1];
   return join(folder, dirname(named ?? 'none'));
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
+import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/audit/readFacts.ts';
-import { QUERY_TOO_EARLY } from '../../../src/workflows/messages.ts';
 
 const CHILD_STARTED = [
   { workflowTaskScheduledEventAttributes: {} },

@@ -14,6 +14,7 @@ import {
   workerIdentity,
   type WorkerRegistry,
 } from '../../../src/temporal/predecessors/workerRegistry.ts';
+import { FROM_SOURCE } from '../../support/fromSource.ts';
 
 const SETTINGS = { namespace: 'default', taskQueue: 'slipway' };
 
@@ -40,7 +41,7 @@ async function killedWorker(settings = SETTINGS): Promise<string> {
     const { identity } = await joinWorkers(${JSON.stringify(home)}, ${JSON.stringify(settings)});
     console.log(identity);
     setInterval(() => undefined, 1_000);`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', code], {
+  const child = spawn(process.execPath, [...FROM_SOURCE, '--input-type=module', '--eval', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [identity] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];

@@ -1,4 +1,4 @@
-import type { TargetView } from '../../../src/workflows/messages.ts';
+import type { TargetView } from '../../../src/messages/target.ts';
 import { ARTIFACTS } from './plan.ts';
 import { artifactOf, type ScriptedWorld } from './scriptedWorld.ts';
 import type { TargetModel } from './targetModel.ts';

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+import { SECRET_REFERENCE } from '../secretReference.ts';
+import { NAME_MAX } from '../limits.ts';
+import { line, nonEmptyText, Timestamp, Uuid } from '../scalars.ts';
+
+/**
+ * One integration with a repository host: its `id` is the `integration_id` of a `source_config` (contract 000,
+ * "Endpoints"). `installation_id` and `name` are the public relative's, the others ours: `url_prefix` is what the
+ * addresses of its repositories begin with, `credential` and `webhook_secret` say where secrets are, never what they
+ * are, and `webhook_url` is where the host sends its pushes.
+ */
+export const IntegrationInstall = z.looseObject({
+  id: Uuid,
+  installation_id: z.int().nullish(),
+  name: z.string().nullish(),
+  url_prefix: z.string().nullish(),
+  username: z.string().nullish(),
+  credential: z.string().nullish(),
+  webhook_secret: z.string().nullish(),
+  webhook_url: z.string().nullish(),
+  created_at: Timestamp.nullish(),
+});
+export type IntegrationInstall = z.infer<typeof IntegrationInstall>;
+
+/** `GET /v1/integrations/github/install`. "Response shape: not shown"; the public relative answers an array. */
+export const IntegrationInstalls = z.array(IntegrationInstall);
+export type IntegrationInstalls = z.infer<typeof IntegrationInstalls>;
+
+/** Where a secret is, on the machine of the platform. A secret itself is refused: it would be stored and answered. */
+const SecretPlace = nonEmptyText().regex(SECRET_REFERENCE, {
+  error: 'Input should be a reference, env:NAME or file:/absolute/path, never the secret itself',
+});
+
+/**
+ * `POST /v1/integrations/github/install`: ours, because the public relative's integrations are made on a host's own
+ * pages. `credential` is a token for https, a private key for ssh; without one, what is open to everybody can be read.
+ * `username` goes with a token; default `x-access-token`, which GitHub wants and others take. `webhook_secret` signs the
+ * host's pushes; without one, none are taken, and branches are asked about.
+ */
+export const IntegrationCreate = z.object({
+  name: line(NAME_MAX),
+  url_prefix: nonEmptyText(),
+  username: line(NAME_MAX).nullish(),
+  credential: SecretPlace.nullish(),
+  webhook_secret: SecretPlace.nullish(),
+});
+export type IntegrationCreate = z.infer<typeof IntegrationCreate>;
+
+/** The path of a request about one integration. */
+export const IntegrationPath = z.object({ integration_id: Uuid });
+export type IntegrationPath = z.infer<typeof IntegrationPath>;

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+
+import { readSecretReference, secretInFile } from '../src/secretReference.ts';
+
+describe('a reference to a secret', () => {
+  it.each([
+    ['env:NAME', { variable: 'NAME' }],
+    ['env:_a1', { variable: '_a1' }],
+    ['file:/run/secrets/key', { file: '/run/secrets/key' }],
+    ['file:C:\\secrets\\key', { file: 'C:\\secrets\\key' }],
+  ])('%s says where it is', (text, place) => {
+    expect(readSecretReference(text)).toEqual(place);
+  });
+
+  it.each(['', 'sk-123', 'env:', 'env:1A', 'env:A B', 'file:key', 'file:', 'file:/', 'NAME'])(
+    '%j is none',
+    (text) => {
+      expect(readSecretReference(text)).toBeUndefined();
+    },
+  );
+
+  it('leads to the content of a file without the line ends at its end', () => {
+    expect(['value', 'value\n', 'value\r\n', 'two\nlines\n\n'].map(secretInFile)).toEqual([
+      'value',
+      'value',
+      'value',
+      'two\nlines',
+    ]);
+  });
+});

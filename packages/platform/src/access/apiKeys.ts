@@ -1,0 +1,134 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+
+import { type Kysely, type Selectable, sql } from 'kysely';
+
+import type {
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeysQuery,
+  CreatedApiKey,
+} from '@slipway/contract/controlPlane/apiKey';
+import { HttpProblem } from '../http/problem.ts';
+import type { ApiKeysTable } from '../store/accessTables.ts';
+import type { Schema } from '../store/schema.ts';
+import { recordAudit } from './audit.ts';
+import { type Caller, isOperator } from './caller.ts';
+
+/** API keys: what their endpoints do. Every problem is an `HttpProblem`. */
+export interface ApiKeys {
+  /** Makes a key: its answer is the only place where the key itself is shown. */
+  create(caller: Caller, request: ApiKeyCreate): Promise<CreatedApiKey>;
+  /** Those of the caller's tenant, newest first. */
+  list(caller: Caller, query: ApiKeysQuery): Promise<{ resources: ApiKey[]; offset: number }>;
+  /**
+   * Ends a key, at once and for good. Decision: whoever is not the operator takes the key away from their own tenant;
+   * a key that is for other tenants too goes on there. Revoked again, it changes nothing.
+   * @throws HttpProblem 404.
+   */
+  revoke(caller: Caller, keyId: string): Promise<void>;
+}
+
+/** How many characters of a key are kept to know it by: `slipway_` and six of the 43 that are random. */
+const PREFIX_LENGTH = 14;
+
+/** Makes {@link ApiKeys}; `changed` is told the hash of a key that is not what it was. */
+export function createApiKeys(options: {
+  kysely: Kysely<Schema>;
+  changed: (keyHash: string) => void;
+}): ApiKeys {
+  const { kysely } = options;
+  return {
+    create: async (caller, request) => {
+      const tenantIds = [...new Set(request.tenant_ids ?? [caller.tenantId])];
+      if (!isOperator(caller) && tenantIds.some((id) => id !== caller.tenantId)) {
+        throw new HttpProblem(403, "Only the platform's own key makes keys for other tenants.");
+      }
+      const key = newApiKey();
+      const row = await kysely.transaction().execute(async (trx) => {
+        const made = await trx
+          .insertInto('api_keys')
+          .values({
+            id: randomUUID(),
+            name: request.name,
+            prefix: key.slice(0, PREFIX_LENGTH),
+            key_hash: hashOfKey(key),
+            scope: request.scope,
+            tenant_ids: tenantIds,
+            created_by: caller.keyId,
+            created_at: new Date(),
+            expires_at: request.expires_at == null ? null : new Date(request.expires_at),
+          })
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        await recordAudit(trx, caller, { key_id: made.id });
+        return made;
+      });
+      return { ...apiKeyView(caller, row), key };
+    },
+
+    list: async (caller, { limit, offset, revoked }) => {
+      let select = kysely
+        .selectFrom('api_keys')
+        .selectAll()
+        .where(isFor(caller.tenantId))
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .limit(limit)
+        .offset(offset);
+      if (!revoked) select = select.where('revoked_at', 'is', null);
+      const rows = await select.execute();
+      return { resources: rows.map((row) => apiKeyView(caller, row)), offset: offset + rows.length };
+    },
+
+    revoke: async (caller, keyId) => {
+      const hash = await kysely.transaction().execute(async (trx) => {
+        const row = await trx
+          .selectFrom('api_keys')
+          .selectAll()
+          .where('id', '=', keyId)
+          .where(isFor(caller.tenantId))
+          .forUpdate()
+          .executeTakeFirst();
+        if (row === undefined) throw new HttpProblem(404, `API key ID ${keyId} not found.`);
+        const left = isOperator(caller) ? [] : row.tenant_ids.filter((id) => id !== caller.tenantId);
+        await trx
+          .updateTable('api_keys')
+          .set(left.length > 0 ? { tenant_ids: left } : { revoked_at: row.revoked_at ?? new Date() })
+          .where('id', '=', keyId)
+          .execute();
+        await recordAudit(trx, caller, { key_id: keyId });
+        return row.key_hash;
+      });
+      options.changed(hash);
+    },
+  };
+}
+
+/** A key with 256 random bits: nobody guesses it, so a plain digest of it is as good as a slow one. */
+export function newApiKey(): string {
+  return `slipway_${randomBytes(32).toString('base64url')}`;
+}
+
+/** What is stored of a key, in hexadecimal: SHA-256. */
+export function hashOfKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+function isFor(tenantId: string) {
+  return sql<boolean>`${tenantId}::uuid = any (tenant_ids)`;
+}
+
+function apiKeyView(caller: Caller, row: Selectable<ApiKeysTable>): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    prefix: row.prefix,
+    scope: row.scope,
+    tenant_ids: isOperator(caller) ? row.tenant_ids : [caller.tenantId],
+    created_by: row.created_by,
+    created_at: row.created_at.toISOString(),
+    expires_at: row.expires_at?.toISOString() ?? null,
+    revoked_at: row.revoked_at?.toISOString() ?? null,
+    last_used_at: row.last_used_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,161 @@
+import { Console } from 'node:console';
+import { url as debuggerUrl } from 'node:inspector';
+import { isAbsolute, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { Logger } from 'pino';
+
+import { type AgentEnvironment, readAgentEnvironment } from './agentEnvironment.ts';
+import { type AgentServer, startAgentServer } from './agentServer/agentServer.ts';
+import { keepProcessExit, watchEventLoop } from './agentServer/processGuard.ts';
+import { HAND_OVER_MS } from './draining.ts';
+import { PlatformError } from './errors.ts';
+import { listen } from './http/listen.ts';
+import { createLogger } from './http/logger.ts';
+
+/** How one agent is served. */
+export interface ServeAgentOptions {
+  /** The agent's folder. */
+  dir: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /**
+   * The line on stdout when it is ready. With it nothing else is printed there: what the agent itself prints goes to
+   * stderr. Default: a line for people.
+   */
+  readyLine?: (url: string) => string;
+  /** The graph configuration, relative to `dir`. Default `graph.json`, or `langgraph.json`. */
+  config?: string;
+}
+
+/**
+ * Serves one agent's Run API in this process until SIGTERM or SIGINT, then drains and exits 0 (a second signal
+ * exits at once). With `SLIPWAY_EXIT_WITH_PARENT=1` (the default where a deployment id is given) it also ends when its
+ * stdin does: it dies with the platform, however that dies. A graph that cannot be loaded exits 1, with the reason as
+ * the last line on stderr. What an agent's code does to the process ends only its own run: an unhandled rejection, an
+ * uncaught error, `process.exit`; where somebody starts it again, a standstill of the event loop ends it.
+ *
+ * Its settings come from the environment (`docs/run-api.md`); without a database it keeps an embedded one under
+ * `SLIPWAY_HOME` (default `.slipway` in `DIR`).
+ */
+export async function serveAgent(options: ServeAgentOptions): Promise<void> {
+  const dir = resolve(options.dir);
+  const log = createLogger();
+  const exit = keepProcessExit();
+  // What an agent's code leaves unhandled is told, and ends only its own run: others are being served.
+  process.on('unhandledRejection', (reason) =>
+    log.error({ err: reason }, 'a promise of the agent was rejected'),
+  );
+  process.on('uncaughtException', (error) =>
+    log.error({ err: error }, 'an error of the agent was not caught'),
+  );
+  if (options.readyLine !== undefined) globalThis.console = new Console(process.stderr, process.stderr);
+  let environment: AgentEnvironment;
+  let server: AgentServer;
+  try {
+    environment = readAgentEnvironment(dir);
+    enter(dir);
+    // Loading an agent takes seconds: a port that is taken is found before.
+    await refuseTakenPort(options);
+    server = await startAgentServer({
+      ...environment.serverOptions,
+      agentDir: dir,
+      port: options.port,
+      log,
+      ...(options.host !== undefined && { host: options.host }),
+      ...(options.config !== undefined && {
+        graphConfigPath: isAbsolute(options.config) ? options.config : join(dir, options.config),
+      }),
+    });
+  } catch (error) {
+    process.stderr.write(`${tell(error)}\n`, () => exit(error instanceof PlatformError ? error.exitCode : 1));
+    return;
+  }
+  const { exitWithParent, drainMs, stallMs } = environment;
+  // At a breakpoint the loop stands still for as long as somebody thinks.
+  if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
+  const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
+  const ended = untilAskedToEnd(parentGone, exit);
+  process.stdout.write(
+    options.readyLine?.(server.url) ??
+      `Serving ${dir} at ${server.url}
+`,
+  );
+  await ended;
+  // The agent's own timers and sockets may still be open: they have nothing left to serve.
+  exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);
+}
+
+/** @throws PlatformError SLIPWAY_PORT_UNAVAILABLE */
+async function refuseTakenPort({ port, host }: ServeAgentOptions): Promise<void> {
+  if (port === 0) return;
+  const tried = await listen(() => undefined, { port, ...(host !== undefined && { host }) });
+  await tried.close(0);
+}
+
+/** @throws PlatformError SLIPWAY_USAGE where it is no folder that this process may enter. */
+function enter(dir: string): void {
+  try {
+    process.chdir(dir);
+  } catch (error) {
+    throw new PlatformError('SLIPWAY_USAGE', `${dir} is not a folder that can be entered.`, {
+      place: dir,
+      hint: 'Name the folder that holds the agent and its graph.json.',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Drains and closes. A parent that is gone, or closes its end, has nobody waiting for runs: no patience from then on. A
+ * database that died with the platform keeps nobody: there is a limit.
+ */
+async function shutDown(
+  server: AgentServer,
+  drainMs: number,
+  parentGone: AbortSignal,
+  log: Logger,
+): Promise<boolean> {
+  const closed = (async () => {
+    await server.drain(drainMs, parentGone);
+    await server.close();
+    return true;
+  })().catch((error: unknown) => {
+    log.error({ err: error }, 'the agent server could not be closed in order');
+    return false;
+  });
+  return Promise.race([closed, delay(drainMs + HAND_OVER_MS, false)]);
+}
+
+/** Resolves when the process is to end: it is told to, or its parent is gone. */
+function untilAskedToEnd(parentGone: AbortSignal, exit: (code: number) => never): Promise<void> {
+  return new Promise((resolve) => {
+    const onSignal = () => {
+      process.once('SIGTERM', () => exit(1));
+      process.once('SIGINT', () => exit(1));
+      resolve();
+    };
+    process.once('SIGTERM', onSignal);
+    process.once('SIGINT', onSignal);
+    parentGone.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Aborted when the parent closes its end of our stdin, or is gone. */
+function endOfParent(): AbortSignal {
+  const gone = new AbortController();
+  for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => gone.abort());
+  process.stdin.resume();
+  return gone.signal;
+}
+
+/** One line: code, what happened, and what to do. */
+function tell(error: unknown): string {
+  if (!(error instanceof PlatformError))
+    return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const { code, message, hint } = error;
+  if (hint === undefined) return `${code}: ${message}`;
+  return `${code}: ${message}${/[.!?]$/.test(message) ? '' : ':'} ${hint}`;
+}

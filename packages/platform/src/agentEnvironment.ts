@@ -1,0 +1,114 @@
+import { join, resolve } from 'node:path';
+
+import type { AgentServerOptions } from './agentServer/agentServer.ts';
+import { ReachableAddresses } from './agentServer/webhooks/reachableAddresses.ts';
+import { DRAIN_MS } from './draining.ts';
+import { PlatformError } from './errors.ts';
+import { unpackEnvironment } from './runtime/packedEnvironment.ts';
+
+/** How long the event loop may stand still where `SLIPWAY_AGENT_STALL_SECONDS` says nothing, in seconds. */
+const STALL_SECONDS = 30;
+
+/** What an agent server is told by its environment. */
+export interface AgentEnvironment {
+  readonly serverOptions: Pick<
+    AgentServerOptions,
+    | 'home'
+    | 'databaseUrl'
+    | 'apiKey'
+    | 'tracingUrl'
+    | 'deploymentId'
+    | 'revisionId'
+    | 'projectName'
+    | 'leaseMs'
+    | 'maxAttempts'
+    | 'limits'
+    | 'webhooks'
+  >;
+  /** Whether it ends when its stdin does. */
+  readonly exitWithParent: boolean;
+  /** How long running runs may go on after SIGTERM, in milliseconds. */
+  readonly drainMs: number;
+  /** After how long a standstill of the event loop the process ends itself, in milliseconds; 0 for never. */
+  readonly stallMs: number;
+}
+
+/**
+ * Reads what `docs/run-api.md` lists, and takes the settings of an agent server out of the environment: they are ours,
+ * and agents' code sees the environment.
+ * @throws PlatformError SLIPWAY_AGENT_SETTING_INVALID
+ */
+export function readAgentEnvironment(dir: string): AgentEnvironment {
+  unpackEnvironment();
+  const deploymentId = take('SLIPWAY_AGENT_DEPLOYMENT_ID');
+  const databaseUrl = take('SLIPWAY_AGENT_DATABASE_URL');
+  const apiKey = take('SLIPWAY_AGENT_API_KEY');
+  const tracingUrl = take('SLIPWAY_AGENT_TRACING_URL');
+  const revisionId = take('SLIPWAY_AGENT_REVISION_ID');
+  const projectName = take('SLIPWAY_AGENT_PROJECT_NAME');
+  const leaseMs = takeNumber('SLIPWAY_AGENT_LEASE_MS', 1_000);
+  const maxAttempts = takeNumber('SLIPWAY_AGENT_MAX_ATTEMPTS', 1);
+  const concurrentRuns = takeNumber('SLIPWAY_AGENT_CONCURRENT_RUNS', 1);
+  const pendingRuns = takeNumber('SLIPWAY_AGENT_PENDING_RUNS', 1);
+  const runSeconds = takeNumber('SLIPWAY_AGENT_RUN_SECONDS', 0.001);
+  const allow = takeAddresses('SLIPWAY_AGENT_WEBHOOK_ALLOW');
+  const secret = take('SLIPWAY_AGENT_WEBHOOK_SECRET');
+  // Whoever gives it a deployment is the platform, which holds the other end of its stdin and starts it again.
+  const supervised = deploymentId !== undefined;
+  const stallSeconds = takeNumber('SLIPWAY_AGENT_STALL_SECONDS', 0) ?? (supervised ? STALL_SECONDS : 0);
+  return {
+    serverOptions: {
+      home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
+      ...(databaseUrl !== undefined && { databaseUrl }),
+      ...(apiKey !== undefined && { apiKey }),
+      ...(tracingUrl !== undefined && { tracingUrl }),
+      ...(deploymentId !== undefined && { deploymentId }),
+      ...(revisionId !== undefined && { revisionId }),
+      ...(projectName !== undefined && { projectName }),
+      ...(leaseMs !== undefined && { leaseMs }),
+      ...(maxAttempts !== undefined && { maxAttempts }),
+      limits: {
+        ...(concurrentRuns !== undefined && { concurrentRuns }),
+        ...(pendingRuns !== undefined && { pendingRuns }),
+        ...(runSeconds !== undefined && { runSeconds }),
+      },
+      webhooks: { allow, secret },
+    },
+    exitWithParent: (process.env['SLIPWAY_EXIT_WITH_PARENT'] ?? (supervised ? '1' : '0')) === '1',
+    drainMs: takeNumber('SLIPWAY_AGENT_DRAIN_MS', 0) ?? DRAIN_MS,
+    stallMs: stallSeconds * 1_000,
+  };
+}
+
+function take(name: string): string | undefined {
+  const value = process.env[name];
+  Reflect.deleteProperty(process.env, name);
+  return value === '' ? undefined : value;
+}
+
+function takeNumber(name: string, least: number): number | undefined {
+  const value = take(name);
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (Number.isFinite(number) && number >= least) return number;
+  throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name} is "${value}".`, {
+    place: name,
+    hint: `Give a number of at least ${least}, or leave it out.`,
+  });
+}
+
+function takeAddresses(name: string): string[] {
+  const entries = (take(name) ?? '').split(',').map((entry) => entry.trim());
+  const given = entries.filter((entry) => entry !== '');
+  try {
+    new ReachableAddresses(given);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new PlatformError('SLIPWAY_AGENT_SETTING_INVALID', `${name}: ${error.message}`, {
+      place: name,
+      hint: 'Give addresses, networks (10.0.0.0/8) or host names, separated by commas; * allows all.',
+      cause: error,
+    });
+  }
+  return given;
+}

@@ -1,0 +1,297 @@
+import { join } from 'node:path';
+
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import type { Logger } from 'pino';
+
+import { requireApiKey } from '../http/apiKey.ts';
+import { limitBody } from '../http/bodyLimit.ts';
+import { listen } from '../http/listen.ts';
+import { createLogger } from '../http/logger.ts';
+import { problemHandler, respondWithNotFound } from '../http/problem.ts';
+import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
+import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
+import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
+import { Assistants } from './graphs/assistants.ts';
+import { loadGraphs } from './graphs/graphLoader.ts';
+import { GraphStore } from './graphs/graphStore.ts';
+import { ThreadStates } from './graphs/threadStates.ts';
+import { browserAccess } from './http/browserAccess.ts';
+import { assistantRoutes } from './http/assistantRoutes.ts';
+import { runRoutes } from './http/runRoutes.ts';
+import { stateRoutes } from './http/stateRoutes.ts';
+import { storeRoutes } from './http/storeRoutes.ts';
+import { threadRoutes } from './http/threadRoutes.ts';
+import { threadStreamRoutes } from './http/threadStreamRoutes.ts';
+import { unservedRoutes } from './http/unservedRoutes.ts';
+import { LEASE_MS, ProcessLease } from './runs/processLease.ts';
+import { RunExecution } from './runs/runExecution.ts';
+import { RunGraphs } from './runs/runGraphs.ts';
+import type { RunLimits } from './runs/runLimits.ts';
+import { RunOutcomes } from './runs/runOutcome.ts';
+import { RunOwnership } from './runs/runOwnership.ts';
+import { RunService } from './runs/runService.ts';
+import { ThreadRemoval } from './runs/threadRemoval.ts';
+import { watchEnds, watchThreads } from './runs/watches.ts';
+import { type AgentDatabase, openAgentDatabase } from './store/agentDatabase.ts';
+import { AssistantStore } from './store/assistantStore.ts';
+import { CheckpointHistory } from './store/checkpointHistory.ts';
+import { CheckpointStore } from './store/checkpointStore.ts';
+import { EventStore } from './store/eventStore.ts';
+import { ItemStore } from './store/itemStore.ts';
+import { ProcessStore } from './store/processStore.ts';
+import { RunFootprint } from './store/runFootprint.ts';
+import { RunLeases } from './store/runLeases.ts';
+import { RunRecords } from './store/runRecords.ts';
+import { RunEnds } from './store/runEnds.ts';
+import { RunStore } from './store/runStore.ts';
+import { ThreadStore } from './store/threadStore.ts';
+import { type WebhookOptions, Webhooks } from './webhooks/webhooks.ts';
+
+/** The most that a request's body may have, in bytes: inputs are conversations, not files. */
+const BODY_MAX_BYTES = 16 * 1_048_576;
+
+/** How long a closing server lets running runs go on where nothing else is said, in milliseconds. */
+const CLOSE_DRAIN_MS = 0;
+
+/** What an agent server serves, and where. */
+export interface AgentServerOptions {
+  /** The agent's folder. */
+  agentDir: string;
+  /** Relative to `agentDir`. Default `graph.json`, or `langgraph.json`. */
+  graphConfigPath?: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** A Postgres that the revisions of a deployment share. Absent: an embedded one in `home`. */
+  databaseUrl?: string;
+  /** Where the embedded database lies. Default `.slipway/agent` in `agentDir`. */
+  home?: string;
+  /** Where set, every request but `GET /ok` and feedback links has to carry it as `x-api-key`. */
+  apiKey?: string;
+  /** The address that feedback links point at. Absent: this server itself. */
+  tracingUrl?: string;
+  /** What the threads and runs belong to. Default `standalone`. */
+  deploymentId?: string;
+  revisionId?: string;
+  projectName?: string;
+  /** How many runs it takes on, and for how long. */
+  limits?: Partial<RunLimits>;
+  /** Where webhooks may go beside public addresses, and what signs them. */
+  webhooks?: Omit<WebhookOptions, 'log'>;
+  /**
+   * After how much silence other processes of the deployment take up the runs of this one, in milliseconds. Default
+   * 20,000; a process of the same machine that is dead is noticed at once.
+   */
+  leaseMs?: number;
+  /** How many attempts of a run may be lost with their process before it ends with an error. Default 3. */
+  maxAttempts?: number;
+  /** Silence after which streams carry a sign of life, in milliseconds. Default 15,000. */
+  keepAliveMs?: number;
+  log?: Logger;
+}
+
+/** A serving agent. */
+export interface AgentServer {
+  readonly url: string;
+  /**
+   * Takes no new runs, lets running ones go on for up to `timeoutMs`, and hands over what is left to the next process
+   * of the deployment; pending ones it hands over at once. `hurry` ends the patience. Resolves when nothing runs any
+   * more.
+   */
+  drain(timeoutMs: number, hurry?: AbortSignal): Promise<void>;
+  /** Drains without patience, stops listening, and closes the database. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the Run API (contract 001) for the graphs of an agent's folder. Resolves when every graph is loaded and the
+ * server listens.
+ * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED`; for an embedded database `SLIPWAY_HOME_IN_USE` and
+ * `SLIPWAY_DATABASE_UNREACHABLE`.
+ */
+export async function startAgentServer(options: AgentServerOptions): Promise<AgentServer> {
+  const log = options.log ?? createLogger();
+  const deploymentId = options.deploymentId ?? 'standalone';
+  const webhooks = new Webhooks({ ...options.webhooks, log });
+  const { graphs, cors } = await loadGraphs(options.agentDir, options.graphConfigPath, log);
+  const {
+    database,
+    tracing,
+    checkpoints,
+    close: closeDatabase,
+  } = await openStorage(options, deploymentId, log);
+  try {
+    const leaseMs = options.leaseMs ?? LEASE_MS;
+    const processes = new ProcessStore({ db: database.heartbeats, deploymentId, leaseMs });
+    const { processId } = processes;
+    const keeper = { db: database.kysely, deploymentId, processId };
+    const runs = new RunStore(keeper);
+    const records = new RunRecords({ db: database.kysely, deploymentId });
+    const leases = new RunLeases(keeper);
+    const footprint = new RunFootprint({ db: database.kysely, deploymentId });
+    const events = new EventStore({ db: database.kysely, deploymentId });
+    const threads = new ThreadStore({ db: database.kysely, deploymentId });
+    const assistants = new Assistants(graphs, new AssistantStore({ db: database.kysely, deploymentId }));
+    const lease = new ProcessLease({ processes, leaseMs, onVoid: () => service.loseAll(), log });
+    const items = new ItemStore({ db: database.kysely, deploymentId });
+    const stores = { checkpoints, longTerm: new GraphStore({ items, holds: () => lease.holds }) };
+    const states = new ThreadStates({ threads, assistants, stores });
+    const runGraphs = new RunGraphs({ assistants, stores });
+    const outcomes = new RunOutcomes({ graphs: runGraphs, checkpoints, lease, log });
+    let url = '';
+    const service = new RunService({
+      runs,
+      records,
+      ends: new RunEnds(keeper),
+      leases,
+      lease,
+      checkpoints,
+      footprint,
+      endsElsewhere: watchEnds(leases, log),
+      outcomes,
+      execution: new RunExecution({ graphs: runGraphs, outcomes, checkpoints, footprint, events, lease }),
+      linkFeedback: (runId, keys) =>
+        tracing.createFeedbackLinks({
+          tracingUrl: options.tracingUrl ?? url,
+          runId,
+          keys,
+          deploymentId,
+          projectName: options.projectName,
+        }),
+      webhooks,
+      limits: options.limits,
+      maxAttempts: options.maxAttempts,
+      log,
+    });
+    const ownership = new RunOwnership({
+      runs,
+      leases,
+      processes,
+      checkpoints,
+      events,
+      items,
+      lease,
+      service,
+      log,
+    });
+
+    const app = new Hono();
+    app.onError(problemHandler(log));
+    app.notFound(respondWithNotFound);
+    const guard = options.apiKey === undefined ? undefined : requireApiKey(options.apiKey);
+    app.route('/', feedbackRoutes({ tracing, guard, readerOf: () => ({ deploymentId }) }));
+    app.use(browserAccess(cors, guard !== undefined));
+    app.get('/ok', (c) => c.json({ ok: true }));
+    if (guard !== undefined) app.use(guard);
+    app.use(limitBody(BODY_MAX_BYTES));
+    app.get('/info', async (c) =>
+      c.json({
+        version: '1',
+        deployment_id: deploymentId,
+        revision_id: options.revisionId ?? null,
+        project_name: options.projectName ?? null,
+        graphs: assistants.ofGraphs.map(({ graph_id, assistant_id }) => ({ graph_id, assistant_id })),
+        serving: await isServing(database),
+      }),
+    );
+    const changes = watchThreads(threads, log);
+    const history = new CheckpointHistory(database.pool, deploymentId);
+    const removal = new ThreadRemoval({ threads, records, service, checkpoints, history });
+    app.route('/', assistantRoutes(assistants, removal));
+    app.route('/', threadRoutes({ threads, states, removal, history }));
+    app.route('/', stateRoutes({ threads, states }));
+    const { keepAliveMs } = options;
+    app.route(
+      '/',
+      runRoutes({ assistants, threads, runs, records, events, service, webhooks, log, keepAliveMs }),
+    );
+    app.route('/', threadStreamRoutes({ threads, records, states, events, service, changes, keepAliveMs }));
+    app.route('/', storeRoutes(items));
+    app.route('/', unservedRoutes());
+
+    // Before the first run can be accepted: an owner that is not on the list is nobody.
+    await lease.start();
+    const answer = getRequestListener(app.fetch);
+    const listening = await listen((request, response) => void answer(request, response), {
+      port: options.port,
+      ...(options.host !== undefined && { host: options.host }),
+    });
+    url = listening.url;
+    await ownership.start();
+    return {
+      url,
+      drain: async (timeoutMs, hurry) => {
+        await service.drain(timeoutMs, hurry);
+        changes.stop();
+      },
+      close: async () => {
+        await ownership.stop();
+        await service.drain(CLOSE_DRAIN_MS);
+        changes.stop();
+        await lease.stop();
+        await listening.close();
+        await webhooks.close();
+        await closeDatabase();
+      },
+    };
+  } catch (error) {
+    await closeDatabase();
+    throw error;
+  }
+}
+
+async function openStorage(
+  options: AgentServerOptions,
+  deploymentId: string,
+  log: Logger,
+): Promise<{
+  database: AgentDatabase;
+  tracing: TracingStore;
+  checkpoints: CheckpointStore;
+  close: () => Promise<void>;
+}> {
+  let closing = false;
+  const onTrouble = (error: Error): void => {
+    // While it closes, the embedded server says good-bye to connections that are on their way out already.
+    if (!closing) log.warn({ err: error }, 'a database connection broke');
+  };
+  const embedded =
+    options.databaseUrl === undefined
+      ? await openEmbeddedPostgres(options.home ?? join(options.agentDir, '.slipway', 'agent'), onTrouble)
+      : undefined;
+  try {
+    const database = await openAgentDatabase(
+      options.databaseUrl ?? embedded?.connectionString ?? '',
+      onTrouble,
+    );
+    const close = async () => {
+      closing = true;
+      await database.close();
+      await embedded?.close();
+    };
+    try {
+      const tracing = await openTracing(database.kysely);
+      const checkpoints = new CheckpointStore(database.pool, deploymentId);
+      await checkpoints.setup();
+      return { database, tracing, checkpoints, close };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  } catch (error) {
+    await embedded?.close();
+    throw error;
+  }
+}
+
+/** Whether a run could be taken now: the graphs are loaded, so it is the database's answer. */
+async function isServing(database: AgentDatabase): Promise<boolean> {
+  try {
+    await database.pool.query('select 1');
+    return true;
+  } catch {
+    return false;
+  }
+}

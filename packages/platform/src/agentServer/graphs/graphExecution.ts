@@ -1,0 +1,145 @@
+import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
+import { toWireJson } from '../runs/wireJson.ts';
+import type { CompiledGraph, GraphCallOptions, GraphEvent } from './compiledGraph.ts';
+
+/** One event of an execution: the kind of the stream (contract 001, "Events") and its data as JSON. */
+export interface ExecutionEvent {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** What an execution is asked for. */
+export interface ExecutionRequest {
+  readonly graph: CompiledGraph;
+  readonly input: unknown;
+  /** The modes of the contract: `values`, `updates`, `messages-tuple`, `debug`, `custom`, `events`. */
+  readonly streamModes: readonly string[];
+  readonly subgraphs: boolean;
+  readonly options: Omit<GraphCallOptions, 'streamMode' | 'subgraphs'>;
+}
+
+/** The newest full state that an execution showed: what `wait` and `join` answer. */
+export interface ExecutionResult {
+  /** `undefined` when the graph showed none: nothing was left to do. */
+  values: Record<string, unknown> | undefined;
+  interrupts: unknown[];
+}
+
+/**
+ * Executes a graph once, and gives its events as they come. The generator returns the newest state. It throws what
+ * the graph throws, and `UnserializableValue` for a state that cannot be written.
+ */
+export async function* executeGraph(
+  request: ExecutionRequest,
+): AsyncGenerator<ExecutionEvent, ExecutionResult> {
+  const asked = new Set(request.streamModes);
+  const result: ExecutionResult = { values: undefined, interrupts: [] };
+  for await (const part of openStream(request, asked)) {
+    if ('trace' in part) {
+      yield { event: 'events', data: toWireJson(part.trace, { strict: false, root: 'event' }) };
+      continue;
+    }
+    const { namespace, mode, chunk } = part;
+    if (mode === 'values' && namespace.length === 0) noteValues(result, chunk);
+    const wireMode = mode === 'messages' ? 'messages-tuple' : mode;
+    if (!asked.has(wireMode)) {
+      // Written all the same, so that a state that nobody watches is refused just like one that is streamed.
+      if (mode === 'values') toWireJson(chunk, { strict: true, root: 'values' });
+      continue;
+    }
+    const suffix = request.subgraphs && namespace.length > 0 ? `|${namespace.join('|')}` : '';
+    yield { event: `${mode}${suffix}`, data: encodeChunk(mode, chunk) };
+  }
+  return result;
+}
+
+type StreamPart =
+  { namespace: readonly string[]; mode: string; chunk: unknown } | { trace: Record<string, unknown> };
+
+/** `streamEvents` carries everything but costs an event per step of every runnable: only where `events` is asked. */
+async function* openStream(
+  request: ExecutionRequest,
+  asked: ReadonlySet<string>,
+): AsyncGenerator<StreamPart> {
+  const modes = new Set(['values']);
+  for (const mode of asked) if (mode !== 'events') modes.add(mode === 'messages-tuple' ? 'messages' : mode);
+  const options: GraphCallOptions = {
+    ...request.options,
+    streamMode: [...modes],
+    subgraphs: request.subgraphs,
+  };
+  if (!asked.has('events')) {
+    for await (const chunk of await request.graph.stream(request.input, options)) {
+      yield toPart(chunk, request.subgraphs);
+    }
+    return;
+  }
+  for await (const event of request.graph.streamEvents(request.input, { ...options, version: 'v2' })) {
+    if (event.tags?.includes('langsmith:hidden')) continue;
+    if (event.event === 'on_chain_stream' && event.run_id === options.runId) {
+      const part = toPart(event.data['chunk'], request.subgraphs);
+      yield part;
+      yield { trace: { ...event, data: { chunk: 'chunk' in part ? part.chunk : null } } };
+    } else {
+      yield { trace: withoutInternals(event) };
+    }
+  }
+}
+
+/** Chunks are `[mode, chunk]`, with subgraphs `[namespace, mode, chunk]`: `stream_mode` is always given as a list. */
+function toPart(chunk: unknown, subgraphs: boolean): StreamPart & { mode: string } {
+  if (subgraphs) {
+    const [namespace, mode, value] = chunk as [string[], string, unknown];
+    return { namespace: namespace.filter((part) => part !== ''), mode, chunk: value };
+  }
+  const [mode, value] = chunk as [string, unknown];
+  return { namespace: [], mode, chunk: value };
+}
+
+function noteValues(result: ExecutionResult, chunk: unknown): void {
+  if (typeof chunk !== 'object' || chunk === null) return;
+  const { __interrupt__: interrupts, ...values } = chunk as Record<string, unknown>;
+  if (Array.isArray(interrupts)) result.interrupts.push(...(interrupts as unknown[]));
+  if (interrupts === undefined || Object.keys(values).length > 0) result.values = values;
+}
+
+function encodeChunk(mode: string, chunk: unknown): string {
+  switch (mode) {
+    case 'messages': {
+      const [message, metadata] = chunk as [unknown, Record<string, unknown>];
+      const { contract, public: relative } = VOCABULARY.messageNode;
+      const named = { ...metadata, [contract]: metadata[relative] ?? null };
+      return toWireJson([message, withoutPrivate(named)], { strict: false, root: 'message' });
+    }
+    case 'debug':
+      return toWireJson(plainDebug(chunk as Record<string, unknown>), { strict: false, root: 'debug' });
+    default:
+      return toWireJson(chunk, { strict: true, root: mode });
+  }
+}
+
+/** The configurations inside a `debug` checkpoint carry the runtime's own objects: the addresses are what matters. */
+function plainDebug(chunk: Record<string, unknown>): Record<string, unknown> {
+  const payload = chunk['payload'];
+  if (typeof payload !== 'object' || payload === null || chunk['type'] !== 'checkpoint') return chunk;
+  const { config, parentConfig, ...rest } = payload as Record<string, unknown>;
+  return {
+    ...chunk,
+    payload: { ...rest, checkpoint: addressOf(config), parent_checkpoint: addressOf(parentConfig) },
+  };
+}
+
+function addressOf(config: unknown): Record<string, unknown> | null {
+  const configurable = (config as { configurable?: Record<string, unknown> } | undefined)?.configurable;
+  if (configurable === undefined) return null;
+  const { thread_id, checkpoint_ns, checkpoint_id, checkpoint_map } = configurable;
+  return { thread_id, checkpoint_ns, checkpoint_id, ...(checkpoint_map ? { checkpoint_map } : {}) };
+}
+
+function withoutInternals(event: GraphEvent): Record<string, unknown> {
+  return { ...event, ...(event.metadata && { metadata: withoutPrivate(event.metadata) }) };
+}
+
+function withoutPrivate(metadata: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !name.startsWith('__pregel')));
+}

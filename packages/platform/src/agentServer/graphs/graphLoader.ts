@@ -1,0 +1,246 @@
+import { access, readFile, realpath } from 'node:fs/promises';
+import { dirname, extname, join, relative, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { parseEnv } from 'node:util';
+
+import type { Logger } from 'pino';
+
+import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
+import { type CorsSettings, GraphConfig } from '@slipway/contract/graphConfig';
+import { PlatformError } from '../../errors.ts';
+import { doesForNodeVersion } from '../../nodeVersion.ts';
+import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
+
+/** A graph as `graph.json` exports it: compiled once, or made anew for each configuration. */
+export interface LoadedGraph {
+  readonly name: string;
+  readonly description: string | undefined;
+  /** The compiled graph for a run's configuration. Throws what the agent's own function throws. */
+  resolve(config: Record<string, unknown>): Promise<CompiledGraph>;
+}
+
+/** What one graph configuration leads to. */
+export interface LoadedAgent {
+  readonly graphs: LoadedGraphs;
+  /** Which pages may call it from a browser, if the configuration says so. */
+  readonly cors: CorsSettings | undefined;
+}
+
+/** The graphs of one agent, by the name that they are deployed under (contract 001, "What the service does"). */
+export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
+
+/**
+ * Reads the graph configuration (`graphConfigPath`, relative to `agentDir`; default: `graph.json`, or `langgraph.json`
+ * where there is only that), applies its `env` to this process without
+ * overriding what is set already, and imports every graph: a compiled graph, a `StateGraph` (compiled here), or a
+ * function of the configuration that returns one of them. TypeScript sources are compiled as they are imported.
+ *
+ * Decision: an env file that is not there is told in the log, and the agent starts. Artifacts are packed without
+ * their `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
+ *
+ * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
+ */
+export async function loadGraphs(
+  agentDir: string,
+  graphConfigPath: string | undefined,
+  log: Logger,
+): Promise<LoadedAgent> {
+  const file = resolve(agentDir, graphConfigPath ?? (await presentGraphConfig(agentDir)));
+  const config = await readGraphConfig(file);
+  const root = dirname(file);
+  if (!doesForNodeVersion(config.node_version, process.versions.node)) {
+    throw notLoaded(
+      `${file} asks for Node ${String(config.node_version)} or newer (node_version), and this is Node ${process.versions.node}.`,
+      file,
+    );
+  }
+  await applyEnvironment(config.env, root, log);
+  const entries = Object.entries(config.graphs).map(([name, entry]) => toEntry(name, entry));
+  if (entries.some((entry) => /\.[cm]?tsx?$/.test(entry.file))) await registerTypeScript(root);
+  const graphs = new Map<string, LoadedGraph>();
+  // One after another: two graphs of one file must not see it half evaluated, and the first failure is the one told.
+  for (const entry of entries) graphs.set(entry.name, await loadGraph(entry, root));
+  return { graphs, cors: config.http?.cors ?? undefined };
+}
+
+/** The name of the file that a folder has: the contract's where it has both, or neither. */
+async function presentGraphConfig(agentDir: string): Promise<string> {
+  const { contract, public: relative } = VOCABULARY.graphConfigFile;
+  const isOther = !(await exists(join(agentDir, contract))) && (await exists(join(agentDir, relative)));
+  return isOther ? relative : contract;
+}
+
+interface GraphEntry {
+  readonly name: string;
+  readonly file: string;
+  readonly exportName: string;
+  readonly description: string | undefined;
+}
+
+async function readGraphConfig(file: string): Promise<GraphConfig> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw notLoaded(`${file} could not be read: ${reasonOf(error)}`, file, error);
+  }
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw notLoaded(`${file} is not valid JSON: ${reasonOf(error)}`, file, error);
+  }
+  const parsed = GraphConfig.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw notLoaded(
+    `${file} is not right: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`,
+    file,
+    parsed.error,
+  );
+}
+
+function toEntry(name: string, entry: GraphConfig['graphs'][string]): GraphEntry {
+  const colon = entry.path.lastIndexOf(':');
+  return {
+    name,
+    file: entry.path.slice(0, colon),
+    exportName: entry.path.slice(colon + 1),
+    description: entry.description,
+  };
+}
+
+async function applyEnvironment(env: GraphConfig['env'], root: string, log: Logger): Promise<void> {
+  // A list of names says what has to be there, and brings nothing.
+  if (env === undefined || Array.isArray(env)) return;
+  const values = typeof env === 'string' ? await readEnvFile(env, root, log) : env;
+  // What the deployment sets (its secrets) wins over what the source carries.
+  for (const [name, value] of Object.entries(values)) process.env[name] ??= value;
+}
+
+async function readEnvFile(
+  name: string,
+  root: string,
+  log: Logger,
+): Promise<Record<string, string | undefined>> {
+  const file = resolve(root, name);
+  try {
+    return parseEnv(await readFile(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw notLoaded(`The env file ${file} could not be read: ${reasonOf(error)}`, file, error);
+    }
+    log.warn(
+      `The graph configuration names the env file ${name}, and there is none: the agent starts without it. ` +
+        "Secrets come from the deployment's secrets; artifacts carry no .env files.",
+    );
+    return {};
+  }
+}
+
+let typeScriptRegistered = false;
+
+/** Registers the TypeScript loader, once, and only for agents that need it: it costs start-up time. */
+async function registerTypeScript(root: string): Promise<void> {
+  if (typeScriptRegistered) return;
+  typeScriptRegistered = true;
+  const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]);
+  cjs.register();
+  const tsconfig = join(root, 'tsconfig.json');
+  esm.register({ tsconfig: (await exists(tsconfig)) ? tsconfig : false });
+}
+
+async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> {
+  const told = `Graph "${entry.name}" (${entry.file}:${entry.exportName})`;
+  const fail = (reason: string, cause?: unknown) =>
+    notLoaded(`${told} could not be loaded: ${reason}`, `${entry.file}:${entry.exportName}`, cause);
+
+  const file = await existingFile(resolve(root, entry.file));
+  if (file === undefined) throw fail('the file does not exist');
+  if (relative(await realpath(root), file).startsWith('..')) throw fail('the file lies outside the agent');
+  let module: Record<string, unknown>;
+  try {
+    module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  } catch (error) {
+    throw fail(reasonOf(error), error);
+  }
+  const exported = exportOf(module, entry.exportName);
+  if (exported === undefined) {
+    const offered = Object.keys(module).filter((name) => name !== 'module.exports');
+    throw fail(`the file has no export of that name; it has: ${offered.join(', ') || 'none'}`);
+  }
+  const { name, description } = entry;
+  if (typeof exported === 'function') {
+    const make = exported as (config: Record<string, unknown>) => unknown;
+    return {
+      name,
+      description,
+      resolve: async (config) => {
+        const graph = toCompiled(await make(config));
+        if (graph === undefined) throw new TypeError(`${told} is a function that returned no graph.`);
+        return graph;
+      },
+    };
+  }
+  let graph: CompiledGraph | undefined;
+  try {
+    graph = toCompiled(await Promise.resolve(exported));
+  } catch (error) {
+    throw fail(reasonOf(error), error);
+  }
+  if (graph === undefined) {
+    throw fail('the export is neither a compiled graph, nor a StateGraph, nor a function that returns one');
+  }
+  const compiled = graph;
+  return { name, description, resolve: () => Promise.resolve(compiled) };
+}
+
+function toCompiled(value: unknown): CompiledGraph | undefined {
+  if (isCompiledGraph(value)) return value;
+  if (isGraphBuilder(value)) {
+    const compiled: unknown = value.compile();
+    return isCompiledGraph(compiled) ? compiled : undefined;
+  }
+  return undefined;
+}
+
+/** A CommonJS module shows its exports under `default`. */
+function exportOf(module: Record<string, unknown>, name: string): unknown {
+  if (name in module) return module[name];
+  const inner = module['default'];
+  if (typeof inner === 'object' && inner !== null && name in inner)
+    return (inner as Record<string, unknown>)[name];
+  return undefined;
+}
+
+/** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
+async function existingFile(file: string): Promise<string | undefined> {
+  if (await exists(file)) return realpath(file);
+  const extension = extname(file);
+  if (extension === '.js' || extension === '.mjs') {
+    const source = `${file.slice(0, -2)}ts`;
+    if (await exists(source)) return realpath(source);
+  }
+  return undefined;
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function notLoaded(message: string, place: string, cause?: unknown): PlatformError {
+  return new PlatformError('SLIPWAY_GRAPH_NOT_LOADED', message, {
+    place,
+    hint: 'Mend the graph, or the entry of graph.json that names it; `slipway agent DIR` tries it on this machine.',
+    cause,
+  });
+}
+
+/** One line: the last line of the process's stderr is what the platform shows as the reason. */
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.replace(/\s*\n\s*/g, ' ').slice(0, 1_000);
+}

@@ -1,0 +1,106 @@
+import {
+  BaseStore,
+  type GetOperation,
+  type Item,
+  type ListNamespacesOperation,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchOperation,
+} from '@langchain/langgraph-checkpoint';
+import type { z } from 'zod';
+
+import { ItemFilter, ItemKey, Namespace } from '@slipway/contract/runApi/store';
+import { StorableObject } from '@slipway/contract/scalars';
+import { throughOutage } from '../store/databaseAway.ts';
+import type { ItemStore, StoredItem } from '../store/itemStore.ts';
+
+/**
+ * The long-term store as graphs see it: LangGraph's `BaseStore` (`config.store`, `getStore()`), on the deployment's
+ * database, and so the same for every run, process and revision. A graph waits for a database that is away as long as
+ * the lease on its runs holds.
+ *
+ * Nothing is embedded: a `query` ranks nothing, an `index` means nothing.
+ */
+export class GraphStore extends BaseStore {
+  readonly #items: ItemStore;
+  readonly #holds: () => boolean;
+
+  constructor(options: { items: ItemStore; holds: () => boolean }) {
+    super();
+    this.#items = options.items;
+    this.#holds = options.holds;
+  }
+
+  /** What is read is read before what is written in the same batch, as in LangGraph's own stores. */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const changes = operations.filter(isPut).map(changeOf);
+    const results = await Promise.all(
+      operations.map(async (operation) => (isPut(operation) ? undefined : this.#read(operation))),
+    );
+    if (changes.length > 0) await throughOutage(() => this.#items.change(changes), this.#holds);
+    return results as OperationResults<Op>;
+  }
+
+  #read(operation: Exclude<Operation, PutOperation>): Promise<unknown> {
+    return throughOutage(async () => {
+      if ('namespacePrefix' in operation) {
+        return (await this.#items.search(searchOf(operation))).map(itemOf);
+      }
+      if (isGet(operation)) {
+        const found = await this.#items.get(operation, true);
+        return found === undefined ? null : itemOf(found);
+      }
+      return this.#items.namespaces(namespacesOf(operation));
+    }, this.#holds);
+  }
+}
+
+function isPut(operation: Operation): operation is PutOperation {
+  return 'value' in operation;
+}
+
+function isGet(operation: GetOperation | ListNamespacesOperation): operation is GetOperation {
+  return 'key' in operation;
+}
+
+function changeOf({ namespace, key, value }: PutOperation) {
+  return {
+    namespace: checked(Namespace, namespace, 'namespace'),
+    key: checked(ItemKey, key, 'key'),
+    value: value === null ? null : checked(StorableObject, value, 'value'),
+  };
+}
+
+function searchOf(operation: SearchOperation) {
+  return {
+    prefix: operation.namespacePrefix,
+    filter: checked(ItemFilter, operation.filter ?? {}, 'filter'),
+    limit: operation.limit ?? 10,
+    offset: operation.offset ?? 0,
+    refreshTtl: true,
+  };
+}
+
+function namespacesOf(operation: ListNamespacesOperation) {
+  return {
+    conditions: (operation.matchConditions ?? []).map(({ matchType, path }) => ({
+      at: matchType,
+      labels: path,
+    })),
+    maxDepth: operation.maxDepth,
+    limit: operation.limit,
+    offset: operation.offset,
+  };
+}
+
+function itemOf({ namespace, key, value, created_at, updated_at }: StoredItem): Item {
+  return { namespace: [...namespace], key, value, createdAt: created_at, updatedAt: updated_at };
+}
+
+/** What the store cannot hold fails the graph that asks for it. */
+function checked<S extends z.ZodType>(schema: S, given: unknown, what: string): z.output<S> {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new TypeError(`The store takes no such ${what}: ${parsed.error.issues[0]?.message ?? ''}`);
+}

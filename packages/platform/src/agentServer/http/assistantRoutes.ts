@@ -1,0 +1,154 @@
+import { type Context, Hono } from 'hono';
+
+import {
+  AssistantCount,
+  AssistantCreate,
+  AssistantDeleteQuery,
+  AssistantGraphQuery,
+  AssistantLatest,
+  AssistantPatch,
+  AssistantPath,
+  AssistantSearch,
+  AssistantVersions,
+  SubgraphPath,
+  SubgraphQuery,
+} from '@slipway/contract/runApi/assistant';
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
+import type { Assistants } from '../graphs/assistants.ts';
+import type { CompiledGraph } from '../graphs/compiledGraph.ts';
+import { graphForReading } from '../graphs/graphReading.ts';
+import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
+import type { ThreadRemoval } from '../runs/threadRemoval.ts';
+import type { AssistantRecord } from '../store/assistantStore.ts';
+import { storable, storableIfGiven } from './storable.ts';
+import { selected } from './wire.ts';
+
+/** Assistants (contract 001: "not shown"): what the public client offers for them. */
+export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
+  const app = new Hono();
+
+  app.post('/assistants', async (c) => {
+    const { assistant_id: id, if_exists: ifExists, ...body } = await parseBody(AssistantCreate, c);
+    const made = await assistants.create(
+      {
+        graph_id: body.graph_id,
+        name: body.name ?? 'Untitled',
+        description: body.description ?? null,
+        config: storable(body.config ?? {}, 'config'),
+        context: storable(body.context ?? {}, 'context'),
+        metadata: storable(body.metadata ?? {}, 'metadata'),
+      },
+      { assistantId: id ?? undefined, ifExists: ifExists ?? 'raise' },
+    );
+    return c.json(made);
+  });
+
+  app.post('/assistants/search', async (c) => {
+    const body = await parseOptionalBody(AssistantSearch, c);
+    const { found, total } = await assistants.search({
+      ...filterOf(body),
+      sortBy: body.sort_by ?? undefined,
+      sortOrder: body.sort_order ?? undefined,
+      limit: body.limit,
+      offset: body.offset,
+    });
+    const next = body.offset + found.length;
+    c.header('x-pagination-total', String(total));
+    if (found.length > 0 && next < total) c.header('x-pagination-next', String(next));
+    return c.json(found.map((assistant) => selected({ ...assistant }, body.select)));
+  });
+
+  app.post('/assistants/count', async (c) => {
+    const filter = filterOf(await parseOptionalBody(AssistantCount, c));
+    return c.json((await assistants.search({ ...filter, limit: 1, offset: 0 })).total);
+  });
+
+  app.get('/assistants/:assistant_id', async (c) =>
+    c.json(await assistants.get(parsePath(AssistantPath, c).assistant_id)),
+  );
+
+  app.patch('/assistants/:assistant_id', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    // Null says the same as leaving a field out.
+    const body = await parseBody(AssistantPatch, c);
+    for (const field of ['config', 'context', 'metadata'] as const) storableIfGiven(body[field], field);
+    const given = Object.entries(body).filter(([, value]) => value != null);
+    return c.json(await assistants.update(id, Object.fromEntries(given)));
+  });
+
+  app.delete('/assistants/:assistant_id', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { delete_threads: withThreads } = parseQuery(AssistantDeleteQuery, c);
+    const removed = await assistants.remove(id);
+    if (withThreads) await removal.removeThreadsOf(removed);
+    return c.body(null, 204);
+  });
+
+  app.post('/assistants/:assistant_id/versions', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { metadata, limit, offset } = await parseOptionalBody(AssistantVersions, c);
+    return c.json(
+      await assistants.versions(id, {
+        metadata: storableIfGiven(metadata, 'metadata'),
+        limit,
+        offset,
+      }),
+    );
+  });
+
+  app.post('/assistants/:assistant_id/latest', async (c) => {
+    const { assistant_id: id } = parsePath(AssistantPath, c);
+    const { version } = await parseBody(AssistantLatest, c);
+    return c.json(await assistants.setVersion(id, version));
+  });
+
+  app.get('/assistants/:assistant_id/graph', async (c) => {
+    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
+    const { xray } = parseQuery(AssistantGraphQuery, c);
+    return c.json((await drawGraph(await graphOf(assistant), xray ?? false)) as object);
+  });
+
+  app.get('/assistants/:assistant_id/schemas', async (c) => {
+    const assistant = await assistants.get(parsePath(AssistantPath, c).assistant_id);
+    return c.json({ graph_id: assistant.graph_id, ...wireSchemas(schemasOf(await graphOf(assistant))) });
+  });
+
+  app.get('/assistants/:assistant_id/subgraphs', async (c) =>
+    c.json(await subgraphs(c, parsePath(AssistantPath, c).assistant_id, undefined)),
+  );
+
+  app.get('/assistants/:assistant_id/subgraphs/:namespace', async (c) => {
+    const { assistant_id: id, namespace } = parsePath(SubgraphPath, c);
+    return c.json(await subgraphs(c, id, namespace));
+  });
+
+  return app;
+
+  async function subgraphs(c: Context, id: string, namespace: string | undefined) {
+    const { recurse } = parseQuery(SubgraphQuery, c);
+    const found = await subgraphsOf(await graphOf(await assistants.get(id)), { namespace, recurse });
+    return Object.fromEntries(Object.entries(found).map(([name, schemas]) => [name, wireSchemas(schemas)]));
+  }
+
+  async function graphOf(assistant: AssistantRecord): Promise<CompiledGraph> {
+    return graphForReading(assistants.graphNamed(assistant.graph_id), assistant.config);
+  }
+}
+
+function filterOf(body: AssistantCount) {
+  return {
+    graphId: body.graph_id ?? undefined,
+    name: body.name ?? undefined,
+    metadata: storableIfGiven(body.metadata, 'metadata'),
+  };
+}
+
+function wireSchemas(schemas: GraphSchemas): Record<string, unknown> {
+  return {
+    input_schema: schemas.input,
+    output_schema: schemas.output,
+    state_schema: schemas.state,
+    config_schema: schemas.config,
+    context_schema: schemas.config,
+  };
+}

@@ -1,0 +1,47 @@
+import type { MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
+
+import type { CorsSettings } from '@slipway/contract/graphConfig';
+
+const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'PATCH', 'DELETE'];
+/** What the public client reads of answers: where a run is, and how long a list is. */
+const READ_BY_CLIENTS = ['Content-Location', 'X-Pagination-Total', 'X-Pagination-Next'];
+/** How long a browser may keep the answer to a preflight, in seconds. */
+const MAX_AGE_S = 600;
+const LOOPBACK = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/u;
+
+/**
+ * Middleware that lets pages of other origins call the agent from a browser, as `http.cors` of the graph configuration
+ * says. It answers preflights, which carry no key, so it stands before the key is asked for.
+ *
+ * Decision: without origins in the configuration, every origin may call an agent that asks for a key: a caller with the key
+ * may call it from anywhere. An agent without a key is for pages of this machine alone, because any page on the internet
+ * could reach it through the browser of the person who runs it.
+ */
+export function browserAccess(settings: CorsSettings | undefined, hasKey: boolean): MiddlewareHandler {
+  const {
+    allow_origins: origins,
+    allow_origin_regex: pattern,
+    allow_credentials: credentials,
+  } = settings ?? {};
+  const isNamed = origins !== undefined || pattern !== undefined;
+  const expression = pattern === undefined ? undefined : new RegExp(`^(?:${pattern})$`, 'u');
+  const isAllowed = (origin: string): boolean => {
+    if (!isNamed) return hasKey || LOOPBACK.test(origin);
+    return (
+      origins?.includes('*') === true ||
+      origins?.includes(origin) === true ||
+      expression?.test(origin) === true
+    );
+  };
+  const all = (given: readonly string[] | undefined): boolean => given === undefined || given.includes('*');
+  return cors({
+    origin: (origin) => (origin !== '' && isAllowed(origin) ? origin : null),
+    allowMethods: all(settings?.allow_methods) ? METHODS : [...(settings?.allow_methods ?? [])],
+    // None: those that the preflight asks for.
+    allowHeaders: all(settings?.allow_headers) ? [] : [...(settings?.allow_headers ?? [])],
+    exposeHeaders: [...READ_BY_CLIENTS, ...(settings?.expose_headers ?? [])],
+    maxAge: settings?.max_age ?? MAX_AGE_S,
+    ...(credentials === true && { credentials }),
+  });
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Context, Hono } from 'hono';
+import type { Logger } from 'pino';
+
+import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/cancel';
+import { FollowQuery, JoinQuery, JoinStreamQuery } from '@slipway/contract/runApi/joinQuery';
+import { RunBatch, RunCreate, RunPath, RunsQuery, StatelessRunPath } from '@slipway/contract/runApi/run';
+import { ThreadPath } from '@slipway/contract/runApi/thread';
+import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
+import { HttpProblem, invalid } from '../../http/problem.ts';
+import type { Assistants } from '../graphs/assistants.ts';
+import { type LiveRun, type RunEnding, RunMoved } from '../runs/liveRun.ts';
+import { planRun, type RunPlan } from '../runs/newRun.ts';
+import { isActive } from '../runs/runLife.ts';
+import type { RunService } from '../runs/runService.ts';
+import type { EventStore } from '../store/eventStore.ts';
+import type { RunRecord, RunRecords } from '../store/runRecords.ts';
+import type { RunStore } from '../store/runStore.ts';
+import type { ThreadStore } from '../store/threadStore.ts';
+import { joinStream } from './runStreams.ts';
+import { storable } from './storable.ts';
+import { eventStreamResponse, longJsonResponse } from '../../http/streamResponse.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
+import { selected, wireRun } from './wire.ts';
+
+/** What the run routes work with. */
+export interface RunRouteParts {
+  readonly webhooks: Webhooks;
+  readonly assistants: Assistants;
+  readonly threads: ThreadStore;
+  readonly runs: RunStore;
+  readonly records: RunRecords;
+  readonly events: EventStore;
+  readonly service: RunService;
+  readonly log: Logger;
+  readonly keepAliveMs?: number | undefined;
+}
+
+/** Runs: creating, following, looking, cancelling (contract 001, "Endpoints"). */
+export function runRoutes(parts: RunRouteParts): Hono {
+  const { threads, records, runs, service } = parts;
+  const app = new Hono();
+
+  app.post('/runs/cancel', async (c) => {
+    const { action } = parseQuery(BulkCancelQuery, c);
+    const body = await parseBody(BulkCancelBody, c);
+    const found =
+      body.thread_id != null
+        ? await records.active({ threadId: body.thread_id, runIds: body.run_ids ?? [] })
+        : await records.active({ statuses: statusesOf(body.status) });
+    if ((await service.cancel(found, action)) === 0) throw new HttpProblem(404, 'No active run matches.');
+    return c.body(null, 204);
+  });
+
+  for (const prefix of ['', '/threads/:thread_id'] as const) {
+    app.post(`${prefix}/runs`, async (c) => {
+      const { live } = await start(c, prefix);
+      return c.json(wireRun(live.record), 200, addressOf(live));
+    });
+
+    app.post(`${prefix}/runs/wait`, async (c) => {
+      const { live, plan } = await start(c, prefix);
+      return waitFor(service.ending(live.record), {
+        headers: addressOf(live),
+        onDisconnect: () => {
+          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
+        },
+      });
+    });
+
+    app.post(`${prefix}/runs/stream`, async (c) => {
+      const { live, plan } = await start(c, prefix);
+      return eventStreamResponse(await live.follow(), {
+        headers: addressOf(live),
+        keepAliveMs: parts.keepAliveMs,
+        onDisconnect: () => {
+          if (plan.cancelOnDisconnect) cancelUnheard(live.record);
+        },
+      });
+    });
+  }
+
+  app.post('/runs/batch', async (c) => {
+    const bodies = await parseBody(RunBatch, c);
+    // All of them are looked at before the first is started.
+    const plans = await Promise.all(bodies.map((body) => plan(body, {}, undefined)));
+    const lives: LiveRun[] = [];
+    for (const each of plans) lives.push(await service.start(each));
+    return c.json(lives.map((live) => wireRun(live.record)));
+  });
+
+  app.get('/threads/:thread_id/runs', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const { limit, offset, status, select } = parseQuery(RunsQuery, c);
+    await threads.get(threadId);
+    const found = await records.list(threadId, { limit, offset, status });
+    return c.json(found.map((run) => selected(wireRun(run), select)));
+  });
+
+  app.get('/threads/:thread_id/runs/:run_id', async (c) => c.json(wireRun(await runOf(c))));
+
+  app.delete('/threads/:thread_id/runs/:run_id', async (c) => {
+    const run = await runOf(c);
+    if (isActive(run)) throw new HttpProblem(409, `Run ${run.run_id} is ${run.status}: cancel it first.`);
+    await runs.remove(run);
+    return c.body(null, 204);
+  });
+
+  app.post('/threads/:thread_id/runs/:run_id/cancel', async (c) => {
+    const { action, wait } = parseQuery(CancelQuery, c);
+    const run = await runOf(c);
+    if (!isActive(run)) throw overAlready(run);
+    // It has ended, or is gone, since it was looked at.
+    if ((await service.cancel([run], action)) === 0) throw overAlready(await runOf(c));
+    if (!wait) return c.body(null, 202);
+    await service.ending(run);
+    return c.body(null, 204);
+  });
+
+  app.get('/threads/:thread_id/runs/:run_id/join', async (c) => {
+    const query = parseQuery(JoinQuery, c);
+    const run = await runOf(c);
+    const gone = new AbortController();
+    return waitFor(service.ending(run, gone.signal), {
+      headers: {},
+      onDisconnect: () => {
+        if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
+        gone.abort();
+      },
+    });
+  });
+
+  app.get('/threads/:thread_id/runs/:run_id/stream', async (c) => streamOf(c, await runOf(c)));
+
+  // A stateless run's id is enough for the public client.
+  app.get('/runs/:run_id/stream', async (c) => {
+    const { run_id: runId } = parsePath(StatelessRunPath, c);
+    const run = await records.byId(runId);
+    if (run === undefined) throw new HttpProblem(404, `Run ${runId} not found.`);
+    return streamOf(c, run);
+  });
+
+  return app;
+
+  async function streamOf(c: Context, run: RunRecord): Promise<Response> {
+    const query = parseQuery(JoinStreamQuery, c);
+    const reader = await joinStream({ service, events: parts.events }, run, {
+      lastEventId: c.req.header('last-event-id'),
+      modes: query.stream_mode,
+    });
+    return eventStreamResponse(reader, {
+      keepAliveMs: parts.keepAliveMs,
+      onDisconnect: () => {
+        if (query.on_disconnect ?? query.cancel_on_disconnect) cancelUnheard(run);
+      },
+    });
+  }
+
+  async function start(c: Context, prefix: string): Promise<{ live: LiveRun; plan: RunPlan }> {
+    const threadId = prefix === '' ? undefined : parsePath(ThreadPath, c).thread_id;
+    const query = parseQuery(FollowQuery, c);
+    const planned = await plan(await parseBody(RunCreate, c), query, threadId);
+    return { live: await service.start(planned), plan: planned };
+  }
+
+  /** Checks what the schema cannot, and makes the thread that the run is to have. */
+  async function plan(body: RunCreate, query: FollowQuery, threadId: string | undefined): Promise<RunPlan> {
+    storable(body.metadata ?? {}, 'metadata');
+    refuseWebhook(body.webhook);
+    const assistant = await parts.assistants.get(body.assistant_id);
+    parts.assistants.graphNamed(assistant.graph_id);
+    // A run without a thread may ask for its own to be kept.
+    const kept = threadId === undefined && body.on_completion === 'keep' ? randomUUID() : threadId;
+    const { runSeconds } = service.limits;
+    const planned = planRun({ body, query, assistant, threadId: kept, runSeconds });
+    if (kept !== undefined && (kept !== threadId || planned.createThread))
+      await threads.create({ threadId: kept, ifExists: 'do_nothing' });
+    return planned;
+  }
+
+  function refuseWebhook(url: string | null | undefined): void {
+    const refusal = url == null ? undefined : parts.webhooks.refusal(url);
+    if (refusal === undefined) return;
+    const msg = `No webhook is sent there: ${refusal}`;
+    throw invalid([{ loc: ['body', 'webhook'], msg, type: 'value_error' }]);
+  }
+
+  async function runOf(c: Context): Promise<RunRecord> {
+    const { thread_id: threadId, run_id: runId } = parsePath(RunPath, c);
+    return records.get(threadId, runId);
+  }
+
+  /** Nobody is left to be told of a failure to cancel: the service logs it. */
+  function cancelUnheard(run: RunRecord): void {
+    service.cancelUnheard(run, 'interrupt');
+  }
+
+  /**
+   * The headers have been sent: a failure of ours can only be told in the body. That the run goes on elsewhere is no
+   * answer at all: the connection is broken off, and the client asks again.
+   */
+  function lostEnding(error: unknown): string {
+    if (error instanceof RunMoved) throw error;
+    // Nobody waits any more after an abort.
+    if ((error as Error).name !== 'AbortError')
+      parts.log.error({ err: error }, 'the end of a run could not be told');
+    return JSON.stringify({
+      __error__: { error: 'InternalError', message: 'The end of the run could not be read.' },
+    });
+  }
+
+  function waitFor(
+    ending: Promise<RunEnding>,
+    options: { headers: Record<string, string>; onDisconnect: () => void },
+  ): Response {
+    return longJsonResponse(ending.then(answerOf, lostEnding), {
+      ...options,
+      keepAliveMs: parts.keepAliveMs,
+    });
+  }
+}
+
+/** What `wait` and `join` answer: the final values, or `__error__` (facts; contract 001: "not shown"). */
+function answerOf(ending: RunEnding): string {
+  return ending.failure === undefined ? ending.values : JSON.stringify({ __error__: ending.failure });
+}
+
+function overAlready(run: RunRecord): HttpProblem {
+  return new HttpProblem(
+    409,
+    `Run ${run.run_id} cannot be cancelled: it is neither pending nor running but ${run.status}.`,
+  );
+}
+
+/** Where the run is: clients take its ids from this header before the run has ended. */
+function addressOf(live: LiveRun): Record<string, string> {
+  return { 'content-location': `/threads/${live.threadId}/runs/${live.runId}` };
+}
+
+function statusesOf(status: BulkCancelBody['status']): string[] {
+  return status == null || status === 'all' ? ['pending', 'running'] : [status];
+}

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+
+import { disconnectMode, type FollowQuery } from '@slipway/contract/runApi/joinQuery';
+import type { RunCreate } from '@slipway/contract/runApi/run';
+import type { AssistantRecord } from '../store/assistantStore.ts';
+import type { NewRun } from '../store/runStore.ts';
+
+/** A run to be accepted, and what the request says of its surroundings. */
+export interface RunPlan {
+  readonly newRun: NewRun;
+  readonly resumable: boolean;
+  readonly feedbackKeys: readonly string[];
+  readonly cancelOnDisconnect: boolean;
+  readonly createThread: boolean;
+}
+
+/** How a run was asked for: contract 001, "Run": `kwargs`, with what the server needs beside it. */
+export type Kwargs = ReturnType<typeof kwargsOf>;
+
+/**
+ * Makes a run of a request. Without `threadId` it is stateless (contract 001, rule 5). What the assistant is configured
+ * with holds where the request says nothing. `runSeconds` is the longest that it may execute.
+ */
+export function planRun(options: {
+  body: RunCreate;
+  query: FollowQuery;
+  assistant: AssistantRecord;
+  threadId: string | undefined;
+  runSeconds: number;
+}): RunPlan {
+  const { body, assistant } = options;
+  const runId = randomUUID();
+  const stateless = options.threadId === undefined;
+  const threadId = options.threadId ?? randomUUID();
+  const { assistant_id: assistantId, graph_id: graphId } = assistant;
+  const newRun: NewRun = {
+    runId,
+    threadId,
+    assistantId,
+    graphId,
+    metadata: { ...body.metadata },
+    kwargs: kwargsOf(body, assistant, { runId, threadId, stateless, runSeconds: options.runSeconds }),
+    threadConfig: presetOf(body, assistant),
+    multitaskStrategy: body.multitask_strategy,
+    stateless,
+    delaySeconds: body.after_seconds ?? 0,
+  };
+  return {
+    newRun,
+    resumable: body.stream_resumable,
+    feedbackKeys: body.feedback_keys ?? [],
+    cancelOnDisconnect: disconnectMode(options.query, body) === 'cancel',
+    createThread: body.if_not_exists === 'create',
+  };
+}
+
+function kwargsOf(
+  body: RunCreate,
+  assistant: AssistantRecord,
+  run: { runId: string; threadId: string; stateless: boolean; runSeconds: number },
+) {
+  const { checkpoint } = body;
+  const preset = presetOf(body, assistant);
+  const { configurable } = preset;
+  return {
+    input: body.input ?? null,
+    command: body.command ?? null,
+    config: {
+      ...preset,
+      metadata: { created_by: 'system', ...preset.metadata, ...body.metadata, ...body.config?.metadata },
+      configurable: {
+        user_id: '',
+        ...configurable,
+        run_id: run.runId,
+        graph_id: assistant.graph_id,
+        thread_id: run.threadId,
+        assistant_id: assistant.assistant_id,
+        checkpoint_id:
+          body.checkpoint_id ?? checkpoint?.checkpoint_id ?? configurable['checkpoint_id'] ?? null,
+        ...(checkpoint?.checkpoint_ns != null && { checkpoint_ns: checkpoint.checkpoint_ns }),
+        ...(checkpoint?.checkpoint_map != null && { checkpoint_map: checkpoint.checkpoint_map }),
+      } as Record<string, unknown>,
+    },
+    context: contextOf(body.context, assistant.context),
+    webhook: body.webhook ?? null,
+    temporary: run.stateless,
+    stream_mode: body.stream_mode as string[],
+    feedback_keys: body.feedback_keys,
+    interrupt_after: body.interrupt_after ?? null,
+    interrupt_before: body.interrupt_before ?? null,
+    subgraphs: body.stream_subgraphs,
+    resumable: body.stream_resumable,
+    durability: body.durability ?? (body.checkpoint_during === false ? 'exit' : null),
+    timeout: Math.min(body.timeout ?? run.runSeconds, run.runSeconds),
+  };
+}
+
+/** The request's configuration over the assistant's. */
+function presetOf(body: RunCreate, assistant: AssistantRecord) {
+  const preset = assistant.config as NonNullable<RunCreate['config']>;
+  return {
+    ...preset,
+    ...body.config,
+    metadata: { ...preset.metadata, ...body.config?.metadata } as Record<string, unknown>,
+    configurable: withoutReserved({ ...preset.configurable, ...body.config?.configurable }),
+  };
+}
+
+/** Keys that begin with `__` are LangGraph's and ours (its checkpointer, its resumption, our attempt): never a client's. */
+function withoutReserved(configurable: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(configurable).filter(([key]) => !key.startsWith('__')));
+}
+
+/** The request's context over the assistant's; null where neither says anything. */
+function contextOf(given: unknown, preset: Record<string, unknown>): Record<string, unknown> | null {
+  if (given == null) return Object.keys(preset).length > 0 ? preset : null;
+  // What is no object is the graph's to judge.
+  if (typeof given !== 'object' || Array.isArray(given)) return given as Record<string, unknown>;
+  return { ...preset, ...given };
+}

@@ -1,0 +1,136 @@
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
+import { GraphConfig } from '@slipway/contract/graphConfig';
+import { type ValidationIssue, toValidationIssues } from '@slipway/contract/httpErrors';
+import { doesForNodeVersion } from '../nodeVersion.ts';
+import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
+import { BuildFailure, shown } from './buildFailure.ts';
+
+/** How many of a file's mistakes a reason names. */
+const NAMED_ISSUES = 5;
+
+/**
+ * Where a deployment's `graph_config_path` leads, inside the source.
+ *
+ * @throws BuildFailure when it leads out of it.
+ */
+export function locateGraphConfig(root: string, graphConfigPath: string): string {
+  const file = resolve(root, graphConfigPath);
+  if (graphConfigPath.trim() === '' || !isInside(root, file) || file === root) {
+    throw new BuildFailure(`graph_config_path ${shown(graphConfigPath)} is no file inside the source.`);
+  }
+  return file;
+}
+
+/**
+ * The graph configuration file that a source has: the one that was named, or where only the other vocabulary's file is
+ * there (`langgraph.json` for `graph.json`, and the other way round), that one.
+ */
+export async function presentGraphConfig(root: string, file: string): Promise<string> {
+  const { contract, public: relativeName } = VOCABULARY.graphConfigFile;
+  const others: Readonly<Record<string, string>> = { [contract]: relativeName, [relativeName]: contract };
+  const name = others[basename(file)];
+  if (name === undefined || (await isFileInside(root, file))) return file;
+  const other = join(dirname(file), name);
+  return (await isFileInside(root, other)) ? other : file;
+}
+
+/** The graph configuration, or undefined where there is no such file. @throws BuildFailure when it is not right. */
+export async function readGraphConfig(root: string, file: string): Promise<GraphConfig | undefined> {
+  const name = relative(root, file);
+  if (!(await isFileInside(root, file))) return undefined;
+  const text = await readFile(file, 'utf8');
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new BuildFailure(`${name} is not valid JSON: ${withPlace(error as SyntaxError, text)}.`);
+  }
+  const python = pythonGraphOf(json);
+  if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
+  const parsed = GraphConfig.safeParse(json);
+  if (!parsed.success)
+    throw new BuildFailure(`${name} is not right: ${told(toValidationIssues(parsed.error, 'body'))}.`);
+  checkNodeVersion(name, parsed.data.node_version);
+  return parsed.data;
+}
+
+/**
+ * Checks, after the build, that the graph configuration is there and that each file it names exists inside the
+ * source. Whether a file exports what it should shows when the agent starts: finding out takes running it, with
+ * its secrets.
+ *
+ * @throws BuildFailure naming the graph and its file.
+ */
+export async function checkGraphs(root: string, file: string): Promise<GraphConfig> {
+  const name = relative(root, file);
+  const config = await readGraphConfig(root, file);
+  if (config === undefined) {
+    throw new BuildFailure(
+      `The source has no ${name}: graph_config_path names the graph configuration file.`,
+    );
+  }
+  for (const [graph, entry] of Object.entries(config.graphs)) {
+    const path = entry.path.slice(0, entry.path.lastIndexOf(':'));
+    const target = resolve(dirname(file), path);
+    if (!isInside(root, target)) {
+      throw new BuildFailure(`${name} names ${shown(path)} for graph ${shown(graph)}, outside the source.`);
+    }
+    const candidates = [target, ...sourcesOf(target)];
+    const there = await Promise.all(candidates.map((candidate) => isFileInside(root, candidate)));
+    if (!there.includes(true)) {
+      throw new BuildFailure(
+        `${name} names ${shown(entry.path)} for graph ${shown(graph)}, and there is no file ${shown(relative(root, target))} in the built source.`,
+      );
+    }
+  }
+  return config;
+}
+
+/** `./agent.js` may stand for a source `./agent.ts`, as in TypeScript's own imports. */
+function sourcesOf(file: string): string[] {
+  return /\.m?js$/.test(file) ? [`${file.slice(0, -2)}ts`] : [];
+}
+
+function checkNodeVersion(name: string, asked: string | undefined): void {
+  if (asked === undefined || doesForNodeVersion(asked, process.versions.node)) return;
+  throw new BuildFailure(
+    `${name} asks for Node ${asked} or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node ${asked}, or lower node_version.`,
+  );
+}
+
+function told(issues: readonly ValidationIssue[]): string {
+  const named = issues
+    .slice(0, NAMED_ISSUES)
+    .map(({ loc: [, ...path], msg }) => (path.length === 0 ? msg : `${path.join('.')}: ${msg}`));
+  const more = issues.length > NAMED_ISSUES ? [`and ${String(issues.length - NAMED_ISSUES)} more`] : [];
+  return [...named, ...more].join('; ');
+}
+
+/** Node says at which character; a person wants line and column. */
+function withPlace(error: SyntaxError, text: string): string {
+  const position = /at position (\d+)/.exec(error.message)?.[1];
+  if (position === undefined || error.message.includes('line ')) return error.message;
+  const before = text.slice(0, Number(position)).split('\n');
+  const column = (before.at(-1) ?? '').length + 1;
+  return error.message.replace(
+    /at position \d+/,
+    `at line ${String(before.length)}, column ${String(column)}`,
+  );
+}
+
+/** Whether there is a file, and it really lies in the source: links may lead elsewhere once commands have run. */
+async function isFileInside(root: string, file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile() && isInside(await realpath(root), await realpath(file));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return false;
+    throw error;
+  }
+}
+
+function isInside(root: string, file: string): boolean {
+  return file === root || file.startsWith(root + sep);
+}

@@ -1,0 +1,307 @@
+import { rm } from 'node:fs/promises';
+
+import { Hono } from 'hono';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+
+import { DRAIN_MS } from '../draining.ts';
+import type { Access } from '../access/access.ts';
+import { removeOldAudit } from '../access/audit.ts';
+import { removeAgentData } from '../agentServer/store/agentData.ts';
+import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitLimits.ts';
+import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
+import { createRotatingSealing } from '../store/rotatingSealing.ts';
+import type { Schema } from '../store/schema.ts';
+import { removeOldBuilds, trashOrphanedBuilds } from './buildRetention.ts';
+import { createDeployments } from './deployments.ts';
+import { createFleet } from './fleet.ts';
+import { homeLayout } from './homeLayout.ts';
+import { createIdempotency } from './idempotency.ts';
+import { createIntegrations } from './integrations.ts';
+import { createListeners } from './listeners.ts';
+import { createLogFollowing } from './logFollowing.ts';
+import { createMadeInPublic } from './madeInPublic.ts';
+import { createOrchestrator } from './orchestrator.ts';
+import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
+import { createPushes } from './pushes/pushes.ts';
+import { createRevisionLogs } from './revisionLogs.ts';
+import { askAgain, createRevisions } from './revisions.ts';
+import { isSettled } from './revisionStates.ts';
+import { createRevisionWork } from './revisionWork.ts';
+import { pushRoutes } from './routes/pushRoutes.ts';
+import { controlPlaneRoutes } from './routes/routes.ts';
+import { uploadRoutes } from './routes/uploadRoutes.ts';
+import type { SpokenVocabulary } from './routes/vocabularyEdge.ts';
+import type { BuildRevision, Containers, StartAgent, Switchboard } from './seams.ts';
+import { removeOldSources, trashOrphanedSources } from './sourceRetention.ts';
+import { createSources } from './sources/sources.ts';
+import { removeScratches } from './scratch.ts';
+import { emptyTrash } from './trash.ts';
+import { createSecretsRotation } from './secretsRotation.ts';
+import { createStoredSecrets } from './storedSecrets.ts';
+import { createUploads } from './uploads.ts';
+import { createUploadTokens } from './uploadTokens.ts';
+
+/** What a control plane runs on. */
+export interface ControlPlaneOptions {
+  readonly home: string;
+  readonly kysely: Kysely<Schema>;
+  readonly masterKey: MasterKey;
+  /** The one that follows, where a process before this one did not come to the end of a rotation. */
+  readonly nextMasterKey?: MasterKey | undefined;
+  readonly access: Access;
+  readonly log: Logger;
+  readonly buildRevision: BuildRevision;
+  readonly startAgent: StartAgent;
+  readonly containers: Containers;
+  readonly gateway: Switchboard;
+  /** What every agent is told beside its secrets, per revision. */
+  readonly agentEnvironment: (agent: {
+    deploymentId: string;
+    revisionId: string;
+    name: string;
+  }) => Record<string, string>;
+  /** See `controlPlaneRoutes`. */
+  readonly publicUrl?: string;
+  /** Whose names it speaks on the wire, see `vocabularyEdge`. Default: `both`. */
+  readonly vocabulary?: SpokenVocabulary;
+  /** How many builds run at once. Default: 2. */
+  readonly buildSlots?: number;
+  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  readonly readyTimeoutMs?: number;
+  /** How long an agent that was switched away from may finish what it is at, in milliseconds. Default: 30,000. */
+  readonly drainTimeoutMs?: number;
+  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  readonly auditKeptMs?: number;
+  /** The largest body of a request, in bytes. Default: 1 MB. */
+  readonly bodyMaxBytes?: number;
+  /** The largest upload, in bytes. Default: 200 MB. */
+  readonly uploadMaxBytes?: number;
+  /** What reading a git repository may take. Default: `DEFAULT_GIT_LIMITS`. */
+  readonly gitLimits?: GitLimits;
+  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  readonly gitPollMs?: number;
+  /** How many uploaded sources of a deployment are kept, see `removeOldSources`. Default: 20. */
+  readonly sourcesKept?: number;
+}
+
+/** The control plane of contract 000. */
+export interface ControlPlane {
+  /** Its endpoints and the signed uploads. */
+  readonly app: Hono;
+  /** Brings the active revisions' agents back and takes up what was left half done. */
+  start(): Promise<void>;
+  /** Stops work (to be taken up at the next start) and drains the agents. */
+  close(): Promise<void>;
+}
+
+/** How long agents may finish what they are at when the platform stops: process managers kill after 10 s or more. */
+const CLOSE_TIMEOUT_MS = 8_000;
+const AUDIT_KEPT_MS = 365 * 86_400_000;
+const CLEAN_EVERY_MS = 3_600_000;
+/** The sources whose revisions run as containers. */
+const IMAGE_SOURCES = ['external_image', 'internal_image'];
+
+/** Makes a {@link ControlPlane}; nothing moves before its `start`. */
+export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
+  const { kysely, log } = options;
+  const home = homeLayout(options.home);
+  const sealing = createRotatingSealing(deriveKey(options.masterKey, 'secrets'));
+  if (options.nextMasterKey !== undefined) sealing.rotateTo(deriveKey(options.nextMasterKey, 'secrets'));
+  const secrets = createStoredSecrets(sealing);
+  const secretsRotation = createSecretsRotation({ kysely, home: options.home, sealing });
+  const logs = createRevisionLogs(kysely, log);
+  const uploads = createUploads({
+    kysely,
+    home,
+    log,
+    tokens: createUploadTokens(deriveKey(options.masterKey, 'uploads')),
+    ...(options.uploadMaxBytes === undefined ? {} : { maxBytes: options.uploadMaxBytes }),
+  });
+  const fleet = createFleet({
+    gateway: options.gateway,
+    log,
+    readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
+    drainTimeoutMs: options.drainTimeoutMs ?? DRAIN_MS,
+    closeTimeoutMs: CLOSE_TIMEOUT_MS,
+  });
+  const gitLimits = options.gitLimits ?? DEFAULT_GIT_LIMITS;
+  const sources = createSources({ kysely, home, gitLimits, containers: options.containers });
+  const work = createRevisionWork({
+    kysely,
+    home,
+    logs,
+    log,
+    fleet,
+    sources,
+    buildRevision: options.buildRevision,
+    startAgent: options.startAgent,
+    environmentOf: async (revision) => {
+      const { name } = await kysely
+        .selectFrom('deployments')
+        .select('name')
+        .where('id', '=', revision.deployment_id)
+        .executeTakeFirstOrThrow();
+      const own = secrets.open(revision.sealed_secrets, revision.deployment_id);
+      return {
+        ...Object.fromEntries(own.map((secret) => [secret.name, secret.value])),
+        // Last, so that no secret of that name takes an agent away from its platform.
+        ...options.agentEnvironment({ deploymentId: revision.deployment_id, revisionId: revision.id, name }),
+      };
+    },
+  });
+  const orchestrator = createOrchestrator({
+    kysely,
+    log,
+    work,
+    fleet,
+    sources,
+    buildSlots: options.buildSlots ?? 2,
+    afterWork: async (deploymentId) => {
+      await removeOldBuilds(kysely, home, deploymentId);
+      await removeOldSources(kysely, home, deploymentId, options.sourcesKept);
+    },
+    removeDeployment: async (deploymentId) => {
+      await removeAgentData(kysely, deploymentId);
+      await releaseImages(deploymentId);
+      await deployments.purge(deploymentId);
+      await rm(home.buildsOf(deploymentId), { recursive: true, force: true });
+      await rm(home.objectsOf(deploymentId), { recursive: true, force: true });
+    },
+  });
+  const idempotency = createIdempotency(deriveKey(options.masterKey, 'idempotency'));
+  const deployments = createDeployments({
+    kysely,
+    secrets,
+    idempotency,
+    changed: (deployment) => {
+      // Known from its first moment: requests to its agent are told that nothing is active, not that it is unknown.
+      if (deployment !== undefined) options.gateway.register(deployment, { starting: false });
+      orchestrator.wake();
+    },
+  });
+  const revisions = createRevisions({
+    kysely,
+    changed: () => orchestrator.wake(),
+    interruptWork: (revisionId) => orchestrator.interrupt(revisionId),
+  });
+  const logFollowing = createLogFollowing({ kysely, logs });
+
+  const branchWatch = createBranchWatch({
+    kysely,
+    home,
+    limits: gitLimits,
+    log,
+    everyMs: options.gitPollMs ?? ASK_EVERY_MS,
+    changed: () => orchestrator.wake(),
+  });
+  const pushes = createPushes({
+    kysely,
+    changed: () => orchestrator.wake(),
+    lookUp: (branches) => branchWatch.lookUp(branches),
+  });
+
+  const app = new Hono();
+  app.route('/', uploadRoutes(uploads, options.access));
+  app.route('/', pushRoutes({ kysely, pushes, log }));
+  app.route(
+    '/',
+    controlPlaneRoutes({
+      access: options.access,
+      log,
+      secretsRotation,
+      deployments,
+      revisions,
+      uploads,
+      logs,
+      logFollowing,
+      listeners: createListeners(kysely),
+      madeInPublic: createMadeInPublic(kysely),
+      integrations: createIntegrations(kysely),
+      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
+      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
+    }),
+  );
+
+  /** Every deployment becomes known to the gateway, and what served before serves again. */
+  const restoreAgents = async (): Promise<void> => {
+    for (const row of await kysely.selectFrom('deployments').selectAll().execute()) {
+      options.gateway.register(row.id, { starting: row.active_revision_id !== null });
+      if (row.active_revision_id === null || row.status === 'AWAITING_DELETE') continue;
+      const revision = await kysely
+        .selectFrom('revisions')
+        .selectAll()
+        .where('id', '=', row.active_revision_id)
+        .executeTakeFirstOrThrow();
+      const spec = await work.specOf(revision);
+      if (spec !== undefined) fleet.restore(spec);
+      else if (isSettled(revision.status)) {
+        await askAgain(kysely, revision.id, 'What was built is no longer on the disk: it is built again.');
+      }
+    }
+  };
+
+  const releaseImages = async (deploymentId: string): Promise<void> => {
+    const ofImage = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('id', '=', deploymentId)
+      .where('source', 'in', IMAGE_SOURCES)
+      .executeTakeFirst();
+    if (ofImage !== undefined) await options.containers.release(deploymentId);
+  };
+
+  /** Containers outlive a platform that was killed; where there never was one, no engine is asked. */
+  const removeLeftContainers = async (): Promise<void> => {
+    const ofImage = await kysely
+      .selectFrom('deployments')
+      .select('id')
+      .where('source', 'in', IMAGE_SOURCES)
+      .executeTakeFirst();
+    if (ofImage === undefined) return;
+    const removed = await options.containers.removeLeft();
+    if (removed === undefined) log.warn('no container engine answers; what may be left on it stays');
+    else if (removed > 0) log.info({ removed }, 'containers of an earlier process were removed');
+  };
+
+  const clean = async (): Promise<void> => {
+    try {
+      await uploads.clean();
+      await idempotency.clean(kysely);
+      await pushes.clean();
+      await removeOldAudit(kysely, options.auditKeptMs ?? AUDIT_KEPT_MS);
+      await trashOrphanedBuilds(kysely, home);
+      await trashOrphanedSources(kysely, home);
+      await emptyTrash(home);
+      // Where no engine answered at the start, it may by now.
+      await removeLeftContainers();
+    } catch (error) {
+      log.warn({ err: error }, 'cleaning up failed; it is tried again in an hour');
+    }
+  };
+  const cleaning = setInterval(() => void clean(), CLEAN_EVERY_MS);
+  cleaning.unref();
+
+  return {
+    app,
+    start: async () => {
+      // What an earlier process was at when it was killed; nothing is at anything yet.
+      await removeScratches(home);
+      await removeLeftContainers();
+      await secretsRotation.resume();
+      await restoreAgents();
+      await clean();
+      await orchestrator.start();
+      branchWatch.start();
+    },
+    close: async () => {
+      clearInterval(cleaning);
+      logFollowing.close();
+      await branchWatch.close();
+      await orchestrator.close();
+      await fleet.close();
+      await logs.close();
+    },
+  };
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Kysely, Selectable, Transaction } from 'kysely';
+
+import {
+  createsRevision,
+  type DeploymentCreate,
+  type DeploymentPatch,
+} from '@slipway/contract/controlPlane/deployment';
+import type { Caller } from '../access/caller.ts';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { HttpProblem } from '../http/problem.ts';
+import type { DeploymentsTable, Schema } from '../store/schema.ts';
+import { createTracingProject } from '../tracing/tracingProject.ts';
+import { mergeRevisionConfig, mergeSourceConfig } from './configMerge.ts';
+import type { StoredSecrets } from './storedSecrets.ts';
+
+/**
+ * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 where there is none, or where it is another tenant's; with `forChange`, 400 while it is being deleted.
+ */
+export async function findDeployment(
+  db: Kysely<Schema>,
+  caller: Caller,
+  id: string,
+  options: { forChange?: boolean } = {},
+): Promise<Selectable<DeploymentsTable>> {
+  let select = db
+    .selectFrom('deployments')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId);
+  if (options.forChange === true) select = select.forUpdate();
+  const row = await select.executeTakeFirst();
+  if (row === undefined) throw deploymentNotFound(id);
+  if (options.forChange === true && row.status === 'AWAITING_DELETE') {
+    throw new HttpProblem(400, `Deployment ID ${id} is being deleted.`);
+  }
+  return row;
+}
+
+/** A deployment's row, with the configuration of its newest revision (contract 000, "Deployment", rule 3). */
+export type DeploymentWithConfig = Selectable<DeploymentsTable> & {
+  readonly latest_revision_config: Record<string, unknown>;
+};
+
+/**
+ * Deployments of a caller's tenant as they are answered, in one query. Not to be locked: what is read after a wait for a
+ * lock would be an older revision's; {@link latestRevisionConfig} reads it then.
+ */
+export function selectDeployments(db: Kysely<Schema>, caller: Caller) {
+  return db
+    .selectFrom('deployments')
+    .innerJoin('revisions', 'revisions.id', 'deployments.latest_revision_id')
+    .selectAll('deployments')
+    .select('revisions.source_revision_config as latest_revision_config')
+    .where('deployments.tenant_id', '=', caller.tenantId);
+}
+
+/** The configuration of a deployment's newest revision. */
+export async function latestRevisionConfig(
+  db: Kysely<Schema>,
+  row: Selectable<DeploymentsTable>,
+): Promise<Record<string, unknown>> {
+  if (row.latest_revision_id === null) throw new Error(`Deployment ID ${row.id} has no latest revision.`);
+  const latest = await db
+    .selectFrom('revisions')
+    .select('source_revision_config')
+    .where('id', '=', row.latest_revision_id)
+    .executeTakeFirstOrThrow();
+  return latest.source_revision_config;
+}
+
+/** What a deployment ID is answered that the caller's tenant does not have. */
+export function deploymentNotFound(id: string): HttpProblem {
+  return new HttpProblem(404, `Deployment ID ${id} not found.`);
+}
+
+/**
+ * Inserts a deployment, its first revision and its tracing project.
+ * @throws HttpProblem 409 where the caller's tenant has a deployment or a tracing project of that name.
+ */
+export async function insertDeployment(
+  trx: Transaction<Schema>,
+  caller: Caller,
+  request: DeploymentCreate,
+  secrets: StoredSecrets,
+  vocabulary: Vocabulary,
+): Promise<DeploymentWithConfig> {
+  const taken = await trx
+    .selectFrom('tracing_projects')
+    .select('name')
+    .where('tenant_id', '=', caller.tenantId)
+    .where('name', '=', request.name)
+    .union(
+      trx
+        .selectFrom('deployments')
+        .select('name')
+        .where('tenant_id', '=', caller.tenantId)
+        .where('name', '=', request.name),
+    )
+    .executeTakeFirst();
+  if (taken !== undefined) throw nameTaken(request.name);
+  const id = randomUUID();
+  const at = new Date();
+  const row = await trx
+    .insertInto('deployments')
+    .values({
+      id,
+      name: request.name,
+      source: request.source,
+      tenant_id: caller.tenantId,
+      status: 'READY',
+      source_config: JSON.stringify(mergeSourceConfig({}, request.source_config)),
+      secret_references: request.secret_references == null ? null : JSON.stringify(request.secret_references),
+      sealed_secrets: secrets.seal(request.secrets, id),
+      image_version: request.image_version ?? null,
+      vocabulary,
+      created_at: at,
+      updated_at: at,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await createTracingProject<Schema>(trx, {
+    tenantId: caller.tenantId,
+    name: request.name,
+    deploymentId: id,
+  });
+  return insertRevision(trx, row, mergeRevisionConfig({}, request.source_revision_config), 'create');
+}
+
+/** Writes what a PATCH changes, and inserts a revision where it creates one. */
+export async function updateDeployment(
+  trx: Transaction<Schema>,
+  row: DeploymentWithConfig,
+  patch: DeploymentPatch,
+  secrets: StoredSecrets,
+): Promise<DeploymentWithConfig> {
+  const updated = await trx
+    .updateTable('deployments')
+    .set({
+      source_config: JSON.stringify(mergeSourceConfig(row.source_config, patch.source_config)),
+      ...(patch.secrets == null ? {} : { sealed_secrets: secrets.seal(patch.secrets, row.id) }),
+      ...(patch.secret_references == null
+        ? {}
+        : { secret_references: JSON.stringify(patch.secret_references) }),
+      ...(patch.image_version == null ? {} : { image_version: patch.image_version }),
+      updated_at: new Date(),
+    })
+    .where('id', '=', row.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const before = row.latest_revision_config;
+  if (!createsRevision(patch)) return { ...updated, latest_revision_config: before };
+  return insertRevision(trx, updated, mergeRevisionConfig(before, patch.source_revision_config), 'patch');
+}
+
+/** Inserts a revision with the deployment's present configuration and makes it the latest. */
+export async function insertRevision(
+  trx: Transaction<Schema>,
+  row: Selectable<DeploymentsTable>,
+  revisionConfig: Record<string, unknown>,
+  requestedBy: 'create' | 'patch' | 'push',
+): Promise<DeploymentWithConfig> {
+  const id = randomUUID();
+  const at = new Date();
+  await trx
+    .insertInto('revisions')
+    .values({
+      id,
+      deployment_id: row.id,
+      status: 'CREATING',
+      source: row.source,
+      source_config: JSON.stringify(row.source_config),
+      source_revision_config: JSON.stringify(revisionConfig),
+      sealed_secrets: row.sealed_secrets,
+      requested_by: requestedBy,
+      created_at: at,
+      updated_at: at,
+    })
+    .execute();
+  await trx
+    .insertInto('revision_transitions')
+    .values({ revision_id: id, from_status: null, to_status: 'CREATING', reason: null, at })
+    .execute();
+  await trx
+    .updateTable('deployments')
+    .set({ latest_revision_id: id })
+    .where('id', '=', row.id)
+    .executeTakeFirstOrThrow();
+  return { ...row, latest_revision_id: id, latest_revision_config: revisionConfig };
+}
+
+/** What a name that is taken is answered. */
+export function nameTaken(name: string): HttpProblem {
+  return new HttpProblem(409, `A tracing project or deployment named '${name}' already exists.`);
+}

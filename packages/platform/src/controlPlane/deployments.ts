@@ -1,0 +1,240 @@
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+
+import {
+  type Deployment,
+  type DeploymentCreate,
+  type DeploymentPatch,
+  validatePatch,
+} from '@slipway/contract/controlPlane/deployment';
+import type { DeploymentsDeleted, DeploymentsQuery } from '@slipway/contract/controlPlane/deploymentLists';
+import { recordAudit } from '../access/audit.ts';
+import type { Caller } from '../access/caller.ts';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { HttpProblem, invalid } from '../http/problem.ts';
+import type { DeploymentsTable, Schema } from '../store/schema.ts';
+import { TracingProjectExists } from '../tracing/tracingProject.ts';
+import {
+  deploymentNotFound,
+  type DeploymentWithConfig,
+  findDeployment,
+  insertDeployment,
+  latestRevisionConfig,
+  nameTaken,
+  selectDeployments,
+  updateDeployment,
+} from './deploymentRows.ts';
+import { deploymentView, shownSecrets } from './deploymentView.ts';
+import type { Idempotency } from './idempotency.ts';
+import { checkListener } from './listenerCheck.ts';
+import { checkRepository } from './repositoryCheck.ts';
+import type { StoredSecrets } from './storedSecrets.ts';
+import { checkTarball } from './tarballCheck.ts';
+
+/**
+ * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's
+ * tenant and nothing else: to it, another tenant's deployment does not exist. `origin`: see `deploymentView`.
+ */
+export interface Deployments {
+  /**
+   * Creates a deployment, its first revision and its tracing project, in one transaction. A deployment of source
+   * `internal_source` has nothing to build yet: nothing can be uploaded before it exists. Decision: its first
+   * revision comes to rest in `AWAITING_BUILD` ("It has no source yet."), which claims nothing, and it is `SKIPPED`
+   * as soon as a newer revision is created; nothing ever waits for it. `vocabulary` is remembered, see `vocabularyEdge`.
+   * With an `idempotencyKey` it is created once, see `Idempotency`; `replayed` tells that it was there already.
+   * @throws HttpProblem 409 where the tenant has a deployment or a tracing project of that name.
+   */
+  create(
+    caller: Caller,
+    request: DeploymentCreate,
+    origin: string,
+    vocabulary: Vocabulary,
+    idempotencyKey?: string,
+  ): Promise<{ deployment: Deployment; replayed: boolean }>;
+  /** @throws HttpProblem 404. */
+  get(caller: Caller, id: string, origin: string): Promise<Deployment>;
+  /** Newest first. */
+  list(
+    caller: Caller,
+    query: DeploymentsQuery,
+    origin: string,
+  ): Promise<{ resources: Deployment[]; offset: number }>;
+  /**
+   * Updates a deployment, and creates a revision if and only if one of the six revision-creating fields is set, in
+   * one transaction. Fields that were not sent are carried over from the latest revision (after a rollback too: the
+   * latest revision is the newest one, not the active one), secrets from the deployment.
+   * @throws HttpProblem 404, 422, 400 while it is being deleted.
+   */
+  patch(caller: Caller, id: string, patch: DeploymentPatch, origin: string): Promise<Deployment>;
+  /**
+   * Marks a deployment for deletion; it is `AWAITING_DELETE` until its agent has been drained, and then gone.
+   * @throws HttpProblem 404.
+   */
+  delete(caller: Caller, id: string, options: { deleteTracingProject: boolean }): Promise<void>;
+  /**
+   * Marks several deployments for deletion, each by itself: one that is not there keeps none of the others.
+   * @throws HttpProblem 404 where none of them is there.
+   */
+  deleteAll(caller: Caller, ids: readonly string[]): Promise<DeploymentsDeleted>;
+  /** Deletes the rows of a deployment that is marked for deletion. */
+  purge(id: string): Promise<void>;
+}
+
+/** Makes {@link Deployments}; `changed` is called after each change that may need work, with the id of a new one. */
+export function createDeployments(options: {
+  kysely: Kysely<Schema>;
+  secrets: StoredSecrets;
+  idempotency: Idempotency;
+  changed: (created?: string) => void;
+}): Deployments {
+  const { kysely, secrets } = options;
+
+  const view = (caller: Caller, row: DeploymentWithConfig, origin: string): Deployment =>
+    deploymentView(row, {
+      secrets: shownSecrets(caller, secrets.open(row.sealed_secrets, row.id)),
+      origin,
+    });
+
+  const remove: Deployments['delete'] = async (caller, id, { deleteTracingProject }) => {
+    await kysely.transaction().execute(async (trx) => {
+      await findDeployment(trx, caller, id);
+      await trx
+        .updateTable('deployments')
+        .set({
+          status: 'AWAITING_DELETE',
+          delete_tracing_project: deleteTracingProject,
+          updated_at: new Date(),
+        })
+        .where('id', '=', id)
+        .execute();
+      await recordAudit(trx, caller, { deployment_id: id });
+    });
+    options.changed();
+  };
+
+  return {
+    create: async (caller, request, origin, vocabulary, key) => {
+      const insert = async (trx: Transaction<Schema>): Promise<Omit<Deployment, 'secrets'>> => {
+        const issues = await checkListener(trx, caller, request.source_config);
+        issues.push(...(await checkRepository(trx, caller, request.source_config)));
+        issues.push(...(await checkTarball(trx, request.source_revision_config)));
+        if (issues.length > 0) throw invalid(issues);
+        const row = await insertDeployment(trx, caller, request, secrets, vocabulary);
+        await recordAudit(trx, caller, idsOf(row));
+        const { secrets: _, ...rest } = view(caller, row, origin);
+        return rest;
+      };
+      const keyed = { tenantId: caller.tenantId, key, request };
+      const { answer, replayed } = await kysely
+        .transaction()
+        .execute((trx) => options.idempotency.once(trx, keyed, () => insert(trx)))
+        .catch((error: unknown) => {
+          // Two requests at once: the unique index knows it even where the look before did not.
+          throw isNameTaken(error) ? nameTaken(request.name) : error;
+        });
+      const deployment = { ...answer, secrets: request.secrets } as Deployment;
+      if (!replayed) options.changed(deployment.id);
+      return { deployment, replayed };
+    },
+
+    get: async (caller, id, origin) => {
+      const found = await selectDeployments(kysely, caller)
+        .where('deployments.id', '=', id)
+        .executeTakeFirst();
+      if (found === undefined) throw deploymentNotFound(id);
+      return view(caller, found, origin);
+    },
+
+    list: async (caller, query, origin) => {
+      let select = selectDeployments(kysely, caller)
+        .orderBy('deployments.created_at', 'desc')
+        .orderBy('deployments.id')
+        .limit(query.limit)
+        .offset(query.offset);
+      if (query.name_contains) {
+        select = select.where(
+          sql<boolean>`strpos(lower(deployments.name), lower(${query.name_contains})) > 0`,
+        );
+      }
+      if (query.status) select = select.where('deployments.status', '=', query.status);
+      if (query.image_version) {
+        select = select.where('deployments.image_version', '=', query.image_version);
+      }
+      if (query.deployment_type !== undefined) {
+        const type = sql<string>`deployments.source_config ->> 'deployment_type'`;
+        select = select.where(type, '=', query.deployment_type);
+      }
+      if ((query.deployment_ids ?? []).length > 0) {
+        select = select.where('deployments.id', '=', sql<string>`any(${query.deployment_ids})`);
+      }
+      // See `DeploymentsQuery`: everything is reconciled here, and nothing has a tag.
+      if (query.remote_reconciled === false || query.tag_value_ids)
+        select = select.where(sql<boolean>`false`);
+      const rows = await select.execute();
+      const resources = rows.map((row) => view(caller, row, origin));
+      return { resources, offset: query.offset + resources.length };
+    },
+
+    patch: async (caller, id, patch, origin) => {
+      const patched = await kysely.transaction().execute(async (trx) => {
+        const found = await findDeployment(trx, caller, id, { forChange: true });
+        const row = { ...found, latest_revision_config: await latestRevisionConfig(trx, found) };
+        const current = view(caller, row, origin);
+        const issues = validatePatch(current, patch);
+        issues.push(...(await checkListener(trx, caller, patch.source_config, current)));
+        if (issues.length === 0) issues.push(...(await checkTarball(trx, patch.source_revision_config, id)));
+        if (issues.length > 0) throw invalid(issues);
+        const updated = await updateDeployment(trx, row, patch, secrets);
+        await recordAudit(trx, caller, idsOf(updated));
+        return view(caller, updated, origin);
+      });
+      options.changed();
+      return patched;
+    },
+
+    delete: remove,
+
+    deleteAll: async (caller, ids) => {
+      const deleted: string[] = [];
+      const failed: DeploymentsDeleted['failed'] = [];
+      for (const id of new Set(ids)) {
+        try {
+          await remove(caller, id, { deleteTracingProject: false });
+          deleted.push(id);
+        } catch (error) {
+          if (!(error instanceof HttpProblem)) throw error;
+          failed.push({ deployment_id: id, detail: error.message });
+        }
+      }
+      const [first] = failed;
+      if (deleted.length === 0 && first !== undefined) throw deploymentNotFound(first.deployment_id);
+      return { deleted, failed };
+    },
+
+    purge: async (id) => {
+      await kysely.transaction().execute(async (trx) => {
+        const row = await trx.selectFrom('deployments').selectAll().where('id', '=', id).executeTakeFirst();
+        if (row?.delete_tracing_project === true) {
+          await trx.deleteFrom('tracing_projects').where('deployment_id', '=', id).execute();
+        }
+        await trx
+          .deleteFrom('deployments')
+          .where('id', '=', id)
+          .where('status', '=', 'AWAITING_DELETE')
+          .execute();
+      });
+    },
+  };
+}
+
+/** What a change of a deployment was about, as it is recorded. */
+function idsOf(row: Selectable<DeploymentsTable>): Record<string, string> {
+  return {
+    deployment_id: row.id,
+    ...(row.latest_revision_id !== null && { revision_id: row.latest_revision_id }),
+  };
+}
+
+function isNameTaken(error: unknown): boolean {
+  if (error instanceof TracingProjectExists) return true;
+  return error instanceof Error && (error as Error & { code?: unknown }).code === '23505';
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Kysely, type Selectable, sql } from 'kysely';
+
+import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
+import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import type { Caller } from '../access/caller.ts';
+import { readGitUrl } from '../git/gitUrl.ts';
+import { HttpProblem, invalid } from '../http/problem.ts';
+import type { IntegrationsTable, Schema } from '../store/schema.ts';
+
+/**
+ * Integrations with hosts of git repositories: what their endpoints do. Every problem is an {@link HttpProblem}. Another
+ * tenant's do not exist. `origin`: under which the platform is reached.
+ */
+export interface Integrations {
+  /**
+   * Decision: only the platform's own key registers and removes integrations, for whichever tenant it names. Their
+   * credentials are read from the machine of the platform, and sent to where the prefix says: whoever may choose both
+   * may read every secret there is.
+   * @throws HttpProblem 403 with any other key; 409 where the tenant has one of that name; 422 for a prefix that is no
+   * address.
+   */
+  create(caller: Caller, request: IntegrationCreate, origin: string): Promise<IntegrationInstall>;
+  /** All of them, newest first. */
+  list(caller: Caller, origin: string): Promise<IntegrationInstall[]>;
+  /**
+   * Decision: an integration that a deployment names stays, because its next revision could not be built. Whoever has
+   * to lock a credential out revokes it at the host.
+   * @throws HttpProblem 403 as above; 404; 409 while a deployment names it.
+   */
+  delete(caller: Caller, id: string): Promise<void>;
+}
+
+/** GitHub wants this name beside a token, and other hosts take any. */
+const TOKEN_USERNAME = 'x-access-token';
+
+/** Makes {@link Integrations}. */
+export function createIntegrations(kysely: Kysely<Schema>): Integrations {
+  return {
+    create: async (caller, request, origin) => {
+      requireOperator(caller);
+      const issues = prefixIssues(request);
+      if (issues.length > 0) throw invalid(issues);
+      const created = await kysely
+        .insertInto('integrations')
+        .values({
+          id: randomUUID(),
+          tenant_id: caller.tenantId,
+          name: request.name,
+          url_prefix: request.url_prefix,
+          username: request.username ?? TOKEN_USERNAME,
+          credential: request.credential ?? null,
+          webhook_secret: request.webhook_secret ?? null,
+          created_at: new Date(),
+        })
+        .onConflict((conflict) => conflict.columns(['tenant_id', 'name']).doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (created === undefined)
+        throw new HttpProblem(409, `An integration named '${request.name}' already exists.`);
+      return integrationView(created, origin);
+    },
+
+    list: async (caller, origin) => {
+      const rows = await kysely
+        .selectFrom('integrations')
+        .selectAll()
+        .where('tenant_id', '=', caller.tenantId)
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .execute();
+      return rows.map((row) => integrationView(row, origin));
+    },
+
+    delete: async (caller, id) => {
+      requireOperator(caller);
+      await kysely.transaction().execute(async (trx) => {
+        const row = await trx
+          .selectFrom('integrations')
+          .select('id')
+          .where('id', '=', id)
+          .where('tenant_id', '=', caller.tenantId)
+          .forUpdate()
+          .executeTakeFirst();
+        if (row === undefined) throw new HttpProblem(404, `Integration ID ${id} not found.`);
+        const user = await trx
+          .selectFrom('deployments')
+          .select('name')
+          .where(sql<string>`source_config ->> 'integration_id'`, '=', id)
+          .executeTakeFirst();
+        if (user !== undefined)
+          throw new HttpProblem(409, `Integration ID ${id} is used by deployment '${user.name}'.`);
+        await trx.deleteFrom('integrations').where('id', '=', id).execute();
+      });
+    },
+  };
+}
+
+function requireOperator(caller: Caller): void {
+  if (caller.keyId === 'operator') return;
+  throw new HttpProblem(403, "Integrations are registered and removed with the platform's own API key.");
+}
+
+function prefixIssues({ url_prefix: prefix, credential }: IntegrationCreate): ValidationIssue[] {
+  const reading = readGitUrl(prefix);
+  if (!reading.ok) {
+    return [{ loc: ['body', 'url_prefix'], msg: `The address ${reading.why}`, type: 'git_url' }];
+  }
+  const { protocol } = reading.url;
+  if (protocol === 'file' && credential != null) {
+    return [
+      {
+        loc: ['body', 'credential'],
+        msg: 'Repositories on the disk of the platform take no credential',
+        type: 'not_applicable',
+      },
+    ];
+  }
+  if (protocol === 'ssh' && credential == null) {
+    return [{ loc: ['body', 'credential'], msg: 'Required for ssh: a private key', type: 'missing' }];
+  }
+  return [];
+}
+
+function integrationView(row: Selectable<IntegrationsTable>, origin: string): IntegrationInstall {
+  return {
+    id: row.id,
+    name: row.name,
+    url_prefix: row.url_prefix,
+    username: row.username,
+    credential: row.credential,
+    webhook_secret: row.webhook_secret,
+    webhook_url: row.webhook_secret === null ? null : `${origin}/v1/integrations/github/${row.id}/webhook`,
+    created_at: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Kysely, type Selectable, sql } from 'kysely';
+
+import {
+  type Listener,
+  type ListenerCreate,
+  type ListenerPatch,
+  validateListenerPatch,
+} from '@slipway/contract/controlPlane/listener';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import type { PageQuery } from '@slipway/contract/pageQuery';
+import type { Caller } from '../access/caller.ts';
+import { HttpProblem, invalid } from '../http/problem.ts';
+import type { ListenersTable, Schema } from '../store/schema.ts';
+
+/** Listeners: what their endpoints do. Every problem is an {@link HttpProblem}. Another tenant's do not exist. */
+export interface Listeners {
+  /** `vocabulary` is remembered, see `vocabularyEdge`. @throws HttpProblem 409 where the compute id is registered already. */
+  create(caller: Caller, request: ListenerCreate, vocabulary: Vocabulary): Promise<Listener>;
+  /** @throws HttpProblem 404. */
+  get(caller: Caller, id: string): Promise<Listener>;
+  /** Newest first. */
+  list(caller: Caller, query: PageQuery): Promise<{ resources: Listener[]; offset: number }>;
+  /** @throws HttpProblem 404, 422. */
+  patch(caller: Caller, id: string, patch: ListenerPatch): Promise<Listener>;
+  /**
+   * Decision: a listener that a deployment names stays, because the deployment could not be deployed again.
+   * @throws HttpProblem 404; 409 while a deployment names it.
+   */
+  delete(caller: Caller, id: string): Promise<void>;
+}
+
+/** Makes {@link Listeners}. */
+export function createListeners(kysely: Kysely<Schema>): Listeners {
+  return {
+    create: async (caller, request, vocabulary) => {
+      const { version, compute_type: type, compute_id: compute, compute_config: config } = request;
+      const at = new Date();
+      const created = await kysely
+        .insertInto('listeners')
+        .values({
+          id: randomUUID(),
+          tenant_id: caller.tenantId,
+          version: version ?? null,
+          compute_type: type,
+          compute_id: compute,
+          compute_config: JSON.stringify(config),
+          vocabulary,
+          created_at: at,
+          updated_at: at,
+        })
+        .onConflict((conflict) => conflict.columns(['tenant_id', 'compute_id']).doNothing())
+        .returningAll()
+        .executeTakeFirst();
+      if (created === undefined)
+        throw new HttpProblem(409, `A listener for compute ID '${compute}' already exists.`);
+      return listenerView(created);
+    },
+
+    get: async (caller, id) => listenerView(await findListener(kysely, caller, id)),
+
+    list: async (caller, { limit, offset }) => {
+      const rows = await kysely
+        .selectFrom('listeners')
+        .selectAll()
+        .where('tenant_id', '=', caller.tenantId)
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .limit(limit)
+        .offset(offset)
+        .execute();
+      return { resources: rows.map(listenerView), offset: offset + rows.length };
+    },
+
+    patch: async (caller, id, patch) =>
+      kysely.transaction().execute(async (trx) => {
+        const current = listenerView(await findListener(trx, caller, id, { forChange: true }));
+        const issues = validateListenerPatch(current, patch);
+        if (issues.length > 0) throw invalid(issues);
+        const updated = await trx
+          .updateTable('listeners')
+          .set({
+            ...(patch.version == null ? {} : { version: patch.version }),
+            ...(patch.compute_config == null ? {} : { compute_config: JSON.stringify(patch.compute_config) }),
+            updated_at: new Date(),
+          })
+          .where('id', '=', id)
+          .returningAll()
+          .executeTakeFirstOrThrow();
+        return listenerView(updated);
+      }),
+
+    delete: async (caller, id) =>
+      kysely.transaction().execute(async (trx) => {
+        await findListener(trx, caller, id, { forChange: true });
+        const user = await trx
+          .selectFrom('deployments')
+          .select('name')
+          .where(sql<string>`source_config ->> 'listener_id'`, '=', id)
+          .executeTakeFirst();
+        if (user !== undefined)
+          throw new HttpProblem(409, `Listener ID ${id} is used by deployment '${user.name}'.`);
+        await trx.deleteFrom('listeners').where('id', '=', id).execute();
+      }),
+  };
+}
+
+/**
+ * The listener of that id, of the caller's tenant; `forChange` locks it until the transaction ends.
+ * @throws HttpProblem 404 where there is none.
+ */
+async function findListener(
+  db: Kysely<Schema>,
+  caller: Caller,
+  id: string,
+  options: { forChange?: boolean } = {},
+): Promise<Selectable<ListenersTable>> {
+  let select = db
+    .selectFrom('listeners')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId);
+  if (options.forChange === true) select = select.forUpdate();
+  const row = await select.executeTakeFirst();
+  if (row === undefined) throw new HttpProblem(404, `Listener ID ${id} not found.`);
+  return row;
+}
+
+/** A listener as it is answered (contract 000, "Other resources", with the fields of the public relative). */
+export function listenerView(row: Selectable<ListenersTable>): Listener {
+  return {
+    id: row.id,
+    version: row.version,
+    compute_type: row.compute_type,
+    compute_id: row.compute_id,
+    compute_config: row.compute_config,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Kysely } from 'kysely';
+
+import type {
+  LogStage,
+  RevisionLogLine,
+  RevisionStatusEvent,
+} from '@slipway/contract/controlPlane/revisionLogs';
+import { encodeEvent, type EventReader } from '../http/serverSentEvents.ts';
+import type { Schema } from '../store/schema.ts';
+import type { RevisionLogs } from './revisionLogs.ts';
+import { isSettled, type RevisionStatus } from './revisionStates.ts';
+
+/** Revisions' logs as they grow. */
+export interface LogFollowing {
+  /**
+   * A revision's status, its lines after the one with the id `after` (from the first), and what comes, as events
+   * `status`, `log` and, when no more can come, `end`. That is when the revision has ended and is not the active one,
+   * whose agent goes on writing; of the build alone, when that is over. A reader gets the next lines only once it has
+   * read those before: whoever reads slowly costs no memory.
+   */
+  follow(
+    revisionId: string,
+    options: { after: string | undefined; stage: LogStage | undefined },
+  ): EventReader;
+  /** Ends every stream, without `end`: whoever reads comes back to where it was. */
+  close(): void;
+}
+
+/** How many lines are read at once. */
+const LINES_AT_ONCE = 500;
+/** How often the log is looked at while nothing comes, in milliseconds. Lines are stored every 200 ms. */
+const LOOK_EVERY_MS = 300;
+
+/** Makes a {@link LogFollowing}. */
+export function createLogFollowing(options: { kysely: Kysely<Schema>; logs: RevisionLogs }): LogFollowing {
+  const followers = new Set<Follower>();
+  return {
+    follow: (revisionId, { after, stage }) => {
+      const follower = new Follower({
+        ...options,
+        revisionId,
+        after,
+        stage,
+        onLeave: () => followers.delete(follower),
+      });
+      followers.add(follower);
+      return follower;
+    },
+    close: () => {
+      for (const follower of followers) follower.leave();
+    },
+  };
+}
+
+/** A stored line as it is answered. */
+export function revisionLogLine(line: {
+  id: string;
+  stage: LogStage;
+  line: string;
+  at: Date;
+}): RevisionLogLine {
+  return { id: line.id, stage: line.stage, message: line.line, timestamp: line.at.toISOString() };
+}
+
+interface FollowerOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly logs: RevisionLogs;
+  readonly revisionId: string;
+  readonly after: string | undefined;
+  readonly stage: LogStage | undefined;
+  readonly onLeave: () => void;
+}
+
+class Follower implements EventReader {
+  readonly #options: FollowerOptions;
+  readonly #left = new AbortController();
+  readonly #frames: Uint8Array[] = [];
+  #after: string | undefined;
+  #told: string | undefined;
+  #ended = false;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+    this.#after = options.after;
+  }
+
+  async next(idleMs: number): Promise<Uint8Array | 'idle' | undefined> {
+    const over = this.#left.signal;
+    const idleAt = performance.now() + idleMs;
+    while (!isOver(over)) {
+      const frame = this.#frames.shift();
+      if (frame !== undefined) return frame;
+      if (this.#ended) break;
+      await this.#look();
+      if (this.#frames.length > 0) continue;
+      if (performance.now() >= idleAt) return 'idle';
+      await sleep(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => undefined);
+    }
+    this.leave();
+    return undefined;
+  }
+
+  leave(): void {
+    this.#left.abort();
+    this.#options.onLeave();
+  }
+
+  /** The status is read before the lines: what was written before it changed is there then. */
+  async #look(): Promise<void> {
+    const { logs, revisionId, stage } = this.#options;
+    const { status, status_message, over } = await this.#state();
+    await logs.flush();
+    const lines = await logs.read(revisionId, {
+      order: 'asc',
+      limit: LINES_AT_ONCE,
+      after: this.#after,
+      ...(stage === undefined ? {} : { stage }),
+    });
+    const told = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
+    if (told !== this.#told) this.#frames.push(encodeEvent('status', told));
+    this.#told = told;
+    for (const line of lines) {
+      this.#frames.push(encodeEvent('log', JSON.stringify(revisionLogLine(line)), line.id));
+    }
+    this.#after = lines.at(-1)?.id ?? this.#after;
+    this.#ended = over && lines.length < LINES_AT_ONCE;
+    if (this.#ended) this.#frames.push(encodeEvent('end', told));
+  }
+
+  async #state(): Promise<RevisionStatusEvent & { over: boolean }> {
+    const { kysely, revisionId, stage } = this.#options;
+    const row = await kysely
+      .selectFrom('revisions')
+      .innerJoin('deployments', 'deployments.id', 'revisions.deployment_id')
+      .select(['revisions.status', 'revisions.status_reason', 'deployments.active_revision_id'])
+      .where('revisions.id', '=', revisionId)
+      .executeTakeFirst();
+    if (row === undefined) {
+      return { status: 'UNKNOWN', status_message: 'The deployment was deleted.', over: true };
+    }
+    const over =
+      stage === 'build'
+        ? !BEFORE_THE_BUILD_ENDS.has(row.status)
+        : isSettled(row.status) && row.active_revision_id !== revisionId;
+    return { status: row.status, status_message: row.status_reason, over };
+  }
+}
+
+const BEFORE_THE_BUILD_ENDS: ReadonlySet<RevisionStatus> = new Set([
+  'CREATING',
+  'QUEUED',
+  'AWAITING_BUILD',
+  'BUILDING',
+]);
+
+/** Asked anew each time: what the type system remembers of a signal may be over. */
+function isOver(signal: AbortSignal): boolean {
+  return signal.aborted;
+}

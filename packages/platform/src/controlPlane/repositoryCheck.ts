@@ -1,0 +1,72 @@
+import type { Transaction } from 'kysely';
+
+import type { SourceConfig } from '@slipway/contract/controlPlane/sourceConfig';
+import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import type { Caller } from '../access/caller.ts';
+import { type GitUrl, isUnder, readGitUrl } from '../git/gitUrl.ts';
+import type { Schema } from '../store/schema.ts';
+
+/**
+ * What is wrong with the repository and the integration that a request for a new deployment names; neither can change
+ * afterwards. The integration stays for as long as the transaction goes on.
+ *
+ * Decision: a repository that is open to everybody needs no integration (contract 000, "SourceConfig": "every field is
+ * nullable"), as long as it is reached by https, or by http on this machine. ssh needs a key, and what lies on the disk
+ * of the platform is for the operator to open: both only through an integration whose prefix covers them.
+ */
+export async function checkRepository(
+  trx: Transaction<Schema>,
+  caller: Caller,
+  requested: SourceConfig,
+): Promise<ValidationIssue[]> {
+  const { repo_url: address, integration_id: id } = requested;
+  const issues: ValidationIssue[] = [];
+  const reading = address == null ? undefined : readGitUrl(address);
+  if (reading?.ok === false) issues.push(wrongAddress(`The address ${reading.why}`, 'git_url'));
+  const url = reading?.ok === true ? reading.url : undefined;
+  if (id == null) return url === undefined ? issues : [...issues, ...withoutIntegration(url)];
+  const integration = await trx
+    .selectFrom('integrations')
+    .select(['name', 'url_prefix'])
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId)
+    .forShare()
+    .executeTakeFirst();
+  if (integration === undefined) {
+    issues.push({
+      loc: ['body', 'source_config', 'integration_id'],
+      msg: 'Input should be an integration from the integration install endpoint',
+      type: 'integration_unknown',
+    });
+  } else if (url !== undefined && !isCovered(integration.url_prefix, url)) {
+    issues.push(
+      wrongAddress(
+        `The integration '${integration.name}' is for addresses under ${integration.url_prefix}`,
+        'outside_integration',
+      ),
+    );
+  }
+  return issues;
+}
+
+/** Whether an integration's prefix covers a repository. */
+export function isCovered(prefix: string, url: GitUrl): boolean {
+  const reading = readGitUrl(prefix);
+  return reading.ok && isUnder(reading.url, url);
+}
+
+function withoutIntegration({ protocol }: GitUrl): ValidationIssue[] {
+  if (protocol === 'https' || protocol === 'http') return [];
+  return [
+    wrongAddress(
+      protocol === 'ssh'
+        ? 'An address for ssh needs an integration (integration_id) that has a key'
+        : 'A repository on the disk of the platform needs an integration (integration_id) whose prefix covers it',
+      'integration_required',
+    ),
+  ];
+}
+
+function wrongAddress(msg: string, type: string): ValidationIssue {
+  return { loc: ['body', 'source_config', 'repo_url'], msg, type };
+}

@@ -1,0 +1,178 @@
+import { type Kysely, sql } from 'kysely';
+import type { Logger } from 'pino';
+
+import type { LogStage } from '@slipway/contract/controlPlane/revisionLogs';
+import type { Schema } from '../store/schema.ts';
+
+/** The newest lines that are kept per revision and stage. */
+export const LINES_KEPT = 10_000;
+/** A longer line is cut, in characters. */
+const LINE_MAX = 8_192;
+const FLUSH_AFTER_MS = 200;
+const FLUSH_AFTER_LINES = 200;
+/** How many lines may wait for the database; beyond that the oldest are dropped, and it is said how many. */
+const WAITING_MAX = 5_000;
+
+interface WaitingLine {
+  readonly revisionId: string;
+  readonly stage: LogStage;
+  readonly line: string;
+  readonly at: Date;
+}
+
+/** Which lines of a log. */
+export interface LogPage {
+  /** Oldest first (`asc`) or newest first. */
+  readonly order: 'asc' | 'desc';
+  readonly limit: number;
+  /** The `id` of the last line of the page before. */
+  readonly after: string | undefined;
+  readonly stage?: LogStage;
+  /** A text that a line has in it, in any case. */
+  readonly contains?: string;
+  /** When it was written, both inclusive. */
+  readonly from?: Date;
+  readonly until?: Date;
+}
+
+/** What builds and agents wrote, kept per revision. */
+export interface RevisionLogs {
+  /** A sink for lines; writing to it never fails and never waits. */
+  sink(revisionId: string, stage: LogStage): (line: string) => void;
+  /** Resolves when every line so far is stored (or could not be). */
+  flush(): Promise<void>;
+  /** A page of a revision's lines, or of those of all revisions of a deployment. */
+  read(
+    of: string | { readonly deploymentId: string },
+    page: LogPage,
+  ): Promise<{ id: string; stage: LogStage; line: string; at: Date }[]>;
+  /** Flushes and stops. */
+  close(): Promise<void>;
+}
+
+/** Logs in the database's `revision_logs`, written in batches. */
+export function createRevisionLogs(kysely: Kysely<Schema>, log: Logger): RevisionLogs {
+  let waiting: WaitingLine[] = [];
+  let dropped = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let writing: Promise<void> = Promise.resolve();
+  const written = new Map<string, number>();
+
+  const add = (line: WaitingLine): void => {
+    if (waiting.length >= WAITING_MAX) {
+      waiting.shift();
+      dropped += 1;
+    }
+    waiting.push(line);
+    if (waiting.length >= FLUSH_AFTER_LINES) void flush();
+    else timer ??= setTimeout(() => void flush(), FLUSH_AFTER_MS);
+  };
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    writing = writing.then(write);
+    return writing;
+  };
+
+  const write = async (): Promise<void> => {
+    const lines = waiting;
+    waiting = [];
+    const lost = dropped;
+    dropped = 0;
+    if (lost > 0) log.warn({ lost }, 'lines of revisions were written faster than they could be stored');
+    try {
+      for (let start = 0; start < lines.length; start += FLUSH_AFTER_LINES) {
+        await store(kysely, lines.slice(start, start + FLUSH_AFTER_LINES));
+      }
+      for (const key of countWritten(written, lines)) await trim(kysely, key);
+    } catch (error) {
+      // A log that cannot be kept must not stop the build that it tells of.
+      log.error({ err: error, lines: lines.length }, 'lines of revisions could not be stored');
+    }
+  };
+
+  return {
+    sink: (revisionId, stage) => (line) => {
+      add({ revisionId, stage, line: printable(line), at: new Date() });
+    },
+    flush,
+    read: async (of, { order, limit, after, stage, contains, from, until }) => {
+      let query = kysely
+        .selectFrom('revision_logs')
+        .select(['id', 'stage', 'line', 'at'])
+        .orderBy('id', order)
+        .limit(limit);
+      if (typeof of === 'string') query = query.where('revision_id', '=', of);
+      else {
+        query = query.where('revision_id', 'in', (inner) =>
+          inner.selectFrom('revisions').select('id').where('deployment_id', '=', of.deploymentId),
+        );
+      }
+      if (after !== undefined) query = query.where('id', order === 'asc' ? '>' : '<', after);
+      if (stage !== undefined) query = query.where('stage', '=', stage);
+      if (contains !== undefined) {
+        query = query.where(sql<boolean>`strpos(lower(line), lower(${contains})) > 0`);
+      }
+      if (from !== undefined) query = query.where('at', '>=', from);
+      if (until !== undefined) query = query.where('at', '<=', until);
+      return query.execute();
+    },
+    close: flush,
+  };
+}
+
+/** Postgres stores neither U+0000 nor lone surrogates. */
+function printable(line: string): string {
+  const cut = line.length > LINE_MAX ? `${line.slice(0, LINE_MAX)}…` : line;
+  // A round trip through UTF-8 replaces lone surrogates.
+  return Buffer.from(cut).toString().replaceAll('\0', '\uFFFD');
+}
+
+async function store(kysely: Kysely<Schema>, lines: readonly WaitingLine[]): Promise<void> {
+  const values = lines.map(
+    (line, index) =>
+      sql`(${index}::int, ${line.revisionId}::uuid, ${line.stage}, ${line.line}, ${line.at}::timestamptz)`,
+  );
+  // Lines of a revision that was deleted meanwhile are left out: their foreign key would fail the whole batch. The
+  // order is said, because a join keeps none, and the ids that are given out here are the order of reading.
+  await sql`insert into revision_logs (revision_id, stage, line, at)
+    select v.revision_id, v.stage, v.line, v.at
+    from (values ${sql.join(values)}) as v (place, revision_id, stage, line, at)
+    where exists (select 1 from revisions where revisions.id = v.revision_id)
+    order by v.place`.execute(kysely);
+}
+
+/** Adds up what was written and names the logs that have grown enough to be trimmed. */
+function countWritten(
+  written: Map<string, number>,
+  lines: readonly WaitingLine[],
+): { revisionId: string; stage: LogStage }[] {
+  const due = new Map<string, { revisionId: string; stage: LogStage }>();
+  for (const { revisionId, stage } of lines) {
+    const key = `${revisionId}/${stage}`;
+    const count = (written.get(key) ?? 0) + 1;
+    written.set(key, count);
+    if (count % (LINES_KEPT / 10) === 0) due.set(key, { revisionId, stage });
+  }
+  return [...due.values()];
+}
+
+async function trim(kysely: Kysely<Schema>, log: { revisionId: string; stage: LogStage }): Promise<void> {
+  const oldestKept = await kysely
+    .selectFrom('revision_logs')
+    .select('id')
+    .where('revision_id', '=', log.revisionId)
+    .where('stage', '=', log.stage)
+    .orderBy('id', 'desc')
+    .offset(LINES_KEPT)
+    .limit(1)
+    .executeTakeFirst();
+  if (oldestKept === undefined) return;
+  await kysely
+    .deleteFrom('revision_logs')
+    .where('revision_id', '=', log.revisionId)
+    .where('stage', '=', log.stage)
+    .where('id', '<=', oldestKept.id)
+    .execute();
+}

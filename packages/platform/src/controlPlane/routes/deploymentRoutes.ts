@@ -1,0 +1,68 @@
+import { Hono } from 'hono';
+
+import {
+  DeploymentCreate,
+  DeploymentDeleteQuery,
+  DeploymentPatch,
+  DeploymentPath,
+} from '@slipway/contract/controlPlane/deployment';
+import { DeploymentsDeleteQuery, DeploymentsQuery } from '@slipway/contract/controlPlane/deploymentLists';
+import { callerOf } from '../../access/caller.ts';
+import { DeploymentCreateHeaders } from '@slipway/contract/controlPlane/idempotencyKey';
+import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
+import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
+import type { Deployments } from '../deployments.ts';
+import type { OriginOf } from './origin.ts';
+import { vocabularyOf } from './vocabularyEdge.ts';
+
+/** Deployments: create, list, get, patch, delete one or several. */
+export function deploymentRoutes({
+  deployments,
+  origin,
+}: {
+  deployments: Deployments;
+  origin: OriginOf;
+}): Hono {
+  const app = new Hono();
+  app.post('/v2/deployments', async (c) => {
+    const vocabulary = vocabularyOf(c);
+    const request = await parseBody(vocabulary === 'public' ? PublicDeploymentCreate : DeploymentCreate, c);
+    const { 'idempotency-key': key } = parseHeaders(DeploymentCreateHeaders, c);
+    const { deployment, replayed } = await deployments.create(
+      callerOf(c),
+      request,
+      origin(c),
+      vocabulary,
+      key,
+    );
+    if (replayed) c.header('idempotent-replayed', 'true');
+    return c.json(deployment, 201);
+  });
+  app.get('/v2/deployments', async (c) =>
+    c.json(await deployments.list(callerOf(c), parseQuery(DeploymentsQuery, c), origin(c))),
+  );
+  app.get('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    return c.json(await deployments.get(callerOf(c), id, origin(c)));
+  });
+  app.patch('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    const request = await parseBody(
+      vocabularyOf(c) === 'public' ? PublicDeploymentPatch : DeploymentPatch,
+      c,
+    );
+    return c.json(await deployments.patch(callerOf(c), id, request, origin(c)));
+  });
+  app.delete('/v2/deployments/:deployment_id', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    const query = parseQuery(DeploymentDeleteQuery, c);
+    await deployments.delete(callerOf(c), id, { deleteTracingProject: query.delete_tracing_project });
+    return c.body(null, 204);
+  });
+  app.delete('/v2/deployments', async (c) => {
+    const { deployment_ids: ids } = parseQuery(DeploymentsDeleteQuery, c);
+    const answer = await deployments.deleteAll(callerOf(c), ids);
+    return c.json(answer, answer.failed.length === 0 ? 200 : 207);
+  });
+  return app;
+}

@@ -1,0 +1,118 @@
+import { type Context, Hono } from 'hono';
+import type { Kysely } from 'kysely';
+import type { Logger } from 'pino';
+
+import { IntegrationPath } from '@slipway/contract/controlPlane/integration';
+import { toValidationIssues } from '@slipway/contract/httpErrors';
+import { GitFailure } from '../../git/gitFailure.ts';
+import { readSecret } from '../../git/secretReference.ts';
+import { limitBody } from '../../http/bodyLimit.ts';
+import { parsePath } from '../../http/parse.ts';
+import { HttpProblem, invalid } from '../../http/problem.ts';
+import type { Schema } from '../../store/schema.ts';
+import { Push } from '../pushes/push.ts';
+import type { Pushes } from '../pushes/pushes.ts';
+import { isSigned } from '../pushes/pushSignature.ts';
+
+interface PushRoutesOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly pushes: Pushes;
+  readonly log: Logger;
+}
+
+/**
+ * The most that a delivery may have, in bytes: some 50,000 changed files. The signature is over all of it, so it is kept
+ * in memory before the sender is known. What a larger push has changed is found by asking the repository.
+ */
+const DELIVERY_MAX_BYTES = 5 * 1024 ** 2;
+const DELIVERY_ID_MAX = 200;
+
+/**
+ * Where hosts of repositories send what was pushed, in GitHub's format. It takes no API key: the signature over the body,
+ * by the integration's webhook secret, is the permission. Whatever is no push of a branch is answered 2xx too, with what
+ * was decided: a host that gets anything else takes its webhook for broken.
+ */
+export function pushRoutes(options: PushRoutesOptions): Hono<Variables> {
+  const app = new Hono<Variables>();
+  app.post(
+    '/v1/integrations/github/:integration_id/webhook',
+    // All that can be refused without the body is refused before it is read.
+    async (c, next) => {
+      if (c.req.header('x-hub-signature-256') === undefined) throw unsigned();
+      c.set('webhook', await webhookOf(c, options));
+      await next();
+    },
+    limitBody(DELIVERY_MAX_BYTES),
+    (c) => receive(c, options),
+  );
+  return app;
+}
+
+/** The integration whose webhook is called, and its secret. */
+interface Webhook {
+  readonly id: string;
+  readonly secret: string;
+}
+interface Variables {
+  Variables: { webhook: Webhook };
+}
+
+async function webhookOf(c: Context, { kysely, log }: PushRoutesOptions): Promise<Webhook> {
+  const { integration_id: id } = parsePath(IntegrationPath, c);
+  const integration = await kysely
+    .selectFrom('integrations')
+    .select(['name', 'webhook_secret'])
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (integration === undefined) throw new HttpProblem(404, `Integration ID ${id} not found.`);
+  if (integration.webhook_secret === null) {
+    throw new HttpProblem(401, 'This integration has no webhook secret, so it takes no pushes.');
+  }
+  return { id, secret: await secretOf(integration.webhook_secret, integration.name, log) };
+}
+
+async function receive(c: Context<Variables>, { pushes, log }: PushRoutesOptions): Promise<Response> {
+  const { id, secret } = c.get('webhook');
+  const body = new Uint8Array(await c.req.arrayBuffer());
+  if (!isSigned(body, secret, c.req.header('x-hub-signature-256') ?? '')) throw unsigned();
+  const event = c.req.header('x-github-event') ?? '';
+  if (event !== 'push') {
+    const reason = event === 'ping' ? 'The webhook works.' : 'Only the event push is looked at.';
+    return c.json({ decision: 'nothing', reason, deployments: [] });
+  }
+  const push = Push.safeParse(payloadOf(c, body));
+  if (!push.success) throw invalid(toValidationIssues(push.error, 'body'));
+  const deliveryId = c.req.header('x-github-delivery')?.slice(0, DELIVERY_ID_MAX);
+  const answer = await pushes.take(id, deliveryId === '' ? undefined : deliveryId, push.data);
+  log.info({ integration: id, delivery: deliveryId, decision: answer.decision }, 'a push was told of');
+  return c.json(answer, answer.decision === 'nothing' ? 200 : 202);
+}
+
+function unsigned(): HttpProblem {
+  return new HttpProblem(
+    401,
+    "The signature in X-Hub-Signature-256 is not that of this body by the integration's webhook secret.",
+  );
+}
+
+async function secretOf(reference: string, name: string, log: Logger): Promise<string> {
+  try {
+    return await readSecret(reference, `The webhook secret of the integration '${name}'`);
+  } catch (error) {
+    if (!(error instanceof GitFailure)) throw error;
+    log.error({ err: error }, 'a push could not be checked');
+    throw new HttpProblem(503, 'The webhook secret of this integration is not there at the moment.');
+  }
+}
+
+/** The event, as JSON or in the field `payload` of a form: a webhook's page offers both. */
+function payloadOf(c: Context, body: Uint8Array): unknown {
+  const text = new TextDecoder().decode(body);
+  const isForm = c.req.header('content-type')?.startsWith('application/x-www-form-urlencoded') === true;
+  try {
+    return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
+  }
+}

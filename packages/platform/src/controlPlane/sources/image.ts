@@ -1,0 +1,70 @@
+import type { Kysely } from 'kysely';
+
+import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
+import type { Schema } from '../../store/schema.ts';
+import type { Containers } from '../seams.ts';
+import type { ImageSource } from './source.ts';
+import { unappliedFields } from './unappliedFields.ts';
+
+/** What an image runs on. */
+export interface ImageOptions {
+  readonly kysely: Kysely<Schema>;
+  readonly containers: Containers;
+  /** Whether a registry has the image. */
+  readonly isPulled: boolean;
+}
+
+/**
+ * What the platform tells the agents that run as its own processes. An image is somebody else's program: it is told
+ * neither the platform's key nor its database, whose addresses lead nowhere from inside a container.
+ */
+const FOR_PROCESSES = ['SLIPWAY_AGENT_API_KEY', 'SLIPWAY_AGENT_DATABASE_URL', 'SLIPWAY_AGENT_TRACING_URL'];
+
+/**
+ * `external_image` and `internal_image` (contract 000, "SourceRevisionConfig": `image_uri`). Decision, where the contract
+ * shows no meaning of `internal_image`: its image is on the engine of this machine already, and is pulled only where it
+ * is not; that of `external_image` is in a registry.
+ */
+export function image({ kysely, containers, isPulled }: ImageOptions): ImageSource {
+  return {
+    kind: 'image',
+    hasSource: ({ source_revision_config: config }) => config['image_uri'] != null,
+
+    undeployable: async ({ source_config: config }) => {
+      const listenerId = config['listener_id'];
+      if (typeof listenerId !== 'string') return undefined;
+      const listener = await kysely
+        .selectFrom('listeners')
+        .select(['compute_type', 'compute_id'])
+        .where('id', '=', listenerId)
+        .executeTakeFirst();
+      if (listener?.compute_type === 'docker') return undefined;
+      const whose =
+        listener === undefined
+          ? `listener ${listenerId}, which is not registered any more`
+          : `the listener of ${listener.compute_type} '${listener.compute_id}'`;
+      return `The deployment is for ${whose}: this machine does not deploy to it. Create a deployment without listener_id, or with a listener of compute type docker, to run the image here.`;
+    },
+
+    remarks: async (revision) => {
+      const deployment = await kysely
+        .selectFrom('deployments')
+        .select('secret_references')
+        .where('id', '=', revision.deployment_id)
+        .executeTakeFirst();
+      const fields = unappliedFields(revision, deployment?.secret_references);
+      return fields.length === 0 ? [] : [`Set, and not applied by this platform: ${fields.join(', ')}.`];
+    },
+
+    start: (revision, { env, ...limits }) =>
+      containers.start({
+        deploymentId: revision.deployment_id,
+        revisionId: revision.id,
+        image: String(revision.source_revision_config['image_uri']),
+        isPulled,
+        resources: withResourceDefaults(revision.source_config['resource_spec'] ?? {}),
+        env: Object.fromEntries(Object.entries(env).filter(([name]) => !FOR_PROCESSES.includes(name))),
+        ...limits,
+      }),
+  };
+}

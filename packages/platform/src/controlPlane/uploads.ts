@@ -1,0 +1,285 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import { type Kysely, sql, type Transaction } from 'kysely';
+import type { Logger } from 'pino';
+
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
+import { announceChange, recordAudit, recordOutcome } from '../access/audit.ts';
+import type { Caller, Origin } from '../access/caller.ts';
+import { HttpProblem } from '../http/problem.ts';
+import type { Schema } from '../store/schema.ts';
+import { findDeployment } from './deploymentRows.ts';
+import type { HomeLayout } from './homeLayout.ts';
+import { sourcePath } from './sourceRetention.ts';
+import type { UploadGrant, UploadTokens } from './uploadTokens.ts';
+
+/** How long an object path that no revision uses is kept, in milliseconds: a day. */
+const UNUSED_KEPT_MS = 86_400_000;
+
+/** An object that was stored. */
+export interface StoredObject {
+  readonly object_path: string;
+  /** Bytes. */
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Object paths, and what is uploaded to them. */
+export interface Uploads {
+  /**
+   * A new object path of a deployment, and the token that lets its holder upload to it.
+   * @throws HttpProblem 404 for a deployment that is not of the caller's tenant.
+   */
+  offer(
+    caller: Caller,
+    deploymentId: string,
+    contentLength?: number | null,
+  ): Promise<{ objectPath: string; token: string }>;
+  /**
+   * Stores what comes in under the token's object path: to a file aside, synced, then renamed, so that it is there
+   * whole or not at all. An upload that broke off may be sent again; one that is there is there for good, so that what
+   * a revision is made from is what whoever asked for the URL sent first. It is recorded as a change by the key that
+   * asked for the URL, from where it came, also where it is refused.
+   * @param declaredSize `Content-Length`, where it was given.
+   * @throws HttpProblem 403 for a token that is not valid (any more), 404 when the deployment is gone, 413 over
+   * 200 MB, 400 when nothing came or not as much as was said, 409 once something is there.
+   */
+  receive(
+    token: string,
+    body: AsyncIterable<Uint8Array>,
+    declaredSize: number | undefined,
+    from: Origin,
+  ): Promise<StoredObject>;
+  /** Removes what was begun and never finished, and objects that no revision came to use within a day. */
+  clean(): Promise<void>;
+}
+
+/** Makes {@link Uploads}. */
+export function createUploads(options: {
+  kysely: Kysely<Schema>;
+  home: HomeLayout;
+  log: Logger;
+  tokens: UploadTokens;
+  /** In bytes; default: 200 MB. */
+  maxBytes?: number;
+}): Uploads {
+  const { kysely, home, log, tokens } = options;
+  const maxBytes = options.maxBytes ?? ARTIFACT_MAX_BYTES;
+  const underWay = new Set<string>();
+
+  return {
+    offer: async (caller, deploymentId, contentLength) => {
+      await findDeployment(kysely, caller, deploymentId);
+      if ((contentLength ?? 0) > maxBytes) throw tooLarge(maxBytes);
+      const objectPath = `tarballs/${deploymentId}/${randomUUID()}.tar.gz`;
+      await kysely
+        .insertInto('uploads')
+        .values({ object_path: objectPath, deployment_id: deploymentId, created_at: new Date() })
+        .execute();
+      return {
+        objectPath,
+        token: tokens.sign({ objectPath, contentLength: contentLength ?? null, askedBy: caller }),
+      };
+    },
+
+    receive: async (token, body, declaredSize, from) => {
+      const grant = grantOf(tokens, token);
+      const { objectPath } = grant;
+      const caller = await uploaderOf(kysely, grant, from);
+      try {
+        checkDeclared(declaredSize, grant, maxBytes);
+        await checkUnused(kysely, objectPath);
+        await mkdir(home.incoming, { recursive: true, mode: 0o700 });
+        const name = randomUUID();
+        const aside = join(home.incoming, name);
+        underWay.add(name);
+        try {
+          const written = await writeAside(aside, body, Math.min(maxBytes, grant.contentLength ?? maxBytes));
+          checkLength(written.size, grant.contentLength);
+          return await kysely.transaction().execute(async (trx) => {
+            const stored = await place(trx, home, { aside, objectPath, ...written });
+            await recordAudit(trx, caller, {});
+            return stored;
+          });
+        } finally {
+          underWay.delete(name);
+          await rm(aside, { force: true });
+        }
+      } catch (error) {
+        const isRefused = error instanceof HttpProblem;
+        await recordOutcome(kysely, caller, {
+          outcome: isRefused ? 'refused' : 'failed',
+          status: isRefused ? error.status : null,
+        }).catch((failure: unknown) => log.error({ err: failure }, 'an upload could not be recorded'));
+        throw error;
+      }
+    },
+
+    clean: async () => {
+      const unused = await kysely
+        .deleteFrom('uploads')
+        .where('created_at', '<', new Date(Date.now() - UNUSED_KEPT_MS))
+        .where((where) =>
+          where.not(
+            where.exists(
+              where
+                .selectFrom('revisions')
+                .select('revisions.id')
+                .whereRef('revisions.deployment_id', '=', 'uploads.deployment_id')
+                .where(sourcePath, '=', sql.ref<string>('uploads.object_path')),
+            ),
+          ),
+        )
+        .returning('object_path')
+        .execute();
+      for (const { object_path } of unused) await rm(home.object(object_path), { force: true });
+      await removeAbandoned(home.incoming, underWay);
+    },
+  };
+}
+
+function grantOf(tokens: UploadTokens, token: string): UploadGrant {
+  const reading = tokens.read(token);
+  if (reading.ok) return reading.grant;
+  throw new HttpProblem(
+    403,
+    reading.why === 'expired'
+      ? 'The upload URL has expired; ask for a new one.'
+      : 'The upload URL is not valid.',
+  );
+}
+
+/** The key that asked for the URL, as the caller of the upload. @throws HttpProblem 404. */
+async function uploaderOf(
+  kysely: Kysely<Schema>,
+  { objectPath, askedBy }: UploadGrant,
+  from: Origin,
+): Promise<Caller> {
+  const deployment = await kysely
+    .selectFrom('uploads')
+    .innerJoin('deployments', 'deployments.id', 'uploads.deployment_id')
+    .select(['deployments.id', 'deployments.tenant_id'])
+    .where('object_path', '=', objectPath)
+    .executeTakeFirst();
+  if (deployment === undefined) throw unknownPath();
+  const caller: Caller = {
+    tenantId: deployment.tenant_id,
+    keyId: askedBy.keyId,
+    keyName: askedBy.keyName,
+    scope: 'deploy',
+    from,
+  };
+  const resources = { deployment_id: deployment.id, object_path: objectPath };
+  announceChange(caller, { operation: 'putUpload', resources, changed: [] });
+  return caller;
+}
+
+function checkDeclared(size: number | undefined, { contentLength }: UploadGrant, maxBytes: number): void {
+  if (size === undefined) return;
+  if (size > maxBytes) throw tooLarge(maxBytes);
+  checkLength(size, contentLength);
+}
+
+/** The whole of the body need not be read to know that it cannot be stored. */
+async function checkUnused(kysely: Kysely<Schema>, objectPath: string): Promise<void> {
+  const upload = await kysely
+    .selectFrom('uploads')
+    .select('uploaded_at')
+    .where('object_path', '=', objectPath)
+    .executeTakeFirst();
+  if (upload === undefined) throw unknownPath();
+  if (upload.uploaded_at !== null) throw alreadyUsed();
+}
+
+function checkLength(size: number, contentLength: number | null): void {
+  if (contentLength === null || size === contentLength) return;
+  throw new HttpProblem(400, `The upload URL is for ${contentLength} bytes, and ${size} came.`, {
+    headers: { connection: 'close' },
+  });
+}
+
+function unknownPath(): HttpProblem {
+  return new HttpProblem(404, 'The object path is not known any more.', { headers: { connection: 'close' } });
+}
+
+function alreadyUsed(): HttpProblem {
+  return new HttpProblem(409, 'The upload URL has been used; ask for a new one.', {
+    headers: { connection: 'close' },
+  });
+}
+
+function tooLarge(maxBytes: number): HttpProblem {
+  // The rest of the body is not read, so the connection cannot serve another request.
+  return new HttpProblem(413, `The upload is larger than ${maxBytes} bytes.`, {
+    headers: { connection: 'close' },
+  });
+}
+
+async function writeAside(
+  path: string,
+  body: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<{ size: number; sha256: string }> {
+  const file = await open(path, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      hash.update(chunk);
+      await writeAll(file, chunk);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  if (size === 0) throw new HttpProblem(400, 'The upload is empty.');
+  return { size, sha256: hash.digest('hex') };
+}
+
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  let rest = chunk;
+  while (rest.byteLength > 0) {
+    const { bytesWritten } = await file.write(rest);
+    rest = rest.subarray(bytesWritten);
+  }
+}
+
+async function place(
+  trx: Transaction<Schema>,
+  home: HomeLayout,
+  upload: { aside: string; objectPath: string; size: number; sha256: string },
+): Promise<StoredObject> {
+  const { aside, objectPath, size, sha256 } = upload;
+  const row = await trx
+    .selectFrom('uploads')
+    .selectAll()
+    .where('object_path', '=', objectPath)
+    .forUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw unknownPath();
+  if (row.uploaded_at !== null) throw alreadyUsed();
+  const path = home.object(objectPath);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await rename(aside, path);
+  await trx
+    .updateTable('uploads')
+    .set({ uploaded_at: new Date(), size, sha256 })
+    .where('object_path', '=', objectPath)
+    .execute();
+  return { object_path: objectPath, size, sha256 };
+}
+
+/** Files that a process which was killed left behind. */
+async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>): Promise<void> {
+  try {
+    for (const name of await readdir(incoming)) {
+      if (!underWay.has(name)) await rm(join(incoming, name), { force: true });
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

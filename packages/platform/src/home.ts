@@ -1,0 +1,2 @@
+export { type HomeLock, lockHome } from './store/homeLock.ts';
+export { loadApiKey } from './store/keyFiles.ts';

@@ -1,0 +1,79 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { PlatformError } from '../errors.ts';
+
+/** A listening HTTP server. */
+export interface Listening {
+  /** Its address as others reach it: `http://host:port`, without a slash at the end. */
+  readonly url: string;
+  readonly server: Server;
+  /** Takes no new connection, lets requests in flight finish for up to `graceMs` (default 5,000), then cuts them. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/**
+ * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload
+ * over a slow line), none for answers, which stream for as long as they like.
+ * `port` 0 takes a free one; `host` defaults to `127.0.0.1`.
+ *
+ * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
+ */
+export async function listen(
+  listener: RequestListener,
+  options: { port: number; host?: string },
+): Promise<Listening> {
+  const host = options.host ?? '127.0.0.1';
+  const server = createServer(
+    { headersTimeout: 30_000, requestTimeout: 600_000, keepAliveTimeout: 65_000 },
+    listener,
+  );
+  await new Promise<void>((resolve, reject) => {
+    const refuse = (cause: NodeJS.ErrnoException): void => reject(portUnavailable(host, options.port, cause));
+    server.once('error', refuse);
+    server.listen(options.port, host, () => {
+      server.off('error', refuse);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${reachable(host)}:${port}`,
+    server,
+    close: (graceMs = 5_000) => close(server, graceMs),
+  };
+}
+
+function portUnavailable(host: string, port: number, cause: NodeJS.ErrnoException): PlatformError {
+  const place = `${host}:${port}`;
+  const message =
+    cause.code === 'EADDRINUSE' ? `Another process listens on ${place}.` : `${place} cannot be listened on.`;
+  return new PlatformError('SLIPWAY_PORT_UNAVAILABLE', message, {
+    place,
+    hint: 'Choose another port with --port; 0 takes a free one.',
+    cause,
+  });
+}
+
+/** The name under which a bound address is reached: an unspecified one is reached by loopback. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+async function close(server: Server, graceMs: number): Promise<void> {
+  if (!server.listening) return;
+  const closed = new Promise<void>((resolve, reject) => {
+    server.close((error) => {
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  try {
+    await closed;
+  } finally {
+    clearTimeout(cut);
+  }
+}

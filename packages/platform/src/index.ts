@@ -1,0 +1,2 @@
+export { type Platform, type PlatformOptions, startPlatform } from './platform.ts';
+export { platformOptionsOf, type PlatformSettings } from './platformOptions.ts';

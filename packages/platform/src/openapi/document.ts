@@ -1,0 +1,174 @@
+import {
+  createDocument,
+  type oas31,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
+
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { COMPONENT_SCHEMAS } from './componentSchemas.ts';
+import { EXAMPLES } from './examples.ts';
+import { FURTHER_PATHS } from './furtherPaths.ts';
+import { asOnTheWire } from './onTheWire.ts';
+import { errorResponses, SECURITY, SECURITY_SCHEMES } from './shared.ts';
+
+/**
+ * The OpenAPI 3.1 document of the control plane, with feedback, uploads and health: everything that one listener of the
+ * platform serves, but for the agents. Made from the same schemas that check requests and read answers.
+ */
+export function controlPlaneDocument(): oas31.OpenAPIObject {
+  const tracing = Object.entries(RUN_API_ENDPOINTS).filter(([, { service }]) => service === 'tracing');
+  return documentOf({
+    title: 'Slipway control plane',
+    description:
+      'Deployments, their revisions, uploads and logs, and feedback on runs. The names are those of the contract; ' +
+      'those of its public relative are taken and answered as well, where the platform speaks both (its default).',
+    endpoints: { ...CONTROL_PLANE_ENDPOINTS, ...Object.fromEntries(tracing) },
+    further: FURTHER_PATHS,
+    servers: [{ url: '/', description: 'this platform' }],
+  });
+}
+
+/**
+ * The OpenAPI 3.1 document of an agent's Run API. Decision: a document of its own, because it is another service at
+ * another base URL, one per deployment.
+ */
+export function runApiDocument(): oas31.OpenAPIObject {
+  const own = Object.entries(RUN_API_ENDPOINTS).filter(([, { service }]) => service === 'runApi');
+  return documentOf({
+    title: 'Slipway Run API',
+    description:
+      'Assistants, threads, their state, and runs of one deployed agent, with streaming and cancellation.',
+    endpoints: Object.fromEntries(own),
+    further: {},
+    servers: [
+      {
+        url: '/agents/{deployment_id}',
+        description: 'the agent of a deployment of this platform',
+        variables: {
+          deployment_id: {
+            default: '00000000-0000-4000-8000-000000000000',
+            description: "the deployment's id; its custom_url is the whole address",
+          },
+        },
+      },
+    ],
+  });
+}
+
+function documentOf(service: {
+  title: string;
+  description: string;
+  endpoints: Readonly<Record<string, Endpoint>>;
+  further: ZodOpenApiPathsObject;
+  servers: oas31.ServerObject[];
+}): oas31.OpenAPIObject {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const [name, endpoint] of Object.entries(service.endpoints)) {
+    const item = (paths[endpoint.path] ??= {});
+    item[endpoint.method.toLowerCase() as 'get'] = operationOf(name, endpoint);
+  }
+  const document = createDocument(
+    {
+      openapi: '3.1.1',
+      // Contract 000, "Versioning": "The interface description carries version 0.1.0".
+      info: { title: service.title, version: '0.1.0', description: service.description },
+      servers: service.servers,
+      security: SECURITY,
+      paths: { ...paths, ...service.further },
+      components: { schemas: COMPONENT_SCHEMAS, securitySchemes: SECURITY_SCHEMES },
+    },
+    { override: asOnTheWire, allowEmptySchema: { transform: true, custom: true } },
+  );
+  return withoutUnused(document);
+}
+
+/** Without the named schemas that nothing refers to: each service has its own nouns. */
+function withoutUnused(document: oas31.OpenAPIObject): oas31.OpenAPIObject {
+  const { schemas = {}, ...components } = document.components ?? {};
+  const used = new Set<string>();
+  const visit = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/gu)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      visit(schemas[name]);
+    }
+  };
+  visit(document.paths);
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name));
+  return { ...document, components: { ...components, schemas: Object.fromEntries(kept) } };
+}
+
+function operationOf(name: string, endpoint: Endpoint): ZodOpenApiOperationObject {
+  const examples = EXAMPLES[name];
+  const { params, query, headers, request, service } = endpoint;
+  return {
+    operationId: name,
+    summary: sentenceOf(name),
+    description: `From: ${endpoint.section}.`,
+    tags: [tagOf(endpoint)],
+    // A feedback link is its own credential (contract 001, "Authentication").
+    ...(service === 'tracing' ? { security: [] } : {}),
+    requestParams: {
+      ...(params === undefined ? {} : { path: params }),
+      ...(query === undefined ? {} : { query }),
+      ...(headers === undefined ? {} : { header: headers }),
+    },
+    ...(request === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: !request.safeParse({}).success,
+            content: {
+              'application/json': {
+                schema: request,
+                ...(examples?.request === undefined ? {} : { example: examples.request }),
+              },
+            },
+          },
+        }),
+    responses: {
+      [String(endpoint.success) as `200`]: {
+        description: 'Done',
+        ...contentOf(endpoint, examples?.response),
+      },
+      ...(endpoint.partial === undefined
+        ? {}
+        : { [String(endpoint.partial)]: { description: 'Done in part', ...contentOf(endpoint, undefined) } }),
+      ...errorResponses([
+        ...endpoint.errors,
+        ...(request === undefined ? [] : [413]),
+        // 422 also where nothing but the tenant's header can be wrong.
+        ...(service === 'tracing' ? [] : [401, 403, 422]),
+      ]),
+    },
+  };
+}
+
+function contentOf(endpoint: Endpoint, example: unknown): Pick<oas31.ResponseObject, 'content'> {
+  const stream = { 'text/event-stream': { schema: { type: 'string' as const } } };
+  const { response, streams } = endpoint;
+  if (response === null) return {};
+  if (response === 'stream') return { content: stream };
+  const json = { schema: response as never, ...(example === undefined ? {} : { example }) };
+  return { content: { 'application/json': json, ...(streams === true ? stream : {}) } };
+}
+
+/** `createUploadUrl` reads `Create upload url`. */
+function sentenceOf(name: string): string {
+  const words = name.replaceAll(/[A-Z]/gu, (letter) => ` ${letter.toLowerCase()}`);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** What a path is about: its first part that is no version and no parameter, or what lies in a deployment. */
+function tagOf({ path, service }: Endpoint): string {
+  if (service === 'tracing') return 'feedback';
+  if (path.includes('/revisions')) return 'revisions';
+  if (path.includes('upload')) return 'uploads';
+  if (path.includes('/runs')) return 'runs';
+  return (
+    path.split('/').find((part) => part !== '' && !/^v\d$/u.test(part) && !part.startsWith('{')) ?? 'platform'
+  );
+}

@@ -1,0 +1,284 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+
+import type { PlatformError } from './errors.ts';
+import { createAccess } from './access/access.ts';
+import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
+import { createAgentKeys } from './access/agentKeys.ts';
+import { callerOf } from './access/caller.ts';
+import { requireCaller } from './access/requireCaller.ts';
+import type { RateLimit } from './access/tokenBuckets.ts';
+import type { BuildLimits } from './builder/buildLimits.ts';
+import { buildRevision } from './builder/buildRevision.ts';
+import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
+import { claimInstance } from './controlPlane/instance.ts';
+import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
+import type { BuildRevision, StartAgent } from './controlPlane/seams.ts';
+import { createGateway, type Gateway } from './gateway/gateway.ts';
+import { listen, type Listening } from './http/listen.ts';
+import { createLogger } from './http/logger.ts';
+import { answerProblem, HttpProblem, problemHandler, respondWithNotFound } from './http/problem.ts';
+import { openApiRoutes } from './openapi/openApiRoutes.ts';
+import { startAgent } from './runtime/agentProcess.ts';
+import { createContainers } from './runtime/docker/containers.ts';
+import { type Database, openDatabase } from './store/database.ts';
+import { ownDatabase } from './store/databaseOwner.ts';
+import { lockHome } from './store/homeLock.ts';
+import { deriveKey, loadApiKey, loadMasterKey } from './store/keyFiles.ts';
+import { pendingMasterKey } from './store/masterKeyRotation.ts';
+import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
+import { openTracing } from './tracing/tracingStore.ts';
+
+/** How a platform is started. */
+export interface PlatformOptions {
+  /** Its directory, created where it is missing: keys, uploads, builds, and the embedded database. */
+  home: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Any Postgres. Default: the embedded one in `<home>/postgres`. */
+  databaseUrl?: string;
+  /** Start although home and database do not belong together; they do from then on. Default: refuse. */
+  adoptDatabase?: boolean;
+  /** Default: the one in `<home>/api.key`, created at the first start. */
+  apiKey?: string;
+  /** Under which it is reached from outside, where that is not how requests reach it (behind a proxy). */
+  publicUrl?: string;
+  /** Whose names the control plane speaks: the contract's, its public relative's, or (default) both. */
+  vocabulary?: SpokenVocabulary;
+  /** From the start of an agent to its first answer, in milliseconds. Default: 60,000. */
+  readyTimeoutMs?: number;
+  /** How many builds run at once. Default: 2. */
+  buildSlots?: number;
+  /** How often the branches are asked about that deployments follow, in ms; 0: never. Default: 60,000. */
+  gitPollMs?: number;
+  /** What a build may use. Default: `DEFAULT_BUILD_LIMITS`. */
+  buildLimits?: BuildLimits;
+  /** Of each key, on the control plane; agents have no limit here. Default: 500 requests a second, 5,000 at once. */
+  rateLimit?: RateLimit | 'none';
+  /** Addresses and networks of proxies before it, whose `X-Forwarded-For` is believed. Default: none. */
+  trustedProxies?: readonly string[];
+  /** The largest body of a request to the control plane, in bytes. Default: 1 MB. */
+  bodyMaxBytes?: number;
+  /** The largest upload, in bytes. Default: 200 MB. */
+  uploadMaxBytes?: number;
+  /** How long is kept what was recorded of changes, in milliseconds. Default: a year. */
+  auditKeptMs?: number;
+  /** Default: JSON lines on stderr. */
+  log?: Logger;
+  /** How revisions are built and their agents started. Default: for real. */
+  buildRevision?: BuildRevision;
+  startAgent?: StartAgent;
+  /** The command that images are run with, by name or path. Default: `docker`. */
+  dockerCommand?: string;
+}
+
+/** A running platform. */
+export interface Platform {
+  /** The control plane's base URL: `http://host:port`. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Resolves when another platform has taken its database: whatever this one still does is wrong. */
+  readonly lost: Promise<PlatformError>;
+  /** Takes no more requests, lets those in flight and the agents finish (about 10 s), and closes the database. */
+  close(): Promise<void>;
+}
+
+/** What each key may ask of the control plane where nothing else is said. */
+export const RATE_LIMIT: RateLimit = { perSecond: 500, burst: 5_000 };
+const CLOSE_GRACE_MS = 10_000;
+const CLOSE_LIMIT_MS = 20_000;
+const HEALTH_TIMEOUT_MS = 2_000;
+
+/**
+ * Starts both services on one listener: the control plane (`/v1`, `/v2`, `/deployments`, `/uploads`), the agents of its
+ * deployments (`/agents/{deployment_id}/…`), feedback (`/api/v1/…`) and `/health`. Resolves when it listens; agents
+ * that served before it was last stopped come back in the background, and requests wait for them.
+ * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE, SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_NEWER,
+ * SLIPWAY_INSTANCE_MISMATCH, SLIPWAY_PORT_UNAVAILABLE, SLIPWAY_MASTER_KEY_INVALID.
+ */
+export async function startPlatform(options: PlatformOptions): Promise<Platform> {
+  const log = options.log ?? createLogger();
+  const undo: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (let step = undo.pop(); step !== undefined; step = undo.pop()) await step();
+  };
+  try {
+    const lock = await lockHome(options.home, 'platform');
+    undo.push(() => lock.release());
+    const masterKey = await loadMasterKey(options.home);
+    const nextMasterKey = await pendingMasterKey(options.home);
+    const apiKey = await loadApiKey(options.home, options.apiKey);
+    // First of all: a platform that may not work on a database must not change its tables either.
+    const owner =
+      options.databaseUrl === undefined
+        ? undefined
+        : await ownDatabase(options.databaseUrl, (error) =>
+            log.error({ err: error }, 'the connection that holds the database broke; it is made again'),
+          );
+    undo.push(async () => owner?.release());
+    const database = await openDatabase({
+      home: options.home,
+      ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+      onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
+    });
+    undo.push(() => database.close());
+    await claimInstance({
+      home: options.home,
+      kysely: database.kysely,
+      adopt: options.adoptDatabase ?? false,
+    });
+    const agentKeys = createAgentKeys();
+    const gateway = createGateway({ agentKeyOf: (deploymentId) => agentKeys.of(deploymentId) });
+    undo.push(() => gateway.close());
+
+    const limits = options.buildLimits === undefined ? {} : { limits: options.buildLimits };
+    // The listener's own address is part of what agents are told, and known only once it listens.
+    let url = '';
+    const access = createAccess({
+      operatorKey: apiKey,
+      kysely: database.kysely,
+      log,
+      trustedProxies: options.trustedProxies,
+      rateLimit: options.rateLimit === 'none' ? undefined : (options.rateLimit ?? RATE_LIMIT),
+    });
+    const controlPlane = createControlPlane({
+      home: options.home,
+      kysely: database.kysely,
+      masterKey,
+      nextMasterKey,
+      access,
+      log,
+      gateway,
+      buildRevision: options.buildRevision ?? ((build) => buildRevision({ ...build, ...limits })),
+      startAgent: options.startAgent ?? startAgent,
+      containers: createContainers({
+        command: options.dockerCommand ?? 'docker',
+        platform: deriveKey(masterKey, 'containers').toString('hex').slice(0, 16),
+      }),
+      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
+        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+        SLIPWAY_AGENT_API_KEY: agentKeys.of(deploymentId),
+        SLIPWAY_AGENT_TRACING_URL: options.publicUrl ?? url,
+        SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
+        SLIPWAY_AGENT_REVISION_ID: revisionId,
+        SLIPWAY_AGENT_PROJECT_NAME: name,
+      }),
+      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+      ...(options.auditKeptMs === undefined ? {} : { auditKeptMs: options.auditKeptMs }),
+      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
+      ...(options.uploadMaxBytes === undefined ? {} : { uploadMaxBytes: options.uploadMaxBytes }),
+      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
+      ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
+      ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),
+      ...(options.gitPollMs === undefined ? {} : { gitPollMs: options.gitPollMs }),
+    });
+    const tracing = await openTracing(database.kysely);
+    const app = new Hono();
+    app.onError(problemHandler(log));
+    app.notFound(respondWithNotFound);
+    app.get('/health', async (c) => {
+      const ok = await answers(database);
+      return c.json({ status: ok ? 'ok' : 'failing', database: ok ? 'ok' : 'unreachable' }, ok ? 200 : 503);
+    });
+    app.route(
+      '/',
+      feedbackRoutes({
+        tracing,
+        guard: requireCaller(access),
+        readerOf: (c) => ({ tenantId: callerOf(c).tenantId }),
+      }),
+    );
+    app.route('/', openApiRoutes());
+    app.route('/', controlPlane.app);
+
+    const listening = await listen(
+      listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
+      { port: options.port, ...(options.host === undefined ? {} : { host: options.host }) },
+    );
+    url = listening.url;
+    undo.push(() => shutDown(listening, controlPlane, log));
+    await controlPlane.start();
+    log.info({ url, home: options.home }, 'the platform is ready');
+    return {
+      url: options.publicUrl ?? url,
+      apiKey,
+      lost: owner?.lost ?? new Promise(() => undefined),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/**
+ * Requests in flight end with the agents that serve them, so both are ended side by side. Whatever does not end in time
+ * is left: the next start takes it up, as after a kill.
+ */
+async function shutDown(listening: Listening, controlPlane: ControlPlane, log: Logger): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<void>((resolve) => {
+    timer = setTimeout(() => {
+      log.error('the platform did not stop in time; what is left is taken up at the next start');
+      resolve();
+    }, CLOSE_LIMIT_MS);
+  });
+  await Promise.race([tooLate, Promise.all([listening.close(CLOSE_GRACE_MS), controlPlane.close()])]);
+  clearTimeout(timer);
+}
+
+/** Requests to agents go to the gateway, where they may; all others are the app's. */
+function listenerOf(
+  app: Hono,
+  { gateway, admission, log }: { gateway: Gateway; admission: AgentAdmission; log: Logger },
+): RequestListener {
+  const toApp = getRequestListener(app.fetch);
+  return (request: IncomingMessage, response: ServerResponse) => {
+    const agent = agentPath(request.url ?? '');
+    if (agent === undefined) {
+      void toApp(request, response);
+      return;
+    }
+    admission
+      .admit(request, agent.deploymentId, agent.path)
+      .then(() => gateway.handle(agent.deploymentId, request, response, agent.path))
+      .catch((error: unknown) => {
+        if (error instanceof HttpProblem) {
+          answerProblem(response, error);
+          return;
+        }
+        log.error({ err: error, deployment: agent.deploymentId }, 'a request to an agent failed');
+        response.destroy();
+      });
+  };
+}
+
+const AGENT_PATH = /^\/agents\/(?<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?<rest>[/?].*)?$/is;
+
+/** Which deployment a path is for, and the path as its agent gets it; undefined where it is for none. */
+function agentPath(url: string): { deploymentId: string; path: string } | undefined {
+  const groups = AGENT_PATH.exec(url)?.groups;
+  if (groups?.['id'] === undefined) return undefined;
+  const rest = groups['rest'] ?? '/';
+  return { deploymentId: groups['id'].toLowerCase(), path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+async function answers(database: Database): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), HEALTH_TIMEOUT_MS);
+  });
+  const asked = sql`select 1`.execute(database.kysely).then(
+    () => true,
+    () => false,
+  );
+  const ok = await Promise.race([asked, tooLate]);
+  clearTimeout(timer);
+  return ok;
+}

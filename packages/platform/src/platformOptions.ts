@@ -1,0 +1,115 @@
+import { createClientAddress } from './access/clientAddress.ts';
+import { buildLimitsFrom } from './builder/buildLimits.ts';
+import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
+import { PlatformError } from './errors.ts';
+import { type PlatformOptions, RATE_LIMIT } from './platform.ts';
+
+/** What the options of `slipway platform` say of the platform. */
+export interface PlatformSettings {
+  /** 0 takes a free one. */
+  port: number;
+  home: string;
+  /** Default `127.0.0.1`. */
+  host?: string;
+  /** Any Postgres; default: the embedded one. */
+  databaseUrl?: string;
+  /** Whose names the control plane speaks. Default: `both`. */
+  vocabulary?: SpokenVocabulary;
+  /** Requests a second of each key, in the long run; 0: any number. Default: 500. */
+  rateLimit?: number;
+  /** Requests of each key at once. Default: ten seconds of them. */
+  rateBurst?: number;
+  /** Of a request to the control plane, in MB (1,048,576 bytes). Default: 1. */
+  maxBody?: number;
+  /** Of an upload, in MB. Default: 200. */
+  maxUpload?: number;
+  /** How long the record of changes is kept, in days. Default: 365. */
+  keepAudit?: number;
+  /** Start although home and database do not belong together. */
+  adoptDatabase?: boolean;
+}
+
+const MEGABYTE = 1_048_576;
+const DAY_MS = 86_400_000;
+
+/**
+ * How the platform is started: by the options of `slipway platform` and by the environment, which says with
+ * `SLIPWAY_PUBLIC_URL` where it is reached from outside, with `SLIPWAY_PLATFORM_API_KEY` its key (default: one of its
+ * own, kept in the home), with `SLIPWAY_READY_TIMEOUT_MS` how long an agent may take to answer, with
+ * `SLIPWAY_GIT_POLL_MS` how often followed branches are asked about (0: never), with `SLIPWAY_DOCKER` the command that
+ * images are run with (default: `docker`), with `SLIPWAY_TRUSTED_PROXIES` the proxies before it, and the limits of builds (`BUILD_LIMIT_SETTINGS`).
+ * @throws PlatformError SLIPWAY_USAGE where a variable is not what it has to be.
+ */
+export function platformOptionsOf(
+  options: PlatformSettings,
+  environment: NodeJS.ProcessEnv,
+): PlatformOptions {
+  const given = <K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> =>
+    value === undefined ? {} : ({ [name]: value } as Record<K, V>);
+  const times = (value: number | undefined, unit: number): number | undefined =>
+    value === undefined ? undefined : value * unit;
+  return {
+    home: options.home,
+    port: options.port,
+    buildLimits: buildLimitsFrom(environment),
+    rateLimit: rateLimitOf(options),
+    ...given('host', options.host),
+    ...given('databaseUrl', options.databaseUrl),
+    ...given('adoptDatabase', options.adoptDatabase),
+    ...given('vocabulary', options.vocabulary),
+    ...given('bodyMaxBytes', times(options.maxBody, MEGABYTE)),
+    ...given('uploadMaxBytes', times(options.maxUpload, MEGABYTE)),
+    ...given('auditKeptMs', times(options.keepAudit, DAY_MS)),
+    ...given('publicUrl', addressIn(environment, 'SLIPWAY_PUBLIC_URL')),
+    ...given('apiKey', textIn(environment, 'SLIPWAY_PLATFORM_API_KEY')),
+    ...given('trustedProxies', networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES')),
+    ...given('dockerCommand', textIn(environment, 'SLIPWAY_DOCKER')),
+    ...given('readyTimeoutMs', millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1)),
+    ...given('gitPollMs', millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0)),
+  };
+}
+
+function rateLimitOf(options: PlatformSettings): NonNullable<PlatformOptions['rateLimit']> {
+  const { rateLimit: perSecond = RATE_LIMIT.perSecond, rateBurst } = options;
+  if (perSecond === 0) return 'none';
+  return { perSecond, burst: rateBurst ?? perSecond * (RATE_LIMIT.burst / RATE_LIMIT.perSecond) };
+}
+
+function textIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = environment[name];
+  return value === '' ? undefined : value;
+}
+
+function addressIn(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  if (URL.canParse(value) && /^https?:\/\/[^?#]+$/u.test(value)) return value.replace(/\/+$/u, '');
+  throw wrong(name, value, 'an address such as https://agents.example.com');
+}
+
+function networksIn(environment: NodeJS.ProcessEnv, name: string): string[] | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  const networks = value.split(',').map((entry) => entry.trim());
+  try {
+    createClientAddress(networks);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw wrong(name, value, 'addresses or networks such as 10.0.0.0/8, with commas between them');
+  }
+  return networks;
+}
+
+function millisecondsIn(environment: NodeJS.ProcessEnv, name: string, least: number): number | undefined {
+  const value = textIn(environment, name);
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/u.test(value) && Number(value) >= least) return Number(value);
+  throw wrong(name, value, `a whole number of milliseconds from ${least}`);
+}
+
+function wrong(name: string, value: string, expected: string): PlatformError {
+  return new PlatformError('SLIPWAY_USAGE', `${name} is ${JSON.stringify(value)}, not ${expected}.`, {
+    place: name,
+    hint: `Correct ${name} in the environment of the platform, or remove it.`,
+  });
+}

@@ -1,0 +1,203 @@
+import type { ChildProcess } from 'node:child_process';
+import { resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+
+import { HAND_OVER_MS } from '../draining.ts';
+import { followOutput } from './agentOutput.ts';
+import { probeUntilOk } from './agentProbe.ts';
+import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
+import { agentBaseEnvironment } from './childEnvironment.ts';
+import { lastOutput } from './lastOutput.ts';
+import { packEnvironment } from './packedEnvironment.ts';
+import { killGroup, spawnGroup } from './processGroup.ts';
+import type { AgentExit, RunningAgent } from './runningAgent.ts';
+
+/**
+ * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose
+ * values are everyday words (`info`, `production`), without which a log could hardly be read.
+ */
+const NOT_SECRET = new Set([
+  'SLIPWAY_AGENT_TRACING_URL',
+  'SLIPWAY_AGENT_DEPLOYMENT_ID',
+  'SLIPWAY_AGENT_REVISION_ID',
+  'SLIPWAY_AGENT_PROJECT_NAME',
+  'SLIPWAY_LOG_LEVEL',
+  'LOG_LEVEL',
+  'NODE_ENV',
+  'LANG',
+  'TZ',
+]);
+
+/** How long an agent may take to end by itself when the platform has ended, in seconds. */
+const OUTLIVE_SECONDS = 3;
+
+/** What {@link startAgent} needs. */
+export interface StartAgentOptions {
+  /** The directory that a build returned: the agent's working directory. */
+  readonly agentDir: string;
+  /** The graph configuration file, relative to `agentDir`. */
+  readonly graphConfigPath: string;
+  /** Added to the machine's own variables (`agentBaseEnvironment`). Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes what the agent writes, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls the start off. Once the agent runs, it has no effect. */
+  readonly signal: AbortSignal;
+  /** From the start of the process to the first 200 of `GET /ok`, in ms. */
+  readonly readyTimeoutMs: number;
+  /** Program and arguments. Default: {@link agentCommand}. */
+  readonly command?: readonly [string, ...string[]];
+}
+
+/** An agent that runs as a process. */
+export interface AgentProcess extends RunningAgent {
+  /** The process, which is also the id of its process group. */
+  readonly pid: number;
+}
+
+/**
+ * Starts a built agent as a process of its own, in its own process group, and waits until it answers.
+ *
+ * The process ends with this one, also when this one is killed: this one holds the other end of its stdin, and the
+ * agent's command ends when that closes. One that is too busy to notice is killed some seconds later.
+ *
+ * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called
+ *   off. Nothing of it is left running then.
+ */
+export async function startAgent(options: StartAgentOptions): Promise<AgentProcess> {
+  if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);
+  const agentDir = resolve(options.agentDir);
+  const child = spawnGroup(options.command ?? agentCommand(agentDir, options.graphConfigPath), {
+    cwd: agentDir,
+    env: packEnvironment({ ...agentBaseEnvironment(), ...options.env }),
+    // It closes when this process ends, and the agent's command ends then.
+    stdin: 'pipe',
+    outliveSeconds: OUTLIVE_SECONDS,
+  });
+  const output = followOutput(outputsOf(child), secretsIn(options.env), options.log);
+  const exited = exitOf(child);
+
+  let seen = 'it printed no ready line';
+  const start = startLimits(options, child, () => seen);
+  try {
+    const url = await start.within(output.ready);
+    seen = `it said that it was ready at ${url}, and nothing answered there`;
+    await start.within(probeUntilOk(url, (answer) => (seen = answer), start.signal));
+    return runningAgent(url, child, exited);
+  } catch (error) {
+    if (child.pid !== undefined) {
+      killGroup(child.pid);
+      await exited;
+      await lastOutput([child.stdout, child.stderr]);
+    }
+    throw start.signal.aborted ? new AgentStartError(start.failure(), output.lastLines()) : error;
+  } finally {
+    start.over();
+  }
+}
+
+/** The command that serves an agent's Run API: this package's own, as it was built, run by this Node. */
+export function agentCommand(agentDir: string, graphConfigPath: string): [string, ...string[]] {
+  const main = fileURLToPath(new URL('../../dist/bundle/agentMain.js', import.meta.url));
+  const config = graphConfigPath === 'graph.json' ? [] : ['--config', graphConfigPath];
+  return [process.execPath, main, agentDir, ...config];
+}
+
+/** Everything that can end a start, as one signal whose reason is the {@link AgentStartFailure}. */
+interface StartLimits {
+  readonly signal: AbortSignal;
+  /** Why the signal was aborted. */
+  failure(): AgentStartFailure;
+  /** Waits for something, but not beyond the signal. */
+  within<T>(promise: Promise<T>): Promise<T>;
+  /** Takes all listeners and timers away. */
+  over(): void;
+}
+
+function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () => string): StartLimits {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const fail = (failure: AgentStartFailure) => controller.abort(failure);
+  const onAbort = () => fail({ kind: 'aborted' });
+  const onError = ({ code, message }: NodeJS.ErrnoException) => {
+    // What is spawned is the shell, which is there: so it is the directory that is not.
+    const cause = code === 'ENOENT' ? `there is no directory ${options.agentDir}` : message;
+    fail({ kind: 'not_runnable', cause });
+  };
+  const onExit = (code: number | null, by: string | null) => fail({ kind: 'exited', code, signal: by });
+  const timer = setTimeout(
+    () => fail({ kind: 'not_ready', afterMs: options.readyTimeoutMs, seen: seen() }),
+    options.readyTimeoutMs,
+  );
+  options.signal.addEventListener('abort', onAbort, { once: true });
+  child.once('error', onError);
+  child.once('exit', onExit);
+  return {
+    signal,
+    failure: () => signal.reason as AgentStartFailure,
+    within: (promise) =>
+      new Promise((done, reject) => {
+        const stop = () => reject(new Error('The start has come to its limit.'));
+        if (signal.aborted) stop();
+        signal.addEventListener('abort', stop, { once: true });
+        promise.then(done, reject).finally(() => signal.removeEventListener('abort', stop));
+      }),
+    over: () => {
+      clearTimeout(timer);
+      options.signal.removeEventListener('abort', onAbort);
+      child.off('exit', onExit);
+    },
+  };
+}
+
+function runningAgent(url: string, child: ChildProcess, exited: Promise<AgentExit>): AgentProcess {
+  const { pid } = child;
+  if (pid === undefined) throw new Error('An agent that answers has a pid.');
+  let ended = false;
+  // What the agent started itself, and did not end, goes with it.
+  const gone = exited.then(() => {
+    ended = true;
+    killGroup(pid);
+  });
+  // Once the process has ended, its id may belong to another: from then on nothing is sent to it.
+  const kill = () => {
+    if (!ended) killGroup(pid);
+  };
+  return {
+    url,
+    pid,
+    exited,
+    kill,
+    drain: async (timeoutMs) => {
+      if (!ended) child.kill('SIGTERM');
+      // Without a parent it has no patience, whatever its own setting says: it hands over what it is at.
+      const handOver = setTimeout(() => child.stdin?.end(), Math.max(0, timeoutMs - HAND_OVER_MS));
+      const limit = setTimeout(kill, timeoutMs);
+      await gone;
+      clearTimeout(handOver);
+      clearTimeout(limit);
+    },
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<AgentExit> {
+  return new Promise((done) => {
+    child.once('exit', (code, signal) => done({ code, signal }));
+    // A program that could not be started has no exit.
+    child.once('error', () => {
+      if (child.pid === undefined) done({ code: null, signal: null });
+    });
+  });
+}
+
+function outputsOf({ stdout, stderr }: ChildProcess): { stdout: Readable; stderr: Readable } {
+  if (stdout === null || stderr === null) throw new Error('An agent is started with pipes for its outputs.');
+  return { stdout, stderr };
+}
+
+function secretsIn(env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(env)
+    .filter(([name]) => !NOT_SECRET.has(name))
+    .map(([, value]) => value);
+}

@@ -1,0 +1,116 @@
+import pg from 'pg';
+
+import { PlatformError } from '../errors.ts';
+import { withoutPassword } from './database.ts';
+
+/** A platform's hold on a database that others could open too. */
+export interface DatabaseOwner {
+  /** Resolves when another platform has the database: this one has to end. */
+  readonly lost: Promise<PlatformError>;
+  release(): Promise<void>;
+}
+
+/** The advisory lock that a platform holds: an arbitrary constant. */
+const OWNER_LOCK = 735_104_227;
+const RETRY_MS = 1_000;
+
+/**
+ * Makes this process the one platform on a Postgres server's database, by an advisory lock on a connection of its own:
+ * two control planes on one database would both build every revision. The lock ends with the process, however it ends.
+ *
+ * When the connection breaks, the lock is taken again at once, and then every second until the server answers;
+ * `onTrouble` is called for each failure. If another platform has the lock by then, `lost` resolves. (The embedded
+ * database needs none of this: its data directory is locked.)
+ * @throws PlatformError SLIPWAY_DATABASE_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
+ */
+export async function ownDatabase(
+  connectionString: string,
+  onTrouble: (error: Error) => void,
+): Promise<DatabaseOwner> {
+  let released = false;
+  let held: Holding | undefined;
+  let retry: NodeJS.Timeout | undefined;
+  let onLost: (error: PlatformError) => void;
+  const lost = new Promise<PlatformError>((resolve) => (onLost = resolve));
+
+  const take = async (): Promise<Holding | undefined> => {
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: 10_000, keepAlive: true });
+    let broken = false;
+    const onBroken = (error: Error): void => {
+      if (broken || released || held?.client !== client) return;
+      broken = true;
+      onTrouble(error);
+      takeAgainIn(0);
+    };
+    client.on('error', onBroken);
+    client.on('end', () => onBroken(new Error('The connection ended.')));
+    await client.connect();
+    const { rows } = await client.query<{ mine: boolean; pid: number }>(
+      'select pg_try_advisory_lock($1) as mine, pg_backend_pid() as pid',
+      [OWNER_LOCK],
+    );
+    const { mine = false, pid = 0 } = rows[0] ?? {};
+    if (mine) return { client, pid };
+    // A server may take hours to notice that a connection is broken. Until then the lock is still ours.
+    const isOurs = held !== undefined && (await holderOf(client)) === held.pid;
+    await client.end();
+    if (isOurs) throw new Error('The server has not noticed yet that the connection is broken.');
+    return undefined;
+  };
+
+  const takeAgainIn = (ms: number): void => {
+    retry = setTimeout(() => {
+      take().then(
+        (taken) => {
+          if (taken === undefined) onLost(inUse('Another platform took this database over. This one ends.'));
+          else if (released) void taken.client.end();
+          else held = taken;
+        },
+        (error: unknown) => {
+          onTrouble(error instanceof Error ? error : new Error(String(error)));
+          if (!released) takeAgainIn(RETRY_MS);
+        },
+      );
+    }, ms);
+  };
+
+  try {
+    held = await take();
+  } catch (error) {
+    throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The database could not be opened.', {
+      place: withoutPassword(connectionString),
+      hint: 'Check that the server answers and takes the user.',
+      cause: error,
+    });
+  }
+  if (held === undefined) throw inUse('Another platform works on this database.');
+  return {
+    lost,
+    release: async () => {
+      released = true;
+      clearTimeout(retry);
+      await held?.client.end();
+    },
+  };
+}
+
+/** A session that holds the lock. */
+interface Holding {
+  readonly client: pg.Client;
+  readonly pid: number;
+}
+
+async function holderOf(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_locks where locktype = 'advisory' and granted and classid = 0 and objid = $1 and objsubid = 1
+      and database = (select oid from pg_database where datname = current_database())`,
+    [OWNER_LOCK],
+  );
+  return rows[0]?.pid;
+}
+
+function inUse(message: string): PlatformError {
+  return new PlatformError('SLIPWAY_DATABASE_IN_USE', message, {
+    hint: 'Stop that platform, or give this one a database of its own.',
+  });
+}

@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { PlatformError } from '../errors.ts';
+import { lockHome } from './homeLock.ts';
+import { type PgliteThread, startPgliteThread } from './pgliteThread.ts';
+
+/** A Postgres inside this process, reachable by the Postgres protocol from this machine. */
+export interface EmbeddedPostgres {
+  /** With a password that is new each time. */
+  readonly connectionString: string;
+  close(): Promise<void>;
+}
+
+/** How long until an engine that could not be opened again is tried once more, in milliseconds. */
+const REOPEN_AFTER_MS = 1_000;
+
+/**
+ * Opens the embedded Postgres in `<home>/postgres`, creating it where it is missing (0.8–5 s, 300–800 MB resident:
+ * one per machine, not one per agent). Its data directory belongs to one process at a time.
+ *
+ * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
+ * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
+ * disk, say) it is tried every second, and queries fail meanwhile: what agents serve from memory goes on.
+ *
+ * @param onTrouble - told of every crash and of every opening that failed.
+ * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
+ */
+export async function openEmbeddedPostgres(
+  home: string,
+  onTrouble: (error: Error) => void,
+): Promise<EmbeddedPostgres> {
+  const lock = await lockHome(home, 'postgres');
+  const password = randomBytes(24).toString('base64url');
+  const closing = new AbortController();
+  const open = async (port: number): Promise<PgliteThread> => {
+    const directory = join(home, 'postgres');
+    try {
+      await mkdir(directory, { recursive: true, mode: 0o700 });
+      return await startPgliteThread({ directory, password, port });
+    } catch (error) {
+      throw new PlatformError('SLIPWAY_DATABASE_UNREACHABLE', 'The embedded database could not be opened.', {
+        place: directory,
+        hint: 'Check that the directory is writable and the disk is not full.',
+        cause: error,
+      });
+    }
+  };
+
+  /** Undefined when it was closed meanwhile. */
+  const openAgain = async (port: number): Promise<PgliteThread | undefined> => {
+    while (!closing.signal.aborted) {
+      try {
+        return await open(port);
+      } catch (error) {
+        onTrouble(error as PlatformError);
+        await sleep(REOPEN_AFTER_MS, undefined, { signal: closing.signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
+  };
+
+  const keepOpen = async (first: PgliteThread): Promise<void> => {
+    let thread: PgliteThread | undefined = first;
+    while (thread !== undefined) {
+      const crash = await Promise.race([thread.ended, aborted(closing.signal)]);
+      if (closing.signal.aborted) return thread.close();
+      onTrouble(new Error('The embedded database crashed, and is opened again.', { cause: crash }));
+      thread = await openAgain(thread.port);
+    }
+  };
+
+  try {
+    const first = await open(0);
+    const kept = keepOpen(first);
+    return {
+      connectionString: `postgres://postgres:${password}@127.0.0.1:${first.port}/postgres?sslmode=disable`,
+      close: async () => {
+        closing.abort();
+        try {
+          await kept;
+        } finally {
+          await lock.release();
+        }
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+}

@@ -1,0 +1,50 @@
+import { sql, type Kysely } from 'kysely';
+
+import { PlatformError } from '../errors.ts';
+
+/** One forward step of a schema: statements that run in one transaction. */
+export interface Migration {
+  /** Unique in its list; steps run in the order of the list, and the order never changes. */
+  readonly name: string;
+  readonly sql: readonly string[];
+}
+
+/** The lock that migrating processes take in turn, on any Postgres: an arbitrary constant. */
+const MIGRATION_LOCK = 735_104_226;
+
+/**
+ * Brings a schema up to date: runs the steps that `ledger` does not list yet, each in a transaction together with
+ * its line in the ledger. Forward only. Several processes may do it at once: they wait for one another.
+ * @param ledger The name of the table that remembers which steps have run; one per list of migrations.
+ * @throws PlatformError SLIPWAY_DATABASE_NEWER where the ledger lists a step that this version does not know.
+ */
+export async function migrate<S>(
+  kysely: Kysely<S>,
+  options: { ledger: string; migrations: readonly Migration[] },
+): Promise<void> {
+  const ledger = sql.table(options.ledger);
+  await kysely.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(trx);
+    await sql`create table if not exists ${ledger} (name text primary key, applied_at timestamptz not null)`.execute(
+      trx,
+    );
+    const { rows } = await sql<{ name: string }>`select name from ${ledger}`.execute(trx);
+    const applied = new Set(rows.map((row) => row.name));
+    const known = new Set(options.migrations.map(({ name }) => name));
+    const unknown = [...applied].filter((name) => !known.has(name));
+    if (unknown.length > 0) throw newer(unknown);
+    for (const migration of options.migrations) {
+      if (applied.has(migration.name)) continue;
+      for (const statement of migration.sql) await sql.raw(statement).execute(trx);
+      await sql`insert into ${ledger} (name, applied_at) values (${migration.name}, now())`.execute(trx);
+    }
+  });
+}
+
+function newer(unknown: readonly string[]): PlatformError {
+  return new PlatformError(
+    'SLIPWAY_DATABASE_NEWER',
+    `A newer version of Slipway has changed this database: this version does not know "${unknown.join('", "')}".`,
+    { hint: 'Start that version or a newer one. Nothing was changed.' },
+  );
+}

@@ -1,0 +1,58 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+import { PlatformError } from '../errors.ts';
+
+/** Encrypts and decrypts small values that are stored. */
+export interface Sealing {
+  /** `context` (an id) is bound in: a sealed value copied to another row does not open there. */
+  seal(plaintext: string, context: string): string;
+  /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when key, context or value are not those it was sealed with. */
+  open(sealed: string, context: string): string;
+}
+
+const VERSION = 'v1';
+
+/** Sealing by AES-256-GCM: `v1.<nonce>.<tag>.<ciphertext>`, each in base64url; `key` is 32 bytes. */
+export function createSealing(key: Buffer): Sealing {
+  return {
+    seal: (plaintext, context) => {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context));
+      const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+      return [
+        VERSION,
+        ...[nonce, cipher.getAuthTag(), ciphertext].map((part) => part.toString('base64url')),
+      ].join('.');
+    },
+    open: (sealed, context) => {
+      const [version, nonce, tag, ciphertext] = sealed.split('.');
+      if (version !== VERSION || nonce === undefined || tag === undefined || ciphertext === undefined) {
+        throw wrongKey();
+      }
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
+          authTagLength: 16,
+        })
+          .setAAD(Buffer.from(context))
+          .setAuthTag(Buffer.from(tag, 'base64url'));
+        return Buffer.concat([
+          decipher.update(Buffer.from(ciphertext, 'base64url')),
+          decipher.final(),
+        ]).toString();
+      } catch (error) {
+        throw wrongKey(error);
+      }
+    },
+  };
+}
+
+function wrongKey(cause?: unknown): PlatformError {
+  return new PlatformError(
+    'SLIPWAY_MASTER_KEY_WRONG',
+    'A stored secret cannot be decrypted with this master key.',
+    {
+      hint: 'Start the platform with the master key that it was first started with.',
+      cause,
+    },
+  );
+}

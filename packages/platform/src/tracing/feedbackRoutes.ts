@@ -1,0 +1,60 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { cors } from 'hono/cors';
+import { z } from 'zod';
+
+import { FeedbackPath, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { Uuid } from '@slipway/contract/scalars';
+import { limitBody } from '../http/bodyLimit.ts';
+import { parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
+import { HttpProblem } from '../http/problem.ts';
+import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingStore.ts';
+
+const RunOfPath = z.object({ run_id: Uuid });
+
+/**
+ * The tracing service's addresses: `POST` and `GET /api/v1/feedback/tokens/{token_id}` record feedback (contract 001,
+ * "Endpoints"; the link is its own credential, and may be called from any web page), and
+ * `GET /api/v1/runs/{run_id}/feedback` reads back what was recorded, for those whom `guard` lets through.
+ *
+ * Answers `{"recorded": true, "key": …}`; 404 for an unknown link, 410 for an expired one, 422 `{detail: […]}`.
+ * Errors are thrown as `HttpProblem`: the app that mounts these routes turns them into answers.
+ */
+export function feedbackRoutes(options: {
+  tracing: TracingStore;
+  /** Lets only those through who may read feedback back. Default: everybody may. */
+  guard?: MiddlewareHandler | undefined;
+  /** Whose feedback a request reads. */
+  readerOf: (c: Context) => FeedbackReader;
+}): Hono {
+  const { tracing, guard, readerOf } = options;
+  const app = new Hono();
+  const links = '/api/v1/feedback/tokens/:token_id';
+  app.use(links, cors({ origin: '*', allowMethods: ['GET', 'POST'] }));
+  app.post(links, limitBody(), async (c) => {
+    const { token_id: token } = parsePath(FeedbackPath, c);
+    const submission = await parseOptionalBody(FeedbackSubmission, c);
+    return answer(c, await tracing.record(token, submission));
+  });
+  app.get(links, async (c) => {
+    const { token_id: token } = parsePath(FeedbackPath, c);
+    const { metadata: _refused, ...submission } = parseQuery(FeedbackQuery, c);
+    return answer(c, await tracing.record(token, submission));
+  });
+  const readBack = '/api/v1/runs/:run_id/feedback';
+  if (guard !== undefined) app.use(readBack, guard);
+  app.get(readBack, async (c) =>
+    c.json(await tracing.feedbackOf(parsePath(RunOfPath, c).run_id, readerOf(c))),
+  );
+  return app;
+}
+
+function answer(c: Context, outcome: FeedbackOutcome): Response {
+  switch (outcome.kind) {
+    case 'recorded':
+      return c.json({ recorded: true, key: outcome.key });
+    case 'unknown':
+      throw new HttpProblem(404, 'This feedback link is not known.');
+    case 'expired':
+      throw new HttpProblem(410, 'This feedback link has expired.');
+  }
+}

@@ -1,0 +1,235 @@
+import { createHash, randomUUID } from 'node:crypto';
+
+import { type ColumnType, type Generated, type Kysely, type RawBuilder, sql } from 'kysely';
+
+import type { FeedbackLinks, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { migrate, type Migration } from '../store/migrate.ts';
+
+/** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
+export const FEEDBACK_LINK_SECONDS = 30 * 86_400;
+
+type Json = ColumnType<unknown, string | null, string | null>;
+type Time = ColumnType<Date, Date | undefined, Date>;
+
+interface FeedbackTokensTable {
+  /** SHA-256 of the token, hex: what is stored cannot be called. */
+  token_hash: string;
+  run_id: string;
+  key: string;
+  deployment_id: string | null;
+  project_name: string | null;
+  created_at: Time;
+  expires_at: Time;
+}
+
+interface FeedbackTable {
+  id: Generated<string>;
+  token_hash: string;
+  run_id: string;
+  key: string;
+  score: number | null;
+  value: Json;
+  comment: string | null;
+  correction: Json;
+  metadata: Json;
+  created_at: Time;
+  updated_at: Time;
+}
+
+interface TracingTables {
+  'slipway_tracing.feedback_tokens': FeedbackTokensTable;
+  'slipway_tracing.feedback': FeedbackTable;
+}
+
+/** What was recorded on a run under one key (contract 001, "Feedback submission fields"). */
+export interface RecordedFeedback {
+  readonly id: string;
+  readonly run_id: string;
+  readonly key: string;
+  readonly score: number | null;
+  readonly value: unknown;
+  readonly comment: string | null;
+  readonly correction: unknown;
+  readonly metadata: unknown;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** Who reads feedback: a tenant reads what is on its deployments' runs, an agent what is on its own. */
+export type FeedbackReader = { readonly tenantId: string } | { readonly deploymentId: string };
+
+/** What became of a submission: recorded, or why the link does not work. */
+export type FeedbackOutcome =
+  { readonly kind: 'recorded'; readonly key: string } | { readonly kind: 'unknown' | 'expired' };
+
+/** Makes the tracing tables where they are missing, in any database that the caller has open. */
+export async function openTracing<Schema>(kysely: Kysely<Schema>): Promise<TracingStore> {
+  await migrate(kysely, { ledger: 'slipway_tracing_migrations', migrations: MIGRATIONS });
+  // Tables are told apart by their schema's name, so the caller's own tables do not matter here.
+  return new TracingStore(kysely as unknown as Kysely<TracingTables>);
+}
+
+/**
+ * Feedback on runs, and the pre-signed links through which it comes.
+ *
+ * A link records one piece of feedback: its first submission creates it, every further one replaces it as a whole.
+ * So a client that did not hear the answer may send the same again, and a person may change their mind; neither
+ * counts twice.
+ */
+export class TracingStore {
+  readonly #db: Kysely<TracingTables>;
+
+  constructor(db: Kysely<TracingTables>) {
+    this.#db = db;
+  }
+
+  /**
+   * One link per key (contract 001, "Feedback object"), each with a token of its own that nobody can guess, bound to
+   * the run and the key. `tracingUrl` is the address of the service that serves {@link feedbackRoutes}.
+   */
+  async createFeedbackLinks(options: {
+    tracingUrl: string;
+    runId: string;
+    keys: readonly string[];
+    deploymentId?: string | undefined;
+    projectName?: string | undefined;
+    /** Default {@link FEEDBACK_LINK_SECONDS}. */
+    expiresInSeconds?: number;
+  }): Promise<FeedbackLinks> {
+    const keys = [...new Set(options.keys)];
+    if (keys.length === 0) return {};
+    const expires = new Date(Date.now() + (options.expiresInSeconds ?? FEEDBACK_LINK_SECONDS) * 1_000);
+    const tokens = keys.map((key) => ({ key, token: randomUUID() }));
+    await this.#db
+      .insertInto('slipway_tracing.feedback_tokens')
+      .values(
+        tokens.map(({ key, token }) => ({
+          token_hash: hashOf(token),
+          run_id: options.runId,
+          key,
+          deployment_id: options.deploymentId ?? null,
+          project_name: options.projectName ?? null,
+          expires_at: expires,
+        })),
+      )
+      .execute();
+    const base = options.tracingUrl.replace(/\/+$/, '');
+    return Object.fromEntries(
+      tokens.map(({ key, token }) => [key, `${base}/api/v1/feedback/tokens/${token}`]),
+    );
+  }
+
+  /** Records what came through a link, replacing what came through it before. */
+  async record(token: string, submission: FeedbackSubmission): Promise<FeedbackOutcome> {
+    const hash = hashOf(token);
+    const link = await this.#db
+      .selectFrom('slipway_tracing.feedback_tokens')
+      .select(['run_id', 'key', 'expires_at'])
+      .where('token_hash', '=', hash)
+      .executeTakeFirst();
+    if (link === undefined) return { kind: 'unknown' };
+    if (link.expires_at.getTime() <= Date.now()) return { kind: 'expired' };
+    const said = {
+      score: submission.score ?? null,
+      value: json(submission.value),
+      comment: submission.comment ?? null,
+      correction: json(submission.correction),
+      metadata: json(submission.metadata),
+    };
+    await this.#db
+      .insertInto('slipway_tracing.feedback')
+      .values({ token_hash: hash, run_id: link.run_id, key: link.key, ...said })
+      .onConflict((conflict) =>
+        conflict.column('token_hash').doUpdateSet({ ...said, updated_at: sql<Date>`now()` }),
+      )
+      .execute();
+    return { kind: 'recorded', key: link.key };
+  }
+
+  /**
+   * What was recorded on a run, oldest first. For a tenant: only where the tracing project of the run's deployment is
+   * the tenant's; that one is there for as long as the feedback matters, longer than the deployment.
+   */
+  async feedbackOf(runId: string, reader: FeedbackReader): Promise<RecordedFeedback[]> {
+    let select = this.#db
+      .selectFrom('slipway_tracing.feedback')
+      .select([
+        'id',
+        'run_id',
+        'key',
+        'score',
+        'value',
+        'comment',
+        'correction',
+        'metadata',
+        'created_at',
+        'updated_at',
+      ])
+      .where('run_id', '=', runId)
+      .orderBy('created_at')
+      .orderBy('key');
+    select = select.where('tenantId' in reader ? isOf(reader.tenantId) : isFrom(reader.deploymentId));
+    const rows = await select.execute();
+    return rows.map((row) => ({
+      ...row,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+    }));
+  }
+}
+
+/** Whether a piece of feedback came through a link of a deployment, in SQL that has the feedback. */
+function isFrom(deploymentId: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from slipway_tracing.feedback_tokens as tokens
+    where tokens.token_hash = slipway_tracing.feedback.token_hash and tokens.deployment_id = ${deploymentId})`;
+}
+
+/** Whether the tracing project of a piece of feedback is a tenant's, in SQL that has the feedback. */
+function isOf(tenantId: string): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select 1 from slipway_tracing.feedback_tokens as tokens
+    join tracing_projects as projects on projects.deployment_id::text = tokens.deployment_id
+    where tokens.token_hash = slipway_tracing.feedback.token_hash and projects.tenant_id = ${tenantId})`;
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}
+
+function json(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(value);
+}
+
+/** The tables, step by step. A step that was released is never edited: add the next one. */
+const MIGRATIONS: readonly Migration[] = [
+  {
+    name: '001 feedback and its links',
+    sql: [
+      'create schema if not exists slipway_tracing',
+      `create table slipway_tracing.feedback_tokens (
+        token_hash text primary key,
+        run_id uuid not null,
+        key text not null,
+        deployment_id text,
+        project_name text,
+        created_at timestamptz not null default now(),
+        expires_at timestamptz not null
+      )`,
+      `create table slipway_tracing.feedback (
+        id uuid primary key default gen_random_uuid(),
+        token_hash text not null unique,
+        run_id uuid not null,
+        key text not null,
+        score double precision,
+        value json,
+        comment text,
+        correction json,
+        metadata json,
+        created_at timestamptz not null default now(),
+        updated_at timestamptz not null default now()
+      )`,
+      'create index feedback_of_run on slipway_tracing.feedback (run_id)',
+    ],
+  },
+];

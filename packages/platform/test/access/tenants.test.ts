@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { type Answer, TestPlatform } from '../controlPlane/testPlatform.ts';
+
+const ALICE = randomUUID();
+const BOB = randomUUID();
+const LISTENER = { compute_type: 'docker', compute_id: 'the machine', compute_config: {} };
+
+let platform: TestPlatform;
+let deploymentId: string;
+let revisionId: string;
+let listenerId: string;
+let keyId: string;
+let integrationId: string;
+/** A key of the other tenant, which may do everything there. */
+let bobsKey: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  ({ deploymentId, revisionId } = await deploy(ALICE, 'agent'));
+  const listener = await as(ALICE, 'POST', '/v2/listeners', LISTENER);
+  listenerId = listener.json.id;
+  ({ id: integrationId } = (
+    await as(ALICE, 'POST', '/v1/integrations/github/install', {
+      name: 'host',
+      url_prefix: 'https://git.example/',
+    })
+  ).json);
+  bobsKey = (await as(BOB, 'POST', '/v1/api-keys', { name: 'admin', scope: 'admin' })).json.key;
+  ({ id: keyId } = (await as(ALICE, 'POST', '/v1/api-keys', { name: 'ci', scope: 'deploy' })).json);
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+const as = (tenantId: string, method: string, path: string, body?: unknown): Promise<Answer> =>
+  platform.call(method, path, body, { 'x-tenant-id': tenantId });
+
+async function deploy(tenantId: string, name: string) {
+  const { status, json } = await as(tenantId, 'POST', '/v2/deployments', {
+    name,
+    source: 'internal_source',
+    source_config: {},
+    source_revision_config: { graph_config_path: 'graph.json' },
+    secrets: [{ name: 'TOKEN', value: 'hunter2-hunter2' }],
+  });
+  expect(status).toBe(201);
+  return { deploymentId: json.id, revisionId: json.latest_revision_id };
+}
+
+/** Everything of a tenant, as it is stored. */
+async function stored(tenantId: string): Promise<string> {
+  const { kysely } = platform;
+  const deployments = await kysely
+    .selectFrom('deployments')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .execute();
+  const ids = deployments.map(({ id }) => id);
+  return JSON.stringify([
+    deployments,
+    await kysely.selectFrom('revisions').selectAll().where('deployment_id', 'in', ids).execute(),
+    await kysely.selectFrom('uploads').selectAll().where('deployment_id', 'in', ids).execute(),
+    await kysely.selectFrom('listeners').selectAll().where('tenant_id', '=', tenantId).execute(),
+    await kysely.selectFrom('integrations').selectAll().where('tenant_id', '=', tenantId).execute(),
+    await kysely.selectFrom('tracing_projects').selectAll().where('tenant_id', '=', tenantId).execute(),
+    await sql`select * from api_keys where ${tenantId}::uuid = any (tenant_ids)`.execute(kysely),
+  ]);
+}
+
+const DEPLOYMENT = {
+  name: 'of another',
+  source: 'external_image',
+  source_config: {},
+  source_revision_config: {},
+  secrets: [],
+};
+
+/** What the other tenant asks of the endpoints whose paths name nothing, about what is not theirs where that can be said. */
+const WITHOUT_IDS: Readonly<Record<string, () => { query?: string; body?: unknown }>> = {
+  createDeployment: () => ({ body: { ...DEPLOYMENT, source_config: { listener_id: listenerId } } }),
+  listDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),
+  deleteDeployments: () => ({ query: `deployment_ids=${deploymentId}` }),
+  listIntegrations: () => ({}),
+  createIntegration: () => ({ body: { name: 'host', url_prefix: 'https://git.example/' } }),
+  listListeners: () => ({}),
+  createListener: () => ({ body: LISTENER }),
+  createApiKey: () => ({ body: { name: 'ci', scope: 'admin', tenant_ids: [ALICE] } }),
+  listApiKeys: () => ({ query: 'revoked=true' }),
+  listAudit: () => ({ query: `resource_id=${deploymentId}` }),
+  rotateSecrets: () => ({}),
+};
+
+describe('what belongs to a tenant', () => {
+  const endpoints: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
+  const withPath = endpoints.filter(([, { params }]) => params !== undefined);
+
+  it.each(withPath)('does not exist to another: %s', async (_, { method, path }) => {
+    const before = await stored(ALICE);
+    const ids: Record<string, [what: string, id: string]> = {
+      listener_id: ['Listener ID', listenerId],
+      integration_id: ['Integration ID', integrationId],
+      key_id: ['API key ID', keyId],
+      project_id: ['Deployment ID', deploymentId],
+      deployment_id: ['Deployment ID', deploymentId],
+      revision_id: ['Deployment ID', revisionId],
+    };
+    const url = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => ids[name]?.[1] ?? 'no such id');
+    const [, name = ''] = /\{(\w+)\}/.exec(path) ?? [];
+    const { status, json } = await as(BOB, method, url, method === 'PATCH' ? {} : undefined);
+    expect(status).toBe(404);
+    expect(json).toEqual({ detail: `${ids[name]?.join(' ') ?? ''} not found.` });
+    expect(await stored(ALICE)).toBe(before);
+  });
+
+  it.each(endpoints)(
+    'is neither shown to the key of another, nor changed by it: %s',
+    async (name, endpoint) => {
+      const before = await stored(ALICE);
+      const ids: Record<string, string> = {
+        listener_id: listenerId,
+        integration_id: integrationId,
+        key_id: keyId,
+        project_id: deploymentId,
+        deployment_id: deploymentId,
+        revision_id: revisionId,
+      };
+      const { query = '', body } = endpoint.params === undefined ? WITHOUT_IDS[name]!() : {};
+      const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_match, each: string) => ids[each] ?? '');
+      const own = { 'x-api-key': bobsKey };
+      const { status, json } = await platform.call(endpoint.method, `${path}?${query}`, body, own);
+      // What may be looked at is empty; what may be made is one's own.
+      const isOpen =
+        endpoint.params === undefined && (endpoint.method === 'GET' || name === 'createListener');
+      if (!isOpen) expect([403, 404, 422]).toContain(status);
+      const shown = JSON.stringify({ ...json, detail: undefined });
+      // What the other asked for is in their own record, by whichever id they said.
+      const hidden = name === 'listAudit' ? [ALICE] : [ALICE, ...Object.values(ids)];
+      for (const id of hidden) expect(shown).not.toContain(id);
+      const asAlice = { ...own, 'x-tenant-id': ALICE };
+      expect((await platform.call(endpoint.method, `${path}?${query}`, body, asAlice)).status).toBe(403);
+      expect(await stored(ALICE)).toBe(before);
+      await platform.kysely.deleteFrom('listeners').where('tenant_id', '=', BOB).execute();
+    },
+  );
+
+  it('is in no list of another', async () => {
+    expect((await as(BOB, 'GET', '/v2/listeners')).json.resources).toEqual([]);
+    expect((await as(BOB, 'GET', '/v1/integrations/github/install')).json).toEqual([]);
+    expect((await as(BOB, 'GET', '/v2/deployments')).json.resources).toEqual([]);
+    const { json } = await as(ALICE, 'GET', '/v2/deployments');
+    expect(json.resources.map(({ id }) => id)).toEqual([deploymentId]);
+  });
+
+  it('takes no name from another: the same one is free there, and taken here', async () => {
+    const twin = await deploy(BOB, 'agent');
+    expect(twin.deploymentId).not.toBe(deploymentId);
+    const again = await as(ALICE, 'POST', '/v2/deployments', {
+      name: 'agent',
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    });
+    expect(again.status).toBe(409);
+  });
+
+  it('is no listener of another’s deployment', async () => {
+    const image = { source: 'external_image', source_revision_config: {}, secrets: [] };
+    const named = { ...image, name: 'listened', source_config: { listener_id: listenerId } };
+    expect((await as(BOB, 'POST', '/v2/deployments', named)).status).toBe(422);
+    expect((await as(ALICE, 'POST', '/v2/deployments', named)).status).toBe(201);
+    expect((await as(BOB, 'POST', '/v2/listeners', LISTENER)).status).toBe(201);
+  });
+
+  it('is not released from another’s upload', async () => {
+    const mine = await deploy(ALICE, 'mine');
+    const theirs = await deploy(BOB, 'theirs');
+    const { json: offer } = await as(BOB, 'POST', `/deployments/${theirs.deploymentId}/upload-url`);
+    await platform.app.request(new URL(offer.upload_url).pathname, { method: 'PUT', body: 'tarball' });
+    const { status } = await as(ALICE, 'PATCH', `/v2/deployments/${mine.deploymentId}`, {
+      source_revision_config: { source_tarball_path: offer.object_path },
+    });
+    expect(status).toBe(422);
+  });
+});

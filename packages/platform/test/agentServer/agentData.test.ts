@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { emptyCheckpoint } from '@langchain/langgraph-checkpoint';
+import { sql } from 'kysely';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { removeAgentData } from '../../src/agentServer/store/agentData.ts';
+import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
+import { AssistantStore } from '../../src/agentServer/store/assistantStore.ts';
+import { CheckpointStore } from '../../src/agentServer/store/checkpointStore.ts';
+import { ProcessStore } from '../../src/agentServer/store/processStore.ts';
+import { RunStore } from '../../src/agentServer/store/runStore.ts';
+import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
+import { openTestDatabase } from '../testDatabase.ts';
+
+const TABLES = [
+  'slipway_agent.threads',
+  'slipway_agent.runs',
+  'slipway_agent.processes',
+  'slipway_agent.assistants',
+  'slipway_agent.assistant_versions',
+  'slipway_checkpoints.checkpoints',
+  'slipway_checkpoints.checkpoint_blobs',
+  'slipway_checkpoints.checkpoint_writes',
+  'slipway_checkpoints.writes_before_run',
+];
+
+it('what the agents of a deployment stored is removed from every table, and nothing of another', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'slipway-agent-data-'));
+  const database = await openTestDatabase(home);
+  onTestFinished(async () => {
+    await database.close();
+    await rm(home, { recursive: true, force: true });
+  });
+  // No agent was ever there: no tables.
+  await removeAgentData(database.kysely, 'mine');
+
+  const agents = await openAgentDatabase(database.connectionString, () => undefined);
+  for (const deploymentId of ['mine', 'mine too']) {
+    const threads = new ThreadStore({ db: agents.kysely, deploymentId });
+    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const processes = new ProcessStore({ db: agents.kysely, deploymentId, leaseMs: 1_000 });
+    await processes.heartbeat();
+    await new AssistantStore({ db: agents.kysely, deploymentId }).create(
+      { graph_id: 'g', name: 'n', description: null, config: {}, context: {}, metadata: {} },
+      { ifExists: 'raise' },
+    );
+    const run = await agents.kysely
+      .insertInto('slipway_agent.runs')
+      .values({
+        run_id: randomUUID(),
+        deployment_id: deploymentId,
+        thread_id: threadId,
+        assistant_id: randomUUID(),
+        metadata: '{}',
+        status: 'pending',
+        kwargs: '{}',
+        multitask_strategy: 'reject',
+        owner: processes.processId,
+        output: null,
+        error: null,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const checkpoints = new CheckpointStore(agents.pool, deploymentId);
+    await checkpoints.setup();
+    const config = { configurable: { thread_id: threadId, checkpoint_ns: '' } };
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      channel_values: { text: ['x'] },
+      channel_versions: { text: 1 },
+    };
+    const put = await checkpoints.put(
+      config,
+      checkpoint,
+      { source: 'loop', step: 0, parents: {} },
+      { text: 1 },
+    );
+    await checkpoints.putWrites(put, [['text', 'y']], randomUUID());
+    const runs = new RunStore({ db: agents.kysely, deploymentId, processId: processes.processId });
+    expect(await runs.begin(run)).toMatchObject({ run: { attempt: 1 }, keptPending: true });
+  }
+  const counts = async (): Promise<number[]> =>
+    Promise.all(
+      TABLES.map(async (table) => {
+        const { rows } = await sql<{ n: string }>`select count(*) as n from ${sql.table(table)}`.execute(
+          agents.kysely,
+        );
+        return Number(rows[0]?.n);
+      }),
+    );
+  expect(await counts()).toEqual(TABLES.map(() => 2));
+  await removeAgentData(database.kysely, 'mine');
+  expect(await counts()).toEqual(TABLES.map(() => 1));
+  await removeAgentData(database.kysely, 'mine too');
+  expect(await counts()).toEqual(TABLES.map(() => 0));
+  await agents.close();
+});

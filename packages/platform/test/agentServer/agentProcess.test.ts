@@ -1,0 +1,143 @@
+/* eslint-disable @typescript-eslint/no-unsafe-call -- answers are judged by what the tests expect of them */
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readdir, symlink, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, it } from 'vitest';
+
+import { apiOf, FIXTURE_AGENT, launchAgent } from './agentUnderTest.ts';
+import { useAgentProcesses } from './durableAgents.ts';
+
+const agents = useAgentProcesses(FIXTURE_AGENT);
+
+const steps = (text: number | string) => ({ assistant_id: 'steps', input: { text: String(text) } });
+const echo = { assistant_id: 'echo', input: { text: 'x' } };
+
+describe.concurrent('an agent’s process', { timeout: 180_000 }, () => {
+  it('asks for the API key everywhere but at /ok and at feedback links, and dies with its parent', async () => {
+    const agent = await agents.start('keyed', { SLIPWAY_AGENT_API_KEY: 'open sesame' });
+    const withKey = apiOf(agent.url, { 'x-api-key': 'open sesame' });
+    expect((await agent.api.send('GET', '/ok')).status).toBe(200);
+    for (const path of [
+      '/info',
+      '/assistants/echo',
+      '/threads/x',
+      '/nothing',
+      `/api/v1/runs/${crypto.randomUUID()}/feedback`,
+    ]) {
+      expect((await agent.api.send('GET', path)).status, path).toBe(401);
+    }
+    const wrong = apiOf(agent.url, { 'x-api-key': 'open sesam' });
+    expect((await wrong.send('POST', '/runs/wait', echo)).status).toBe(403);
+    expect((await withKey.json('POST', '/runs/wait', echo)).text).toBe('echo: x');
+    expect(
+      (await agent.api.send('GET', `/api/v1/feedback/tokens/${crypto.randomUUID()}?score=1`)).status,
+    ).toBe(404);
+    expect(agent.stdout() + agent.stderr()).not.toContain('open sesame');
+    agent.child.stdin!.end();
+    expect(await agent.exited).toEqual({ code: 0, signal: null });
+  });
+});
+
+describe.concurrent('an agent that cannot be served', { timeout: 180_000 }, () => {
+  const agentWith = async (files: Record<string, string>) => {
+    const dir = await mkdtemp(join(agents.folder(), 'broken-'));
+    await mkdir(dir, { recursive: true });
+    for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text);
+    return dir;
+  };
+  const graphs = (path: string) => JSON.stringify({ graphs: { bot: path } });
+
+  it('exits 1, and says why in its last line', async () => {
+    const dir = await agentWith({
+      'graph.json': graphs('./bot.mjs:graph'),
+      'bot.mjs': 'console.log("loading"); throw new Error("no luck\\ntoday")',
+    });
+    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
+    expect((await agent.exited).code).toBe(1);
+    const last = agent.stderr().trimEnd().split('\n').at(-1);
+    expect(last).toMatch(
+      /^SLIPWAY_GRAPH_NOT_LOADED: Graph "bot" \(\.\/bot\.mjs:graph\).*Error: no luck today/,
+    );
+    expect(agent.stdout()).toBe('');
+  });
+
+  it('exits 1 before it loads anything if its port is taken', async () => {
+    const dir = await agentWith({
+      'graph.json': graphs('./bot.mjs:graph'),
+      'bot.mjs': 'console.log("loading"); export const graph = {}',
+    });
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const agent = launchAgent({ dir, port });
+    expect((await agent.exited).code).toBe(1);
+    taken.close();
+    expect(agent.stderr().trimEnd()).toBe(
+      `SLIPWAY_PORT_UNAVAILABLE: Another process listens on 127.0.0.1:${port}. Choose another port with --port; 0 takes a free one.`,
+    );
+  });
+
+  it('exits 1, and names what is no folder', async () => {
+    const dir = join(await agentWith({ 'bot.mjs': '' }), 'bot.mjs');
+    const agent = launchAgent({ dir, env: { SLIPWAY_AGENT_DATABASE_URL: agents.databaseUrl() } });
+    expect((await agent.exited).code).toBe(1);
+    expect(agent.stderr().trimEnd()).toMatch(
+      /^SLIPWAY_USAGE: .*bot\.mjs is not a folder that can be entered\./,
+    );
+  });
+});
+
+describe.concurrent('an agent with its own copy of LangGraph', { timeout: 180_000 }, () => {
+  it('is served like any other, from TypeScript in a folder that does not say what its modules are', async () => {
+    const dir = await mkdtemp(join(agents.folder(), 'copy-'));
+    const modules = fileURLToPath(new URL('../../../../node_modules', import.meta.url));
+    await mkdir(join(dir, 'node_modules', '@langchain'), { recursive: true });
+    for (const name of await readdir(modules)) {
+      if (name !== '@langchain') await symlink(join(modules, name), join(dir, 'node_modules', name));
+    }
+    for (const name of ['core', 'langgraph', 'langgraph-checkpoint', 'langgraph-sdk']) {
+      const parts = ['@langchain', name] as const;
+      // What nothing loads is left out.
+      await cp(join(modules, ...parts), join(dir, 'node_modules', ...parts), {
+        recursive: true,
+        filter: (source) => !/\.(?:d\.[cm]?ts|map|md)$/.test(source),
+      });
+    }
+    await cp(join(FIXTURE_AGENT, 'graphs.ts'), join(dir, 'graphs.ts'));
+    await writeFile(join(dir, '.env'), 'GREETING="from a file"\nSLIPWAY_TEST_OVERRIDDEN=source\n');
+    const names = ['echo', 'chat', 'ask', 'steps', 'parent'];
+    const entries = Object.fromEntries(names.map((name) => [name, `./graphs.ts:${name}`]));
+    await writeFile(join(dir, 'graph.json'), JSON.stringify({ graphs: entries, env: '.env' }));
+
+    const { api } = await agents.start('copy', {}, dir);
+    const thread = await api.thread();
+    const echoed = await api.json('POST', `/threads/${thread}/runs/wait`, echo);
+    expect(echoed).toEqual({ text: 'echo: x', log: ['from a file'] });
+    const other = await api.thread();
+    const asked = await api.json('POST', `/threads/${other}/runs/wait`, {
+      assistant_id: 'ask',
+      input: { text: 'x' },
+    });
+    expect(asked.__interrupt__).toMatchObject([{ value: 'what now?' }]);
+    const command = { resume: 'yes', update: { text: 'changed' } };
+    const resumed = await api.json('POST', `/threads/${other}/runs/wait`, { assistant_id: 'ask', command });
+    expect(resumed).toEqual({ text: 'changed', log: ['before', 'answer: yes'] });
+    const chat = { assistant_id: 'chat', input: { messages: [{ role: 'user', content: 'x' }] } };
+    const third = await api.thread();
+    await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    const twice = await api.json('POST', `/threads/${third}/runs/wait`, chat);
+    expect(twice.messages.map((message: { type: string }) => message.type)).toEqual([
+      'human',
+      'ai',
+      'human',
+      'ai',
+    ]);
+    const run = await api.json('POST', `/threads/${thread}/runs`, steps(60_000));
+    await api.untilLogged(thread, 2);
+    await api.send('POST', `/threads/${thread}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect((await api.json('GET', `/threads/${thread}/state`)).values).toEqual(echoed);
+  });
+});

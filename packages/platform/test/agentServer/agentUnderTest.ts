@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { afterAll, beforeAll, expect } from 'vitest';
+
+import { BUILT_COMMAND } from '../builtCommand.ts';
+import { lineProblem } from '../../../../test/support/jsonLines.ts';
+import { preparedAgentHome } from '../../../../test/support/preparedHome.ts';
+import { QUICK_START } from '../../../../test/support/quickStart.ts';
+import { apiOf } from './runApiUnderTest.ts';
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+
+export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
+
+export const FIXTURE_AGENT = fileURLToPath(new URL('fixtures/agent', import.meta.url));
+
+const AGENT = ['agent', '--json', '--port'];
+/** `slipway agent`, up to its port and its folder. */
+const AGENT_COMMAND: readonly string[] =
+  BUILT_COMMAND === undefined
+    ? [...FROM_SOURCE, fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url)), ...AGENT]
+    : [BUILT_COMMAND, ...AGENT];
+
+/** Compiling and opening a database on a busy machine. */
+const START_TIMEOUT_MS = 180_000;
+
+/** An agent server as a process of its own. */
+export interface AgentUnderTest {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly stderr: () => string;
+  readonly stdout: () => string;
+  readonly exited: Promise<{ code: number | null; signal: string | null }>;
+}
+
+export interface Launched extends Omit<AgentUnderTest, 'url'> {
+  /** Resolves with the address of the ready line; rejects when the process ends before. */
+  readonly ready: Promise<string>;
+}
+
+/** Starts an agent's process without waiting for it. */
+export function launchAgent(options: {
+  dir: string;
+  env?: Record<string, string>;
+  /** Default: a free one. */
+  port?: number;
+}): Launched {
+  const { dir, port = 0 } = options;
+  const child = spawn(process.execPath, [...QUICK_START, ...AGENT_COMMAND, String(port), dir], {
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'info', SLIPWAY_EXIT_WITH_PARENT: '1', ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  let stderr = '';
+  let stdout = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const ready = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      stdout += `${line}\n`;
+      if (!line.includes('"event":"ready"')) return;
+      const said = JSON.parse(line) as { url: string };
+      const problem = lineProblem(said);
+      if (problem === undefined) resolve(said.url);
+      else reject(new Error(problem));
+    });
+    void exited.then(({ code }) => reject(new Error(`The agent ended with ${String(code)}:\n${stderr}`)));
+  });
+  ready.catch(() => undefined);
+  return { child, ready, exited, stderr: () => stderr, stdout: () => stdout };
+}
+
+export async function startAgentUnderTest(options: {
+  dir?: string;
+  env: Record<string, string>;
+}): Promise<AgentUnderTest> {
+  const launched = launchAgent({ dir: options.dir ?? FIXTURE_AGENT, env: options.env });
+  return { ...launched, url: await launched.ready };
+}
+
+/**
+ * One agent server for all tests of a file, standing alone with an embedded database. It has to end in order. `agent`
+ * is there once the tests run.
+ */
+export function useAgent() {
+  let home = '';
+  let started: AgentUnderTest | undefined;
+  const agent = (): AgentUnderTest => {
+    if (started === undefined) throw new Error('The agent is not started yet.');
+    return started;
+  };
+  beforeAll(async () => {
+    home = await preparedAgentHome('slipway-agent-');
+    started = await startAgentUnderTest({
+      env: {
+        SLIPWAY_HOME: home,
+        SLIPWAY_AGENT_REVISION_ID: 'revision-1',
+        SLIPWAY_AGENT_WEBHOOK_ALLOW: '127.0.0.1',
+      },
+    });
+  }, START_TIMEOUT_MS);
+  afterAll(async () => {
+    agent().child.kill('SIGTERM');
+    expect(await agent().exited).toEqual({ code: 0, signal: null });
+    await rm(home, { recursive: true, force: true });
+  });
+  return { agent, api: apiOf(() => agent().url) };
+}

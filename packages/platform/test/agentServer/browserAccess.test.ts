@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+
+import { Client } from '@langchain/langgraph-sdk';
+import { Hono } from 'hono';
+
+import { CorsSettings } from '@slipway/contract/graphConfig';
+import { browserAccess } from '../../src/agentServer/http/browserAccess.ts';
+import { useAgent } from './agentUnderTest.ts';
+
+const PAGE = 'https://chat.example.com';
+const LOCAL = 'http://localhost:3000';
+
+/** What a browser asks before a page's request is sent, as Chromium asks it. */
+const preflight = (origin: string, method = 'POST') => ({
+  method: 'OPTIONS',
+  headers: {
+    origin,
+    'access-control-request-method': method,
+    'access-control-request-headers': 'content-type,x-api-key',
+  },
+});
+
+describe('pages that may call an agent', () => {
+  const allowedFor = async (
+    origin: string,
+    settings: CorsSettings | undefined,
+    hasKey = true,
+  ): Promise<string | null> => {
+    const app = new Hono();
+    app.use(browserAccess(settings, hasKey));
+    return (await app.request('/runs', preflight(origin))).headers.get('access-control-allow-origin');
+  };
+
+  it.each([
+    ['all for an agent with a key', undefined, true, [PAGE, LOCAL], []],
+    [
+      'those of this machine for one without',
+      undefined,
+      false,
+      [LOCAL, 'http://127.0.0.1:8080'],
+      [PAGE, 'null'],
+    ],
+    ['no look-alikes of this machine', undefined, false, [], ['http://localhost.example.com']],
+    ['those that are named', { allow_origins: [PAGE] }, true, [PAGE], [LOCAL]],
+    ['all where that is said, also without a key', { allow_origins: ['*'] }, false, [PAGE, LOCAL], []],
+    [
+      'those that match a pattern as a whole',
+      { allow_origin_regex: 'https://.*\\.example\\.com' },
+      true,
+      [PAGE],
+      [`${PAGE}.evil.net`, LOCAL],
+    ],
+    ['nobody else’s where something else is set', { max_age: 1 }, false, [LOCAL], [PAGE]],
+  ] as const)('are %s', async (_, settings, hasKey, allowed, refused) => {
+    const given = settings === undefined ? undefined : CorsSettings.parse(settings);
+    for (const origin of allowed) expect(await allowedFor(origin, given, hasKey)).toBe(origin);
+    for (const origin of refused) expect(await allowedFor(origin, given, hasKey)).toBeNull();
+  });
+
+  it('get the methods, headers and age that are set', async () => {
+    const app = new Hono();
+    const settings = {
+      allow_methods: ['GET'],
+      allow_headers: ['x-api-key'],
+      expose_headers: ['X-Own'],
+      allow_credentials: true,
+      max_age: 7,
+    };
+    app.use(browserAccess(settings, true));
+    const { headers } = await app.request('/', preflight(PAGE));
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'access-control-allow-methods': 'GET',
+      'access-control-allow-headers': 'x-api-key',
+      'access-control-allow-credentials': 'true',
+      'access-control-max-age': '7',
+      'access-control-expose-headers': 'Content-Location,X-Pagination-Total,X-Pagination-Next,X-Own',
+    });
+  });
+
+  it('cannot be given by what is no regular expression', () => {
+    expect(CorsSettings.safeParse({ allow_origin_regex: '(' }).success).toBe(false);
+  });
+});
+
+describe('a page', () => {
+  const { agent } = useAgent();
+
+  it('may ask first, and is shown where its run is while it streams', async () => {
+    const asked = await fetch(`${agent().url}/runs/stream`, preflight(LOCAL));
+    expect(asked.status).toBe(204);
+    expect(Object.fromEntries(asked.headers)).toMatchObject({
+      'access-control-allow-origin': LOCAL,
+      'access-control-allow-methods': expect.stringContaining('POST') as string,
+      'access-control-allow-headers': 'content-type,x-api-key',
+    });
+    // The public client, as a page runs it: the browser adds the origin.
+    const seen: Headers[] = [];
+    const client = new Client({
+      apiUrl: agent().url,
+      defaultHeaders: { origin: LOCAL },
+      onRequest: (_, init) => init,
+      callerOptions: {
+        fetch: async (...given: Parameters<typeof fetch>) => {
+          const response = await fetch(...given);
+          seen.push(response.headers);
+          return response;
+        },
+      },
+    });
+    const events = [];
+    for await (const { event } of client.runs.stream(null, 'echo', { input: { text: 'hi' } }))
+      events.push(event);
+    expect(events).toContain('values');
+    expect(seen[0]?.get('access-control-allow-origin')).toBe(LOCAL);
+    expect(seen[0]?.get('access-control-expose-headers')).toContain('Content-Location');
+    expect(seen[0]?.get('content-location')).toMatch(/\/runs\//);
+  });
+
+  it('of another site is not let near an agent without a key', async () => {
+    const asked = await fetch(`${agent().url}/runs/stream`, preflight('https://evil.example'));
+    expect(asked.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});

@@ -1,0 +1,125 @@
+/* eslint-disable @typescript-eslint/no-explicit-any -- answers are judged by what the tests expect of them */
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import pg from 'pg';
+import { afterAll, beforeAll } from 'vitest';
+
+import type { Database } from '../../src/store/database.ts';
+import { openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
+import { type AgentUnderTest, apiOf, startAgentUnderTest, until } from './agentUnderTest.ts';
+import { prepareHome } from '../../../../test/support/preparedHome.ts';
+
+export const DURABLE_AGENT = fileURLToPath(new URL('fixtures/durable', import.meta.url));
+
+/** Many runs on a busy machine, in milliseconds. */
+export const PATIENCE_MS = 120_000;
+
+/** What a node wrote into the diary: which run, what, in which process. */
+export interface DiaryLine {
+  readonly name: string;
+  readonly what: string;
+  readonly pid: number;
+}
+
+type OpenDatabase = (home: string) => Promise<Pick<Database, 'connectionString' | 'close'>>;
+
+const openEmbedded: OpenDatabase = async (home) => {
+  await prepareHome(home);
+  return openEmbeddedPostgres(home, () => undefined);
+};
+
+/**
+ * Agent processes that share a database, as the revisions of a deployment do; each file has its own database.
+ *
+ * @param agentDir - the agent of those that are started without one.
+ * @param open - opens the database in an empty folder. Default: the embedded one.
+ */
+export function useAgentProcesses(agentDir: string, open: OpenDatabase = openEmbedded) {
+  let home = '';
+  let database: Awaited<ReturnType<OpenDatabase>>;
+  let pool: pg.Pool;
+  const started: AgentUnderTest[] = [];
+
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'slipway-agents-'));
+    database = await open(home);
+    pool = new pg.Pool({ connectionString: database.connectionString, max: 2 });
+    // The database says good-bye to connections that are on their way out already.
+    pool.on('error', () => undefined);
+  }, PATIENCE_MS);
+
+  afterAll(async () => {
+    for (const { child } of started) {
+      child.kill('SIGCONT');
+      child.kill('SIGKILL');
+    }
+    await Promise.all(started.map(({ exited }) => exited));
+    await pool.end();
+    await database.close();
+    await rm(home, { recursive: true, force: true });
+  });
+
+  /** Starts a process of a deployment. */
+  const start = async (deployment: string, env: Record<string, string> = {}, dir = agentDir) => {
+    const agent = await startAgentUnderTest({
+      dir,
+      env: {
+        SLIPWAY_AGENT_DATABASE_URL: database.connectionString,
+        SLIPWAY_AGENT_DEPLOYMENT_ID: deployment,
+        ...env,
+      },
+    });
+    started.push(agent);
+    return { ...agent, pid: agent.child.pid ?? 0, api: apiOf(agent.url) };
+  };
+
+  return {
+    start,
+    databaseUrl: () => database.connectionString,
+    folder: () => home,
+    query: async (sql: string, values: unknown[] = []): Promise<any[]> =>
+      (await pool.query<Record<string, unknown>>(sql, values)).rows,
+    scene: () => sceneIn(home),
+  };
+}
+
+/** Where the nodes of a test write, and the gate that they wait at. */
+export function sceneIn(folder: string) {
+  const place = join(folder, crypto.randomUUID());
+  const diary = `${place}.diary`;
+  const gate = `${place}.gate`;
+  const lines = (): DiaryLine[] =>
+    (existsSync(diary) ? readFileSync(diary, 'utf8') : '')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => {
+        const [name = '', what = '', pid] = line.split(' ');
+        return { name, what, pid: Number(pid) };
+      });
+  return {
+    input: (name: string) => ({ name, diary, gate }),
+    lines,
+    count: (what: string) => lines().filter((line) => line.what === what).length,
+    open: () => writeFile(gate, ''),
+    untilNoted: (what: string, times: number) =>
+      until(
+        () => Promise.resolve(lines().filter((line) => line.what === what).length >= times),
+        `"${what}" is noted ${times} times`,
+        PATIENCE_MS,
+      ),
+  };
+}
+
+/** How often each thing was done for each run: `{run: {what: times}}`. */
+export function timesByRun(lines: readonly DiaryLine[]): Record<string, Record<string, number>> {
+  const times: Record<string, Record<string, number>> = {};
+  for (const { name, what } of lines) {
+    const ofRun = (times[name] ??= {});
+    ofRun[what] = (ofRun[what] ?? 0) + 1;
+  }
+  return times;
+}

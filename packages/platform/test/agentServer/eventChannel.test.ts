@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+
+import { EventChannel, type Subscriber } from '../../src/agentServer/runs/eventChannel.ts';
+
+const text = new TextDecoder();
+
+/** What a reader gets until the end, or until nothing more waits. */
+async function read(subscriber: Subscriber): Promise<string[]> {
+  const frames: string[] = [];
+  for (;;) {
+    const frame = await subscriber.next(5);
+    if (frame === undefined || frame === 'idle') return frames;
+    frames.push(text.decode(frame));
+  }
+}
+
+function join(channel: EventChannel, options: Parameters<EventChannel['subscribe']>[0] = {}): Subscriber {
+  const subscriber = channel.subscribe(options);
+  subscriber.release([]);
+  return subscriber;
+}
+
+const frame = (id: number, event: string, data: string) => `event: ${event}\nid: ${id}\ndata: ${data}\n\n`;
+
+describe('an event channel', () => {
+  it('gives each reader what is published after it came', async () => {
+    const channel = new EventChannel();
+    const early = join(channel);
+    channel.publish('values', '1');
+    const late = join(channel);
+    channel.publish('updates|sub:1', '2');
+    channel.close();
+    expect(await read(early)).toEqual([frame(1, 'values', '1'), frame(2, 'updates|sub:1', '2')]);
+    expect(await read(late)).toEqual([frame(2, 'updates|sub:1', '2')]);
+    expect(await read(join(channel))).toEqual([]);
+  });
+
+  it('puts first what a stream begins with, also before events that came meanwhile', async () => {
+    const channel = new EventChannel();
+    const subscriber = channel.subscribe();
+    channel.publish('values', '1');
+    expect(await subscriber.next(1)).toBe('idle');
+    subscriber.release([new TextEncoder().encode('first')]);
+    expect(await read(subscriber)).toEqual(['first', frame(1, 'values', '1')]);
+  });
+
+  it('leaves out what the stream begins with already, of what came meanwhile', async () => {
+    const channel = new EventChannel();
+    const subscriber = channel.subscribe();
+    for (const id of [4, 5, 6]) channel.publish('values', String(id), id);
+    subscriber.release([new TextEncoder().encode('1 to 5')], 5);
+    expect(await read(subscriber)).toEqual(['1 to 5', frame(6, 'values', '6')]);
+  });
+
+  it('gives what waits before it breaks off', async () => {
+    const channel = new EventChannel();
+    const subscriber = join(channel);
+    channel.publish('values', '1');
+    channel.breakOff(new Error('It goes on elsewhere.'));
+    expect(text.decode((await subscriber.next(5)) as Uint8Array)).toBe(frame(1, 'values', '1'));
+    await expect(subscriber.next(5)).rejects.toThrow('elsewhere');
+  });
+
+  it('leaves out what a reader did not ask for', async () => {
+    const channel = new EventChannel();
+    const subscriber = join(channel, { accepts: (event) => event === 'values' });
+    channel.publish('updates', '1');
+    channel.publish('values', '2');
+    expect(await read(subscriber)).toEqual([frame(2, 'values', '2')]);
+  });
+
+  it('cuts off a reader that falls too far behind, and only that one', async () => {
+    const channel = new EventChannel({ readerBytes: 100 });
+    const slow = join(channel);
+    const quick = join(channel);
+    const received: string[] = [];
+    for (let index = 0; index < 50; index++) {
+      channel.publish('custom', String(index));
+      received.push(...(await read(quick)));
+      expect(slow.queuedBytes).toBeLessThan(400);
+    }
+    channel.close();
+    expect(received).toHaveLength(50);
+    const kept = await read(slow);
+    expect(kept.length).toBeLessThan(10);
+    expect(kept.at(-1)).toContain('"error":"SlowReader"');
+  });
+
+  it('keeps nothing for a reader that left', async () => {
+    const channel = new EventChannel();
+    const subscriber = join(channel);
+    channel.publish('values', '1');
+    subscriber.leave();
+    channel.publish('values', '2');
+    expect(subscriber.queuedBytes).toBe(0);
+    expect(await read(subscriber)).toEqual([]);
+  });
+
+  it('tells a reader that waits when nothing comes, and wakes it when something does', async () => {
+    const channel = new EventChannel();
+    const subscriber = join(channel);
+    expect(await subscriber.next(1)).toBe('idle');
+    const next = subscriber.next(60_000);
+    channel.publish('values', '1');
+    expect(text.decode((await next) as Uint8Array)).toBe(frame(1, 'values', '1'));
+    const end = subscriber.next(60_000);
+    channel.close();
+    expect(await end).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest';
+
+import { EventLog } from '../../src/agentServer/runs/eventLog.ts';
+import type { EventStore, StreamEvent } from '../../src/agentServer/store/eventStore.ts';
+
+/** A store in memory, which answers when it is told to. */
+function storeInMemory(kept: StreamEvent[] = []) {
+  let events = [...kept];
+  const calls: { count: number; answer: (held?: boolean) => void; fail: (error: Error) => void }[] = [];
+  const store = {
+    append: (_: unknown, added: readonly StreamEvent[], dropThrough: number) =>
+      new Promise<boolean>((resolve, reject) => {
+        calls.push({
+          count: added.length,
+          answer: (held = true) => {
+            if (held) events = [...events, ...added].filter(({ id }) => id > dropThrough);
+            resolve(held);
+          },
+          fail: reject,
+        });
+      }),
+    kept: () => Promise.resolve(events.map(({ id, data }) => ({ id, bytes: data.length }))),
+  };
+  return { store: store as unknown as EventStore, calls, ids: () => events.map(({ id }) => id) };
+}
+
+async function openLog(memory: ReturnType<typeof storeInMemory>, attempt = 1, keptBytes = 1_000) {
+  const delivered: StreamEvent[] = [];
+  let lost = 0;
+  const log = await EventLog.open({
+    store: memory.store,
+    fence: { runId: 'r', attempt, owner: 'o' },
+    holds: () => true,
+    onLost: () => lost++,
+    deliver: (event) => delivered.push(event),
+    limits: { keptBytes, waitingBytes: 10 },
+  });
+  return { log, delivered, lost: () => lost };
+}
+
+describe('the log of a resumable run', () => {
+  it('shows an event once it is stored, and stores what came meanwhile in one go', async () => {
+    const memory = storeInMemory();
+    const { log, delivered } = await openLog(memory);
+    for (const data of ['1', '2', '3']) log.publish('values', data);
+    expect(delivered).toEqual([]);
+    memory.calls[0]?.answer();
+    await expect.poll(() => memory.calls.length).toBe(2);
+    expect(delivered.map(({ id }) => id)).toEqual([1]);
+    expect(memory.calls[1]?.count).toBe(2);
+    memory.calls[1]?.answer();
+    await log.settled();
+    expect(delivered.map(({ id }) => id)).toEqual([1, 2, 3]);
+  });
+
+  it('of an attempt that had begun without it goes on behind what readers were sent', async () => {
+    const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
+    const delivered: number[] = [];
+    let sent = 11;
+    const log = await EventLog.open({
+      store: memory.store,
+      fence: { runId: 'r', attempt: 2, owner: 'o' },
+      holds: () => true,
+      onLost: () => undefined,
+      deliver: ({ id }) => delivered.push(id),
+      sentBefore: () => sent,
+    });
+    sent = 12;
+    log.publish('values', '13');
+    log.publish('values', '14');
+    memory.calls[0]?.answer();
+    await expect.poll(() => memory.calls.length).toBe(2);
+    memory.calls[1]?.answer();
+    await log.settled();
+    expect(delivered).toEqual([13, 14]);
+  });
+
+  it('goes on where an earlier attempt ended, and says that it is another one', async () => {
+    const memory = storeInMemory([{ id: 7, event: 'values', data: '7' }]);
+    const { log, delivered } = await openLog(memory, 2);
+    memory.calls[0]?.answer();
+    await log.settled();
+    expect(delivered).toEqual([{ id: 8, event: 'metadata', data: '{"run_id":"r","attempt":2}' }]);
+  });
+
+  it('keeps no more than its limit, oldest dropped first', async () => {
+    const memory = storeInMemory();
+    const { log } = await openLog(memory, 1, 10);
+    for (let id = 1; id <= 4; id++) {
+      log.publish('values', '1234');
+      memory.calls.at(-1)?.answer();
+      await log.settled();
+    }
+    expect(memory.ids()).toEqual([3, 4]);
+  });
+
+  it('shows nothing more once the run is another’s', async () => {
+    const memory = storeInMemory();
+    const { log, delivered, lost } = await openLog(memory);
+    log.publish('values', '1');
+    memory.calls[0]?.answer(false);
+    await log.settled();
+    expect([delivered, lost()]).toEqual([[], 1]);
+  });
+
+  it('stores again what it could not while the database was away', async () => {
+    const memory = storeInMemory();
+    const { log, delivered } = await openLog(memory);
+    log.publish('values', '1');
+    memory.calls[0]?.fail(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+    await expect.poll(() => memory.calls.length).toBe(2);
+    memory.calls[1]?.answer();
+    await log.settled();
+    expect(delivered.map(({ id }) => id)).toEqual([1]);
+  });
+
+  it('makes a run wait that is faster than the database', async () => {
+    const memory = storeInMemory();
+    const { log } = await openLog(memory);
+    log.publish('values', '1');
+    await log.room();
+    log.publish('values', '2345678901234567890');
+    let room = false;
+    const waits = log.room().then(() => (room = true));
+    await Promise.resolve();
+    expect(room).toBe(false);
+    memory.calls[0]?.answer();
+    await expect.poll(() => memory.calls.length).toBe(2);
+    memory.calls[1]?.answer();
+    await waits;
+  });
+});

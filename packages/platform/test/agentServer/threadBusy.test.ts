@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { HttpProblem } from '../../src/http/problem.ts';
+import { type AgentDatabase, openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
+import { CheckpointStore } from '../../src/agentServer/store/checkpointStore.ts';
+import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
+import { RunRecords } from '../../src/agentServer/store/runRecords.ts';
+import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
+import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
+import type { Database } from '../../src/store/database.ts';
+import { openTestDatabase } from '../testDatabase.ts';
+
+/** Without agents: what is accepted and ended at the same moment meets in the database. */
+let home: string;
+let server: Database;
+let database: AgentDatabase;
+let threads: ThreadStore;
+let runs: RunStore;
+let records: RunRecords;
+let ends: RunEnds;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-busy-'));
+  server = await openTestDatabase(home);
+  database = await openAgentDatabase(server.connectionString, () => undefined);
+  await new CheckpointStore(database.pool, 'd').setup();
+  const options = { db: database.kysely, deploymentId: 'd', processId: 'p' };
+  [threads, runs, records, ends] = [
+    new ThreadStore(options),
+    new RunStore(options),
+    new RunRecords(options),
+    new RunEnds(options),
+  ];
+});
+
+afterAll(async () => {
+  await database.close();
+  await server.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({
+  runId: randomUUID(),
+  threadId,
+  assistantId: randomUUID(),
+  graphId: 'g',
+  metadata: {},
+  kwargs: {},
+  threadConfig: {},
+  multitaskStrategy,
+  stateless: false,
+  delaySeconds: 0,
+});
+const IDLE = { status: 'idle', values: '{}', interrupts: '{}' } as const;
+const ended = { status: 'success', thread: IDLE };
+
+describe('a thread', () => {
+  it('is busy exactly as long as it has active runs, whatever is accepted and ended at the same moment', async () => {
+    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    for (let round = 0; round < 15; round++) {
+      const { run } = await runs.accept(newRun(threadId, 'enqueue'));
+      const [, ...accepted] = await Promise.all([
+        ends.finish(run, ended),
+        ...Array.from({ length: 4 }, () => runs.accept(newRun(threadId, 'enqueue'))),
+      ]);
+      expect((await threads.get(threadId)).status).toBe('busy');
+      const finished = await Promise.all(
+        accepted.map(({ run: each }, index) =>
+          index % 2 === 0 ? ends.finish(each, ended) : ends.finishRolledBack(each, IDLE),
+        ),
+      );
+      expect(finished).toEqual([true, true, true, true]);
+      expect(await records.activeOfThread(threadId)).toEqual([]);
+      expect((await threads.get(threadId)).status).toBe('idle');
+    }
+  });
+
+  it('takes one of the runs that reject, of many that come at once', async () => {
+    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        runs.accept(newRun(threadId, 'reject')).catch((error: unknown) => (error as HttpProblem).status),
+      ),
+    );
+    expect(answers.filter((answer) => answer === 409)).toHaveLength(7);
+    expect(await records.activeOfThread(threadId)).toHaveLength(1);
+    await expect(runs.accept(newRun(randomUUID(), 'reject'))).rejects.toBeInstanceOf(HttpProblem);
+  });
+
+  it('is not ended by a run that is to be cancelled, nor by one that is another’s', async () => {
+    const { thread_id: threadId } = await threads.create({ ifExists: 'raise' });
+    const { run } = await runs.accept(newRun(threadId, 'reject'));
+    expect(await ends.finish({ ...run, attempt: 7 }, ended)).toBe(false);
+    await runs.requestCancel([run.run_id], 'interrupt');
+    expect(await ends.finish(run, ended)).toBe(false);
+    expect((await threads.get(threadId)).status).toBe('busy');
+    expect(await ends.finish(run, { ...ended, status: 'interrupted' })).toBe(true);
+    expect((await threads.get(threadId)).status).toBe('idle');
+    expect(await ends.finish(run, ended)).toBe(false);
+  });
+});

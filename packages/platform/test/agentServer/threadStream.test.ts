@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+
+import { EventChannel } from '../../src/agentServer/runs/eventChannel.ts';
+import { type ThreadSight, ThreadStream } from '../../src/agentServer/runs/threadStream.ts';
+import type { RunRecord } from '../../src/agentServer/store/runRecords.ts';
+
+const MIB = 1_048_576;
+
+/** A thread whose runs are only channels. */
+function threadOf() {
+  const channels = new Map<string, EventChannel>();
+  const runs: RunRecord[] = [];
+  let hearer: Parameters<ThreadSight['hear']>[0] = () => undefined;
+  let change: (isThere: boolean) => void = () => undefined;
+  const run = (sequence: number, { heard = true } = {}): EventChannel => {
+    const record = { run_id: `run-${sequence}`, sequence: String(sequence) } as RunRecord;
+    const channel = new EventChannel();
+    channels.set(record.run_id, channel);
+    runs.push(record);
+    if (heard) hearer({ record });
+    return channel;
+  };
+  const sight: ThreadSight = {
+    hear: (given) => {
+      hearer = given;
+      return () => (hearer = () => undefined);
+    },
+    newest: () => Promise.resolve(0n),
+    active: () => Promise.resolve([]),
+    behind: (sequence) => Promise.resolve(runs.filter((each) => BigInt(each.sequence) > sequence)),
+    follow: (record) => {
+      const reader = channels.get(record.run_id)!.subscribe();
+      reader.release([]);
+      return Promise.resolve(reader);
+    },
+    changed: () => new Promise((resolve) => (change = resolve)),
+    state: () => Promise.resolve({ json: '{}', checkpointId: null }),
+  };
+  return { sight, run, change: (isThere: boolean) => change(isThere) };
+}
+
+async function read(stream: ThreadStream): Promise<string | undefined> {
+  const frame = await stream.next(60_000);
+  return typeof frame === 'object' ? new TextDecoder().decode(frame) : frame;
+}
+
+describe('the stream of a thread', () => {
+  it('keeps no more than a bounded part of what a reader does not read, over all of its runs', async () => {
+    const { sight, run } = threadOf();
+    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    for (const sequence of [1, 2]) {
+      const channel = run(sequence);
+      await Promise.resolve();
+      for (let mib = 0; mib < 7; mib++) channel.publish('custom', JSON.stringify('x'.repeat(MIB)));
+      channel.close();
+    }
+    run(3);
+    expect(await read(stream)).toContain('SlowReader');
+    expect(await read(stream)).toBeUndefined();
+  });
+
+  it('tells the runs in their order, each to its end, with ids that name run and event', async () => {
+    const { sight, run, change } = threadOf();
+    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    // Another process had the first one: it is found when the thread has changed.
+    const elsewhere = run(1, { heard: false });
+    change(true);
+    const first = read(stream);
+    await Promise.resolve();
+    const here = run(2);
+    setImmediate(() => {
+      here.publish('custom', '2');
+      here.close();
+      elsewhere.publish('custom', '1');
+      elsewhere.close();
+    });
+    const told = [await first, await read(stream), await read(stream), await read(stream)];
+    expect(told.map((frame) => /^id: (.*)$/m.exec(frame ?? '')?.[1])).toEqual([
+      '1.1',
+      '1.end',
+      '2.1',
+      '2.end',
+    ]);
+  });
+
+  it('ends where the thread is removed', async () => {
+    const { sight, change } = threadOf();
+    const stream = await new ThreadStream(sight, ['run_modes']).begin(undefined);
+    const end = read(stream);
+    change(false);
+    expect(await end).toBeUndefined();
+  });
+});

@@ -1,0 +1,302 @@
+/* eslint-disable @typescript-eslint/no-unsafe-call, @typescript-eslint/no-unsafe-argument -- answers are judged by what the tests expect of them */
+import { describe, expect, it } from 'vitest';
+
+import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
+import { useAgent } from './agentUnderTest.ts';
+
+const { api } = useAgent();
+
+const input = (text: string) => ({ input: { text } });
+
+const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+describe('threads', () => {
+  it('are idle and empty when they are new', async () => {
+    const thread = Thread.parse(await api.json('POST', '/threads'));
+    expect(thread).toMatchObject({ status: 'idle', metadata: {}, config: {}, values: null });
+    expect(await api.json('GET', `/threads/${thread.thread_id}`)).toEqual(thread);
+    expect(await api.json('GET', `/threads/${thread.thread_id}/runs`)).toEqual([]);
+    const state = ThreadState.parse(await api.json('GET', `/threads/${thread.thread_id}/state`));
+    expect(state).toMatchObject({ values: {}, next: [], tasks: [], checkpoint_id: null });
+    expect(await api.json('POST', `/threads/${thread.thread_id}/history`, {})).toEqual([]);
+  });
+
+  it('keep the id they are given, once', async () => {
+    const thread_id = crypto.randomUUID();
+    await api.json('POST', '/threads', { thread_id, metadata: { a: 1 } });
+    expect((await api.send('POST', '/threads', { thread_id })).status).toBe(409);
+    const again = await api.json('POST', '/threads', { thread_id, if_exists: 'do_nothing' });
+    expect(again.metadata).toEqual({ a: 1 });
+  });
+
+  it('can be patched, searched, copied and deleted', async () => {
+    const mark = crypto.randomUUID();
+    const { thread_id } = await api.json('POST', '/threads', { metadata: { mark } });
+    expect((await api.json('PATCH', `/threads/${thread_id}`, { metadata: { more: 2 } })).metadata).toEqual({
+      mark,
+      more: 2,
+    });
+    await api.json('POST', `/threads/${thread_id}/runs/wait`, { assistant_id: 'echo', ...input('x') });
+    const found = await api.json('POST', '/threads/search', {
+      metadata: { mark },
+      values: { text: 'echo: x' },
+    });
+    expect(found.map((thread: { thread_id: string }) => thread.thread_id)).toEqual([thread_id]);
+    expect(await api.json('POST', '/threads/search', { metadata: { mark }, status: 'busy' })).toEqual([]);
+    expect(await api.json('POST', '/threads/count', { metadata: { mark } })).toBe(1);
+    const copy = await api.json('POST', `/threads/${thread_id}/copy`);
+    expect((await api.json('GET', `/threads/${copy.thread_id}/state`)).values.text).toBe('echo: x');
+    expect((await api.send('DELETE', `/threads/${thread_id}`)).status).toBe(204);
+    expect((await api.send('GET', `/threads/${thread_id}`)).status).toBe(404);
+    expect((await api.json('GET', `/threads/${copy.thread_id}/state`)).values.text).toBe('echo: x');
+  });
+
+  it('end the run that is active when they are deleted', async () => {
+    const thread = await api.thread();
+    const waiting = api.json('POST', `/threads/${thread}/runs/wait`, {
+      assistant_id: 'steps',
+      ...input('60000'),
+    });
+    await api.untilLogged(thread, 1);
+    expect((await api.send('DELETE', `/threads/${thread}`)).status).toBe(204);
+    await waiting;
+    expect((await api.send('GET', `/threads/${thread}/runs`)).status).toBe(404);
+  });
+
+  it.each([
+    ['GET', `/threads/${UNKNOWN}`],
+    ['PATCH', `/threads/${UNKNOWN}`],
+    ['DELETE', `/threads/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/state`],
+    ['POST', `/threads/${UNKNOWN}/state`],
+    ['POST', `/threads/${UNKNOWN}/history`],
+    ['GET', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs`],
+    ['POST', `/threads/${UNKNOWN}/runs/wait`],
+    ['POST', `/threads/${UNKNOWN}/runs/stream`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/join`],
+    ['GET', `/threads/${UNKNOWN}/runs/${UNKNOWN}/stream`],
+    ['POST', `/threads/${UNKNOWN}/runs/${UNKNOWN}/cancel`],
+  ])('answer 404 with a detail where they are unknown: %s %s', async (method, path) => {
+    const body = method === 'GET' || method === 'DELETE' ? undefined : { assistant_id: 'echo' };
+    const response = await api.send(method, path, body);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: expect.stringContaining('not found') });
+  });
+
+  it('answer 422 with the place where the path or the body is not right', async () => {
+    const thread = await api.thread();
+    const bad = async (path: string, body: unknown) => {
+      const response = await api.send('POST', path, body);
+      expect(response.status).toBe(422);
+      return ((await response.json()) as { detail: { loc: unknown[] }[] }).detail.map((issue) => issue.loc);
+    };
+    expect(await bad('/threads/nonsense/runs', { assistant_id: 'echo' })).toEqual([['path', 'thread_id']]);
+    expect(await bad(`/threads/${thread}/runs`, {})).toEqual([['body', 'assistant_id']]);
+    expect(await bad(`/threads/${thread}/runs`, { assistant_id: 'echo', timeout: -1 })).toEqual([
+      ['body', 'timeout'],
+    ]);
+    expect(await bad('/threads', { metadata: { a: '\0' } })).toEqual([['body', 'metadata']]);
+    expect(await bad(`/threads/${thread}/history`, { metadata: { '\0': 'a' } })).toEqual([
+      ['body', 'metadata'],
+    ]);
+    expect((await api.send('POST', '/threads', undefined, { body: '{' })).status).toBe(422);
+  });
+});
+
+describe('state written by hand', () => {
+  it('is read back, and forks from an earlier checkpoint without mixing the branches', async () => {
+    const thread = await api.thread();
+    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    const history = await api.json('POST', `/threads/${thread}/history`, {});
+    const fork = await api.json('POST', `/threads/${thread}/state`, {
+      values: { text: 'by hand' },
+      as_node: 'say',
+      checkpoint_id: history[1].checkpoint_id,
+    });
+    expect(fork.checkpoint.checkpoint_id).toBe(fork.checkpoint_id);
+    const state = await api.json('GET', `/threads/${thread}/state`);
+    expect(state).toMatchObject({ values: { text: 'by hand', log: [] }, metadata: { source: 'update' } });
+    const old = await api.json('GET', `/threads/${thread}/state/${history[0].checkpoint_id}`);
+    expect(old.values).toEqual({ text: 'echo: one', log: ['hello from graph.json'] });
+    expect((await api.json('GET', `/threads/${thread}`)).values.text).toBe('by hand');
+    const refused = await api.send('POST', `/threads/${thread}/state`, {
+      values: { text: 'x' },
+      as_node: 'nobody',
+    });
+    expect(refused.status).toBe(422);
+  });
+
+  it('under a namespace that is of no subgraph is not found', async () => {
+    const thread = await api.thread();
+    await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'echo', ...input('one') });
+    const answer = await api.send('POST', `/threads/${thread}/state`, {
+      values: { text: 'x' },
+      checkpoint: { checkpoint_ns: 'nowhere' },
+    });
+    expect(answer.status).toBe(404);
+    expect(await answer.json()).toEqual({ detail: 'Subgraph "nowhere" not found.' });
+  });
+});
+
+describe('a run from an earlier checkpoint', () => {
+  it.each([
+    [
+      'checkpoint_id',
+      (checkpoint: unknown) => ({ checkpoint_id: (checkpoint as { checkpoint_id: string }).checkpoint_id }),
+    ],
+    ['checkpoint', (checkpoint: unknown) => ({ checkpoint })],
+  ])('goes on from there, by its %s, and leaves what came after it', async (_, from) => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'steps', ...input('0') });
+    const history = await api.json('GET', `${path}/history`);
+    const [last, afterFirst] = history;
+    expect(afterFirst.next).toEqual(['second']);
+    await api.json('POST', `${path}/state`, { values: { log: ['by hand'] }, as_node: 'second' });
+    const run = { assistant_id: 'steps', ...from(afterFirst.checkpoint) };
+    expect((await api.json('POST', `${path}/runs/wait`, run)).log).toEqual(['first', 'second']);
+    const states: { checkpoint_id: string; parent_checkpoint_id: string | null }[] = await api.json(
+      'GET',
+      `${path}/history`,
+    );
+    const ancestors: string[] = [];
+    for (let at = states[0]; at !== undefined;) {
+      const { parent_checkpoint_id: parent } = at;
+      at = states.find(({ checkpoint_id: id }) => id === parent);
+      if (at !== undefined) ancestors.push(at.checkpoint_id);
+    }
+    expect(ancestors).toContain(afterFirst.checkpoint_id);
+    expect(ancestors).not.toContain(last.checkpoint_id);
+    expect((await api.json('GET', `${path}/state/${last.checkpoint_id}`)).values).toEqual(last.values);
+    const nowhere = { assistant_id: 'steps', checkpoint_id: UNKNOWN };
+    expect(await api.json('POST', `${path}/runs/wait`, nowhere)).toMatchObject({ __error__: {} });
+  });
+});
+
+describe('a graph that is a function of the configuration', () => {
+  it('is made with what its thread was last run with, and says so where that will not do', async () => {
+    const thread = await api.thread();
+    const run = { assistant_id: 'picky', input: {}, config: { configurable: { word: 'please' } } };
+    expect((await api.json('POST', `/threads/${thread}/runs/wait`, run)).text).toBe('please');
+    expect((await api.json('GET', `/threads/${thread}`)).config.configurable).toEqual({ word: 'please' });
+    expect((await api.json('GET', `/threads/${thread}/state`)).values.text).toBe('please');
+    const other = await api.json('POST', '/threads', { metadata: { graph_id: 'picky' } });
+    for (const path of [`/threads/${other.thread_id}/state`, '/assistants/picky/graph']) {
+      const response = await api.send('GET', path);
+      expect(response.status).toBe(409);
+      expect(await response.json()).toEqual({ detail: expect.stringContaining('which word?') });
+    }
+    const failed = await api.json('POST', '/runs/wait', { assistant_id: 'picky', input: {} });
+    expect(failed.__error__).toMatchObject({ message: 'which word?' });
+  });
+});
+
+describe('interrupts', () => {
+  it('of a graph wait for a command that resumes it', async () => {
+    const thread = await api.thread();
+    const asked = await api.json('POST', `/threads/${thread}/runs/wait`, {
+      assistant_id: 'ask',
+      ...input('x'),
+    });
+    expect(asked).toMatchObject({ log: ['before'], __interrupt__: [{ value: 'what now?' }] });
+    const waiting = await api.json('GET', `/threads/${thread}`);
+    expect(waiting.status).toBe('interrupted');
+    expect(Object.values(waiting.interrupts).flat()).toMatchObject([{ value: 'what now?' }]);
+    const state = await api.json('GET', `/threads/${thread}/state`);
+    expect(state).toMatchObject({
+      next: ['question'],
+      tasks: [{ name: 'question', interrupts: [{ value: 'what now?' }] }],
+    });
+    const body = { assistant_id: 'ask', command: { resume: 'go on' } };
+    expect((await api.json('POST', `/threads/${thread}/runs/wait`, body)).log).toEqual([
+      'before',
+      'answer: go on',
+    ]);
+    expect(await api.json('GET', `/threads/${thread}`)).toMatchObject({ status: 'idle', interrupts: {} });
+  });
+
+  it('wait again, as if nothing had been said, after the run that resumed them was rolled back', async () => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', ...input('60000') });
+    const before = await api.json('GET', `${path}/state`);
+    const waiting = await api.json('GET', path);
+    const run = await api.json('POST', `${path}/runs`, {
+      assistant_id: 'askAndWait',
+      command: { resume: 'no' },
+    });
+    await api.untilLogged(thread, 1);
+    await api.send('POST', `${path}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect(await api.json('GET', `${path}/state`)).toEqual(before);
+    expect(await api.json('GET', path)).toEqual({ ...waiting, updated_at: expect.any(String) });
+    const command = { resume: 'yes', update: { text: '0' } };
+    const answer = await api.json('POST', `${path}/runs/wait`, { assistant_id: 'askAndWait', command });
+    expect(answer).toEqual({ text: '0', log: ['answer: yes', 'second'] });
+  });
+
+  it('before and after nodes stop the run there', async () => {
+    const thread = await api.thread();
+    const body = { assistant_id: 'steps', ...input('0') };
+    await api.json('POST', `/threads/${thread}/runs/wait`, { ...body, interrupt_before: ['second'] });
+    expect(await api.json('GET', `/threads/${thread}/state`)).toMatchObject({
+      next: ['second'],
+      values: { log: ['first'] },
+    });
+    const done = await api.json('POST', `/threads/${thread}/runs/wait`, { assistant_id: 'steps' });
+    expect(done.log).toEqual(['first', 'second']);
+    const other = await api.thread();
+    await api.json('POST', `/threads/${other}/runs/wait`, { ...body, interrupt_after: '*' });
+    expect((await api.json('GET', `/threads/${other}`)).status).toBe('interrupted');
+  });
+});
+
+describe('pruning a thread that something runs on', () => {
+  const counting = { assistant_id: 'steps', ...input('0') };
+  const prune = (thread: string, strategy: string) =>
+    api.json('POST', '/threads/prune', { thread_ids: [thread], strategy });
+
+  it('leaves its history, so that a rollback still has what to go back to, and is done once nothing runs', async () => {
+    const thread = await api.thread();
+    const path = `/threads/${thread}`;
+    await api.json('POST', `${path}/runs/wait`, counting);
+    const before = await api.json('GET', `${path}/state`);
+    const run = await api.json('POST', `${path}/runs`, { assistant_id: 'steps', ...input('60000') });
+    await api.untilLogged(thread, 3);
+    expect(await prune(thread, 'keep_latest')).toEqual({ pruned_count: 0 });
+    const answer = await api.send('POST', `${path}/runs/${run.run_id}/cancel?action=rollback&wait=true`);
+    expect(answer.status).toBe(204);
+    expect(await api.json('GET', `${path}/state`)).toEqual(before);
+    expect(await prune(thread, 'keep_latest')).toEqual({ pruned_count: 1 });
+    expect(await api.json('GET', `${path}/history`)).toHaveLength(1);
+    expect((await api.json('GET', `${path}/state`)).values).toEqual(before.values);
+  });
+
+  it('removes it with its runs where it is to be deleted', async () => {
+    const thread = await api.thread();
+    const run = await api.json('POST', `/threads/${thread}/runs`, {
+      assistant_id: 'steps',
+      ...input('60000'),
+    });
+    const joined = api.json('GET', `/threads/${thread}/runs/${run.run_id}/join`);
+    await api.untilLogged(thread, 1);
+    expect(await prune(thread, 'delete')).toEqual({ pruned_count: 1 });
+    expect((await joined).log).toEqual(['first']);
+    expect((await api.send('GET', `/threads/${thread}`)).status).toBe(404);
+  });
+});
+
+describe('the server', () => {
+  it('tells what it serves', async () => {
+    expect(await api.json('GET', '/info')).toMatchObject({ revision_id: 'revision-1', serving: true });
+    const response = await api.send('GET', '/nothing/here');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: 'Not Found' });
+  });
+
+  it('refuses a body of more than 16 MiB, and whoever sends it hears so', async () => {
+    const large = { metadata: { large: 'x'.repeat(16 * 1_048_576) } };
+    expect((await api.send('POST', '/threads', large)).status).toBe(413);
+  });
+});

@@ -1,0 +1,430 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
+import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
+import { TELLS_MEMORY } from '../../src/builder/processMemory.ts';
+import { isRunning, until } from '../runtime/liveness.ts';
+import { archiveOf, writeSource } from './archives.ts';
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+
+const BUILDER = fileURLToPath(new URL('fixtures/builder.ts', import.meta.url));
+const GRAPH_JSON = JSON.stringify({ graphs: { agent: './agent.js:graph' } });
+const AGENT = { 'graph.json': GRAPH_JSON, 'agent.js': 'export const graph = {};' };
+
+let home: string;
+let log: string[];
+
+beforeEach(async () => {
+  // Nothing here may need a registry: one that is not there makes sure of it.
+  vi.stubEnv('npm_config_registry', 'http://127.0.0.1:9');
+  home = await realpath(await mkdtemp(join(tmpdir(), 'slipway-build-')));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(home, { recursive: true });
+});
+
+async function build(
+  tree: Record<string, string | Buffer>,
+  options: Partial<BuildOptions> = {},
+): Promise<BuildResult> {
+  const tarball = join(home, 'source.tar.gz');
+  await writeSource(tarball, tree);
+  log = [];
+  const lines = log;
+  return buildRevision({
+    tarball,
+    workspace: join(home, 'workspace'),
+    graphConfigPath: 'graph.json',
+    cacheDir: join(home, 'cache'),
+    log: (line) => void lines.push(line),
+    signal: new AbortController().signal,
+    ...options,
+  });
+}
+
+async function reasonFor(
+  tree: Record<string, string | Buffer>,
+  options: Partial<BuildOptions> = {},
+): Promise<string> {
+  const result = await build(tree, options);
+  expect(result.ok).toBe(false);
+  return result.ok ? '' : result.reason;
+}
+
+/** A source with one dependency, which it carries as a tarball: npm installs it for real, without a registry. */
+function withDependency(): Record<string, string | Buffer> {
+  const dependency = archiveOf([
+    { path: 'package/package.json', content: '{"name":"dep","version":"1.0.0","type":"module"}' },
+    { path: 'package/index.js', content: 'export const answer = 42;' },
+  ]);
+  const integrity = `sha512-${createHash('sha512').update(dependency).digest('base64')}`;
+  const manifest = { name: 'agent', version: '1.0.0', dependencies: { dep: 'file:dep-1.0.0.tgz' } };
+  return {
+    ...AGENT,
+    'dep-1.0.0.tgz': dependency,
+    'package.json': JSON.stringify(manifest),
+    'package-lock.json': JSON.stringify({
+      name: 'agent',
+      version: '1.0.0',
+      lockfileVersion: 3,
+      requires: true,
+      packages: {
+        '': manifest,
+        'node_modules/dep': { version: '1.0.0', resolved: 'file:dep-1.0.0.tgz', integrity },
+      },
+    }),
+  };
+}
+
+describe('a source that builds', () => {
+  it('is installed by npm, and from the cache when nothing has changed, each revision with its own copy', async () => {
+    const first = await build(withDependency(), { workspace: join(home, 'one') });
+    expect(log.join('\n')).toContain('npm ci --prefer-offline --no-audit --no-fund');
+    expect(first).toEqual({ ok: true, agentDir: join(home, 'one'), graphConfigPath: 'graph.json' });
+    const installed = join(home, 'one/node_modules/dep/index.js');
+    expect(await readFile(installed, 'utf8')).toBe('export const answer = 42;');
+
+    await writeFile(installed, 'changed while it ran');
+    const second = await build(
+      { ...withDependency(), 'agent.js': 'export const graph = { other: true };' },
+      { workspace: join(home, 'two') },
+    );
+    expect(second.ok).toBe(true);
+    expect(log.join('\n')).toContain('Installed from the cache');
+    expect(log.join('\n')).not.toContain('$ npm ci');
+    expect(await readFile(join(home, 'two/node_modules/dep/index.js'), 'utf8')).toBe(
+      'export const answer = 42;',
+    );
+  });
+
+  it('may be built several times at once with one cache, which keeps one installation', async () => {
+    const tarball = join(home, 'shared.tar.gz');
+    await writeSource(tarball, withDependency());
+    const names = ['one', 'two', 'three'];
+    const results = await Promise.all(
+      names.map((name) => build(AGENT, { tarball, workspace: join(home, name) })),
+    );
+    expect(results.map((result) => result.ok)).toEqual([true, true, true]);
+    for (const name of names) expect(existsSync(join(home, name, 'node_modules/dep/index.js'))).toBe(true);
+    expect(await readdir(join(home, 'cache'))).toHaveLength(1);
+  });
+
+  it('has install_command run in its root and build_command beside its graph configuration', async () => {
+    const result = await build(
+      { 'apps/one/graph.json': JSON.stringify({ graphs: { one: './dist/one.js:graph' } }) },
+      {
+        graphConfigPath: 'apps/one/graph.json',
+        installCommand: 'pwd > installed-in',
+        buildCommand: 'mkdir dist && touch dist/one.js && pwd > built-in',
+      },
+    );
+    const workspace = join(home, 'workspace');
+    expect(result).toEqual({
+      ok: true,
+      agentDir: join(workspace, 'apps/one'),
+      graphConfigPath: 'graph.json',
+    });
+    expect(await readFile(join(workspace, 'installed-in'), 'utf8')).toBe(`${workspace}\n`);
+    expect(await readFile(join(workspace, 'apps/one/built-in'), 'utf8')).toBe(`${workspace}/apps/one\n`);
+  });
+
+  it('may make its graph configuration while it is built, and needs no package.json', async () => {
+    const result = await build(
+      { 'make.mjs': `import fs from 'node:fs'; fs.writeFileSync('graph.json', '${GRAPH_JSON}')` },
+      { buildCommand: 'node make.mjs && touch agent.js' },
+    );
+    expect(result.ok).toBe(true);
+    expect(log).toContain('There is no package.json, so nothing is installed.');
+  });
+
+  it('sees no secret of the platform, and no tools of the project that the platform runs in', async () => {
+    vi.stubEnv('PLATFORM_MASTER_KEY', 'master-of-all');
+    const result = await build(AGENT, { buildCommand: 'env' });
+    expect(result.ok).toBe(true);
+    expect(log.join('\n')).not.toContain('master-of-all');
+    expect(log.find((line) => line.startsWith('PATH='))).not.toContain('node_modules/.bin');
+    expect(log).toContain('CI=1');
+  });
+
+  it('does not meet what an earlier build left in its workspace', async () => {
+    await mkdir(join(home, 'workspace'));
+    await writeFile(join(home, 'workspace', 'left-over'), 'x');
+    expect((await build(AGENT)).ok).toBe(true);
+    expect(existsSync(join(home, 'workspace', 'left-over'))).toBe(false);
+  });
+
+  it('has its log bounded in lines and in their length', async () => {
+    const result = await build(AGENT, {
+      buildCommand: `node -e "console.log('x'.repeat(1e6)); for (let i = 0; i < 1e5; i++) console.log(i)"`,
+      limits: { ...DEFAULT_BUILD_LIMITS, logLines: 50, logLineChars: 100 },
+    });
+    expect(result.ok).toBe(true);
+    expect(log).toHaveLength(50);
+    expect(log.at(-1)).toBe('… The log has reached 50 lines. The rest is left out.');
+    expect(Math.max(...log.map((line) => line.length))).toBeLessThan(120);
+  });
+
+  it('leaves no process behind that its commands started', async () => {
+    await build(AGENT, { buildCommand: 'sleep 1000 & echo pid $!' });
+    const pid = pidIn(log);
+    await until('the end of the process', () => !isRunning(pid));
+  });
+});
+
+describe('a source that does not build', () => {
+  it('gets npm’s own words when it does not install', async () => {
+    const source = withDependency();
+    const lock = String(source['package-lock.json']).replace(/sha512-...../, 'sha512-WRONG');
+    const reason = await reasonFor({ ...source, 'package-lock.json': lock });
+    expect(reason).toContain(
+      'The installation (`npm ci --prefer-offline --no-audit --no-fund`) ended with exit code 1',
+    );
+    expect(reason).toContain('EINTEGRITY');
+    expect(log.join('\n')).toContain('EINTEGRITY');
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it('is told what its lock file lacks, not how npm is used', async () => {
+    const source = withDependency();
+    const manifest = { name: 'agent', version: '1.0.0' };
+    const lock = { ...manifest, lockfileVersion: 3, requires: true, packages: { '': manifest } };
+    const reason = await reasonFor({ ...source, 'package-lock.json': JSON.stringify(lock) });
+    expect(reason).toContain('`npm ci` can only install packages when');
+    expect(reason).toContain('Missing: dep@1.0.0 from lock file');
+    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help ci|^npm error$/m);
+  });
+
+  it('gets the last lines of a build command that fails', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'for i in $(seq 30); do echo step $i; done; echo cannot compile >&2; exit 3',
+    });
+    expect(reason).toContain('ended with exit code 3. Its last lines:\n');
+    expect(reason).toContain('cannot compile');
+    expect(reason).toContain('step 30');
+    expect(reason).not.toContain('step 20\n');
+  });
+
+  it('is told what a command that takes too long was, and all its processes are killed', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'sleep 1000 & echo pid $!; wait',
+      limits: { ...DEFAULT_BUILD_LIMITS, commandTimeoutMs: 300 },
+    });
+    expect(reason).toContain('took longer than 0.3 s and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_COMMAND_TIMEOUT_SECONDS');
+    const pid = pidIn(log);
+    await until('the end of the process', () => !isRunning(pid));
+  });
+
+  it('is told which limit its commands took longer than together', async () => {
+    const reason = await reasonFor(AGENT, {
+      installCommand: 'echo pid $$',
+      buildCommand: 'exec sleep 1000',
+      limits: { ...DEFAULT_BUILD_LIMITS, buildTimeoutMs: 700 },
+    });
+    expect(reason).toContain('The build took longer than 0.7 s in all and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_TIMEOUT_SECONDS');
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it.skipIf(!TELLS_MEMORY)('is told which limit its processes took more memory than together', async () => {
+    const eat = `node -e "console.log('pid ' + process.pid); globalThis.eaten = Buffer.alloc(80 << 20, 1); setInterval(String, 1e6)"`;
+    const reason = await reasonFor(AGENT, {
+      buildCommand: `${eat} & ${eat} & wait`,
+      limits: { ...DEFAULT_BUILD_LIMITS, memoryBytes: 150 * 1024 ** 2 },
+    });
+    expect(reason).toContain('took more than 150 MB of memory and was ended');
+    expect(reason).toContain('SLIPWAY_BUILD_MEMORY_MB');
+    const pid = pidIn(log);
+    await until('the end of the process', () => !isRunning(pid));
+  });
+
+  it('is told which limit its workspace is larger than, while the command still runs', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'head -c 20000000 /dev/urandom > large; exec sleep 1000',
+      limits: { ...DEFAULT_BUILD_LIMITS, workspaceBytes: 10 * 1024 ** 2 },
+    });
+    expect(reason).toContain('filled its workspace with more than 10 MB');
+    expect(reason).toContain('SLIPWAY_BUILD_DISK_MB');
+  });
+
+  it('is told which limit its workspace has more files than', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'touch $(seq 60)',
+      limits: { ...DEFAULT_BUILD_LIMITS, workspaceFiles: 50 },
+    });
+    expect(reason).toContain('filled its workspace with more than 50 files');
+    expect(reason).toContain('SLIPWAY_BUILD_FILES');
+  });
+
+  it('is told that its archive is a bad one', async () => {
+    const tarball = join(home, 'bad.tar.gz');
+    await writeFile(tarball, archiveOf([{ path: '../../evil' }]));
+    expect(await reasonFor(AGENT, { tarball })).toBe(
+      'The archive\'s entry "../../evil" has ".." in its path.',
+    );
+  });
+
+  it.each([
+    ['langgraph.json', 'graph.json'],
+    ['graph.json', 'langgraph.json'],
+  ])('has its %s taken where %s was named and is not there', async (has, graphConfigPath) => {
+    const result = await build({ [has]: GRAPH_JSON, 'agent.js': '' }, { graphConfigPath });
+    expect(result).toMatchObject({ ok: true, graphConfigPath: has });
+    expect(log).toContain(`The source has no ${graphConfigPath}: its ${has} is taken instead.`);
+  });
+
+  it('is built by the graph configuration that was named where it has both', async () => {
+    const tree = { ...AGENT, 'langgraph.json': '{}' };
+    expect(await build(tree)).toMatchObject({ ok: true, graphConfigPath: 'graph.json' });
+  });
+
+  it.each<[string, Record<string, string>, string, string]>([
+    ['is missing', { 'agent.js': '' }, 'graph.json', 'The source has no graph.json'],
+    ['is a directory', { 'graph.json/x': '' }, 'graph.json', 'The source has no graph.json'],
+    ['lies outside', AGENT, '../graph.json', 'is no file inside the source'],
+    ['is named absolutely', AGENT, '/etc/passwd', 'is no file inside the source'],
+    [
+      'is no JSON',
+      { 'graph.json': '{\n  "graphs": {,}\n}' },
+      'graph.json',
+      "graph.json is not valid JSON: Expected property name or '}' in JSON at line 2, column 14",
+    ],
+    ['names no graph', { 'graph.json': '{"graphs":{}}' }, 'graph.json', 'graph.json is not right: graphs:'],
+    [
+      'names no export',
+      { 'graph.json': '{"graphs":{"a":"./agent.js"}}' },
+      'graph.json',
+      'graph.json is not right: graphs.a: Input should be "./file:export"',
+    ],
+    [
+      'names a file that is not there',
+      { 'graph.json': '{"graphs":{"a":"./src/nothing.js:graph"}}' },
+      'graph.json',
+      'graph.json names "./src/nothing.js:graph" for graph "a", and there is no file "src/nothing.js"',
+    ],
+    [
+      'names a Python graph',
+      { 'graph.json': '{"graphs":{"a":"./agent.py:graph"}}', 'agent.py': '' },
+      'graph.json',
+      'graph.json: the graph "a" (./agent.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents',
+    ],
+    [
+      'asks for a newer Node',
+      { ...AGENT, 'graph.json': JSON.stringify({ graphs: { a: './agent.js:graph' }, node_version: '999' }) },
+      'graph.json',
+      `graph.json asks for Node 999 or newer (node_version), and this platform runs agents on Node ${process.versions.node}. Start the platform with Node 999, or lower node_version.`,
+    ],
+  ])('is told so when its graph configuration %s', async (_, tree, graphConfigPath, reason) => {
+    expect(await reasonFor(tree, { graphConfigPath })).toContain(reason);
+  });
+
+  it('is built for an older Node than the platform’s, and its log says so', async () => {
+    const graphConfig = { graphs: { a: './agent.js:graph' }, node_version: '4' };
+    expect(await build({ ...AGENT, 'graph.json': JSON.stringify(graphConfig) })).toMatchObject({ ok: true });
+    expect(log).toContain(
+      `graph.json asks for Node 4 (node_version). The platform builds and runs it on Node ${process.versions.node}.`,
+    );
+  });
+
+  it('is told so when a graph’s file is a link out of the source that a command made', async () => {
+    const reason = await reasonFor(
+      { 'graph.json': GRAPH_JSON },
+      { buildCommand: 'ln -s /etc/hostname agent.js' },
+    );
+    expect(reason).toContain('there is no file "agent.js" in the built source');
+  });
+
+  it('is told that the disk is full when a command says so', async () => {
+    const reason = await reasonFor(AGENT, {
+      buildCommand: 'echo "write: No space left on device" >&2; seq 100; exit 1',
+    });
+    expect(reason).toMatch(/^The disk is full \(ENOSPC\)\. build_command/);
+  });
+
+  it('gets a reason, and nothing is thrown, when its tarball cannot be read', async () => {
+    expect(await reasonFor(AGENT, { tarball: join(home, 'nowhere.tar.gz') })).toContain('ENOENT');
+  });
+});
+
+describe('a build that is called off', () => {
+  it('says so and leaves no process and no files behind', async () => {
+    const controller = new AbortController();
+    const building = build(AGENT, {
+      signal: controller.signal,
+      buildCommand: 'sleep 1000 & echo pid $!; wait',
+    });
+    await until('the build command to run', () => log.some((line) => line.startsWith('pid ')));
+    controller.abort();
+    expect(await building).toEqual({ ok: false, reason: 'The build was called off.' });
+    const pid = pidIn(log);
+    await until('the end of the process', () => !isRunning(pid));
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it('stops while it unpacks, too', async () => {
+    const controller = new AbortController();
+    const result = await build(
+      { ...AGENT, large: 'x'.repeat(20_000_000) },
+      { signal: controller.signal, log: () => controller.abort() },
+    );
+    expect(result).toEqual({ ok: false, reason: 'The build was called off.' });
+    expect(existsSync(join(home, 'workspace'))).toBe(false);
+  });
+
+  it('does not begin when that was before', async () => {
+    expect(await reasonFor(AGENT, { signal: AbortSignal.abort() })).toBe('The build was called off.');
+  });
+});
+
+describe('a builder', () => {
+  it('takes its commands along when it is killed', async () => {
+    const tarball = join(home, 'source.tar.gz');
+    await writeSource(tarball, AGENT);
+    const command = 'sleep 1000 & echo pid $!; wait';
+    const builder = spawn(
+      process.execPath,
+      [...FROM_SOURCE, BUILDER, tarball, join(home, 'workspace'), join(home, 'cache'), command],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
+    let said = '';
+    builder.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    await until('the build command to run', () => /^log pid \d+$/m.test(said));
+    const pid = Number(/^log pid (\d+)$/m.exec(said)![1]);
+    expect(isRunning(pid)).toBe(true);
+    builder.kill('SIGKILL');
+    await until('the end of the process', () => !isRunning(pid));
+  });
+
+  // A file system of 1 MiB, mounted where only this test sees it: Linux, and allowed to make a namespace.
+  const canMount =
+    process.platform === 'linux' &&
+    spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+  it.skipIf(!canMount)('names a full disk as the reason', async () => {
+    const tarball = join(home, 'source.tar.gz');
+    const disk = join(home, 'disk');
+    await mkdir(disk);
+    await writeSource(tarball, { ...AGENT, 'large.bin': 'x'.repeat(3 * 1024 * 1024) });
+    const { stdout } = spawnSync(
+      'unshare',
+      [
+        ...['-rm', 'sh', '-c', 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"', 'sh', disk],
+        ...[process.execPath, ...FROM_SOURCE, BUILDER, tarball, join(disk, 'workspace'), join(disk, 'cache')],
+      ],
+      { encoding: 'utf8' },
+    );
+    const result = JSON.parse(/^result (.*)$/m.exec(stdout)![1]!) as { ok: boolean; reason: string };
+    expect(result.ok).toBe(false);
+    expect(result.reason).toMatch(/^The disk is full \(ENOSPC\)/);
+  });
+});
+
+function pidIn(lines: readonly string[]): number {
+  return Number(lines.find((line) => line.startsWith('pid '))!.slice('pid '.length));
+}

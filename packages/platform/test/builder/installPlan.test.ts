@@ -1,0 +1,102 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { planInstall } from '../../src/builder/installPlan.ts';
+
+let home: string;
+let root: string;
+let path: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-plan-'));
+  root = join(home, 'source');
+  path = join(home, 'bin');
+  await mkdir(root);
+  await mkdir(path);
+  for (const tool of ['npm', 'pnpm', 'yarn', 'bun']) {
+    await writeFile(join(path, tool), '#!/bin/sh\necho 4.1.0');
+    await chmod(join(path, tool), 0o755);
+  }
+});
+afterEach(() => rm(home, { recursive: true }));
+
+async function plan(files: Record<string, string>, installCommand?: string | null, configDir = root) {
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, name)), { recursive: true });
+    await writeFile(join(root, name), content);
+  }
+  const env = { PATH: `${path}:/usr/bin:/bin` };
+  return planInstall(root, configDir, installCommand, { env, signal: new AbortController().signal });
+}
+
+describe('how a source is installed', () => {
+  it.each([
+    ['package-lock.json', '{}', 'npm ci --prefer-offline --no-audit --no-fund'],
+    ['npm-shrinkwrap.json', '{}', 'npm ci --prefer-offline --no-audit --no-fund'],
+    [
+      'pnpm-lock.yaml',
+      '',
+      'pnpm install --frozen-lockfile --prefer-offline --package-import-method=clone-or-copy',
+    ],
+    ['yarn.lock', '# yarn lockfile v1', 'yarn install --frozen-lockfile --prefer-offline --non-interactive'],
+    ['yarn.lock', '__metadata:\n  version: 8', 'YARN_NODE_LINKER=node-modules yarn install --immutable'],
+    ['bun.lock', '', 'bun install --frozen-lockfile --backend=copyfile'],
+    ['bun.lockb', '', 'bun install --frozen-lockfile --backend=copyfile'],
+    ['package.json', '{}', 'npm install --prefer-offline --no-audit --no-fund'],
+  ])('follows from its %s (%j): %s', async (name, content, command) => {
+    expect(await plan({ 'package.json': '{}', [name]: content })).toMatchObject({ command, cwd: root });
+  });
+
+  it('is not at all when it has no package.json', async () => {
+    expect(await plan({ 'agent.js': '' })).toBeUndefined();
+  });
+
+  it('is up to install_command first, and an empty one is none', async () => {
+    expect(await plan({ 'package-lock.json': '{}' }, 'make deps')).toMatchObject({
+      command: 'make deps',
+      cwd: root,
+      lockFile: 'package-lock.json',
+    });
+    expect(await plan({}, ' ')).toMatchObject({ command: 'npm ci --prefer-offline --no-audit --no-fund' });
+  });
+
+  it('follows packageManager where there are several lock files', async () => {
+    const files = {
+      'package-lock.json': '{}',
+      'yarn.lock': '',
+      'package.json': '{"packageManager":"yarn@1.22.0"}',
+    };
+    expect(await plan(files)).toMatchObject({ lockFile: 'yarn.lock' });
+  });
+
+  it('is done beside the graph configuration when the root has nothing to install', async () => {
+    const configDir = join(root, 'apps/one');
+    expect(await plan({ 'apps/one/package-lock.json': '{}' }, null, configDir)).toMatchObject({
+      cwd: configDir,
+    });
+  });
+
+  it('follows a lock file beside the graph configuration before a package.json in the root', async () => {
+    const configDir = join(root, 'apps/one');
+    const files = { 'package.json': '{}', 'apps/one/package.json': '{}', 'apps/one/bun.lock': '' };
+    expect(await plan(files, null, configDir)).toMatchObject({ cwd: configDir, lockFile: 'bun.lock' });
+  });
+
+  it.each([
+    ['is Yarn 1', 'echo 1.22.22', 'is 1.22.22'],
+    ['does not run', 'echo no release >&2; exit 1', 'does not run: no release'],
+  ])('fails when a later Yarn is needed and the one of the machine %s', async (_, script, told) => {
+    await writeFile(join(path, 'yarn'), `#!/bin/sh\n${script}`);
+    await expect(plan({ 'package.json': '{}', 'yarn.lock': '__metadata:\n  version: 8' })).rejects.toThrow(
+      `The source needs Yarn 2 or later (its yarn.lock is of that form), and the yarn of this machine ${told}.`,
+    );
+  });
+
+  it('fails, naming the tool and the file that asks for it, when the tool is missing', async () => {
+    await rm(join(path, 'pnpm'));
+    await expect(plan({ 'package.json': '{}', 'pnpm-lock.yaml': '' })).rejects.toThrow(
+      'The source needs pnpm (it has pnpm-lock.yaml), which is not installed on this machine.',
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
+
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
+import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
+import { TestPlatform } from './testPlatform.ts';
+
+let platform: TestPlatform;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+});
+
+afterAll(() => platform.close());
+
+/** Deletes a deployment, and waits until it is gone. */
+async function remove(id: string): Promise<void> {
+  const { status } = await platform.call('DELETE', `/v2/deployments/${id}?delete_tracing_project=true`);
+  expect(status).toBe(204);
+  await vi.waitFor(async () =>
+    expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
+  );
+}
+
+describe('several deployments that are deleted', () => {
+  const removeAll = async (...ids: string[]) =>
+    platform.call('DELETE', `/v2/deployments?deployment_ids=${ids.join('&deployment_ids=')}`);
+  const gone = async (id: string): Promise<void> =>
+    vi.waitFor(async () => expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404));
+
+  it('are all gone, and it is told which', async () => {
+    const [one, two] = [await platform.create('several 1'), await platform.create('several 2')];
+    const { status, json } = await removeAll(one, two, one);
+    expect({ status, json }).toEqual({ status: 200, json: { deleted: [one, two], failed: [] } });
+    await gone(one);
+    await gone(two);
+  });
+
+  it('are gone but for those that are not there: 207, or 404 where none is', async () => {
+    const there = await platform.create('several 3');
+    const missing = randomUUID();
+    const detail = `Deployment ID ${missing} not found.`;
+    const { status, json } = await removeAll(missing, there);
+    const failed = [{ deployment_id: missing, detail }];
+    expect({ status, json }).toEqual({ status: 207, json: { deleted: [there], failed } });
+    await gone(there);
+    expect(await removeAll(missing)).toMatchObject({ status: 404, json: { detail } });
+    expect((await platform.call('DELETE', '/v2/deployments')).status).toBe(422);
+  });
+});
+
+describe('a deployment that is deleted', () => {
+  it('is AWAITING_DELETE until its agent is drained, and gone then with its files', async () => {
+    const id = await platform.create('deleted');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    await remove(id);
+    expect(platform.agentOf(revision).drained).toBe(true);
+    expect(platform.serving.has(id)).toBe(false);
+    await vi.waitFor(async () => {
+      await expect(stat(`${platform.home}/builds/${id}`)).rejects.toThrow('ENOENT');
+      await expect(stat(`${platform.home}/objects/tarballs/${id}`)).rejects.toThrow('ENOENT');
+    });
+    await platform.create('deleted');
+  });
+
+  it('takes along what its agents have stored, and nothing of another', async () => {
+    const agents = await openAgentDatabase(platform.database.connectionString, () => undefined);
+    const id = await platform.create('with threads');
+    const other = await platform.create('with other threads');
+    for (const deploymentId of [id, other])
+      await new ThreadStore({ db: agents.kysely, deploymentId }).create({ ifExists: 'raise' });
+    await agents.close();
+    await remove(id);
+    const { rows } = await sql`select deployment_id from slipway_agent.threads`.execute(platform.kysely);
+    expect(rows).toEqual([{ deployment_id: other }]);
+  });
+});

@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { HAND_OVER_MS } from '../../src/draining.ts';
+import { type AgentSpec, createFleet, type Fleet } from '../../src/controlPlane/fleet.ts';
+import { createLogger } from '../../src/http/logger.ts';
+import type { RunningAgent } from '../../src/runtime/runningAgent.ts';
+
+interface Agent extends RunningAgent {
+  readonly state: { drained: number; killed: boolean };
+  crash(): void;
+}
+
+let fleet: Fleet;
+/** What the gateway was told, in order. */
+let told: string[];
+let started: Agent[];
+let failStarts: boolean;
+let requestsOver: Promise<void>;
+
+beforeEach(() => {
+  told = [];
+  started = [];
+  failStarts = false;
+  requestsOver = Promise.resolve();
+  fleet = createFleet({
+    log: createLogger({ level: 'silent' }),
+    readyTimeoutMs: 1_000,
+    drainTimeoutMs: 100,
+    closeTimeoutMs: 10,
+    gateway: {
+      register: (id, { starting }) => void told.push(`${id} ${starting ? 'starting' : 'idle'}`),
+      switchTo: (id, { revisionId }) => {
+        told.push(`${id} to ${revisionId}`);
+        return requestsOver;
+      },
+      remove: (id) => {
+        told.push(`${id} removed`);
+        return requestsOver;
+      },
+    },
+  });
+});
+
+function newAgent(): Agent {
+  let end: (exit: { code: number | null; signal: string | null }) => void = () => undefined;
+  const state = { drained: 0, killed: false };
+  return {
+    url: 'http://127.0.0.1:1',
+    state,
+    exited: new Promise((resolve) => (end = resolve)),
+    crash: () => end({ code: 1, signal: null }),
+    drain: (ms) => {
+      state.drained = ms;
+      end({ code: 0, signal: null });
+      return Promise.resolve();
+    },
+    kill: () => {
+      state.killed = true;
+      end({ code: null, signal: 'SIGKILL' });
+    },
+  };
+}
+
+function spec(revisionId: string): AgentSpec {
+  return {
+    deploymentId: 'd',
+    revisionId,
+    start: () => {
+      if (failStarts) return Promise.reject(new Error('does not start'));
+      const agent = newAgent();
+      started.push(agent);
+      return Promise.resolve(agent);
+    },
+  };
+}
+
+const agentAt = (index: number): Agent => {
+  const agent = started[index];
+  if (agent === undefined) throw new Error(`No agent number ${index} was started.`);
+  return agent;
+};
+
+async function serve(revisionId: string): Promise<void> {
+  const agent = await fleet.start(spec(revisionId), new AbortController().signal);
+  fleet.handOver(spec(revisionId), agent).finish();
+}
+
+describe('the fleet', () => {
+  it('drains the old agent when its last request is over, but waits no longer than its limit', async () => {
+    await serve('a');
+    let over = (): void => undefined;
+    requestsOver = new Promise((resolve) => (over = resolve));
+    await serve('b');
+    expect(agentAt(0).state.drained).toBe(0);
+    over();
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
+    requestsOver = new Promise(() => undefined);
+    await serve('c');
+    await vi.waitFor(() => expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS));
+    expect(started).toHaveLength(3);
+  });
+
+  it('goes back to the old agent when a switch is taken back', async () => {
+    await serve('a');
+    const agent = await fleet.start(spec('b'), new AbortController().signal);
+    fleet.handOver(spec('b'), agent).undo();
+    expect(told).toEqual(['d to a', 'd to b', 'd to a']);
+    expect(agentAt(1).state.killed).toBe(true);
+    // The old one is still looked after; the one that was ended is not.
+    agentAt(0).crash();
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
+    await vi.waitFor(() => expect(started).toHaveLength(3));
+  });
+
+  it('starts the old agent again when it died while a switch was being taken back', async () => {
+    await serve('a');
+    const agent = await fleet.start(spec('b'), new AbortController().signal);
+    const handover = fleet.handOver(spec('b'), agent);
+    agentAt(0).crash();
+    await agentAt(0).exited;
+    await Promise.resolve();
+    await sleep(0);
+    handover.undo();
+    await vi.waitFor(() => expect(started).toHaveLength(3));
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'));
+  });
+
+  it('serves nothing when the first switch of all is taken back', async () => {
+    const agent = await fleet.start(spec('a'), new AbortController().signal);
+    fleet.handOver(spec('a'), agent).undo();
+    expect(told).toEqual(['d to a', 'd removed', 'd idle']);
+  });
+
+  it('tells the gateway that an agent is being started again, and goes on when it does not start', async () => {
+    await serve('a');
+    failStarts = true;
+    agentAt(0).crash();
+    await vi.waitFor(() => expect(told).toContain('d starting'));
+    failStarts = false;
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
+  });
+
+  it('restarts nothing that was switched away from, removed or closed', async () => {
+    await serve('a');
+    await serve('b');
+    await vi.waitFor(() => expect(agentAt(0).state.drained).toBe(100 + HAND_OVER_MS));
+    await fleet.remove('d');
+    expect(agentAt(1).state.drained).toBe(100 + HAND_OVER_MS);
+    await serve('c');
+    await fleet.close();
+    expect(agentAt(2).state.drained).toBe(10);
+    expect(started).toHaveLength(3);
+  });
+
+  it('brings back what served before, and keeps trying', async () => {
+    failStarts = true;
+    fleet.restore(spec('a'));
+    await vi.waitFor(() => expect(told.filter((line) => line === 'd starting').length).toBeGreaterThan(1));
+    failStarts = false;
+    await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
+    await fleet.close();
+  });
+});

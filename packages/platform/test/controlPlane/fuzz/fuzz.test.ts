@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { CONTROL_PLANE } from '../../openapi/documented.ts';
+import { TestPlatform } from '../testPlatform.ts';
+import { forbiddenInCreate, forbiddenInPatch } from './contractRules.ts';
+import { forbiddenInOwn } from './ownRules.ts';
+import { checkPush, pushes } from './pushes.ts';
+import { type FuzzedRequest, requestsTo } from './requests.ts';
+import { Stock } from './stock.ts';
+import { Tally } from './tally.ts';
+import { checkUpload, type Send, uploads } from './uploads.ts';
+
+/** How many requests each endpoint gets: `npm run test:fuzz`. Without it, as many as there is time for in some seconds. */
+const RUNS = Number(process.env['SLIPWAY_FUZZ_RUNS'] || Number.NaN);
+const IS_LONG = Number.isFinite(RUNS);
+const SECONDS = 8;
+/** The long run makes up others each time; the same again: `SLIPWAY_FUZZ_SEED=<seed>`, as it was printed. */
+const SEED = Number(process.env['SLIPWAY_FUZZ_SEED'] || (IS_LONG ? Math.trunc(Math.random() * 2 ** 30) : 1));
+/** Requests that are made from one seed; the next ones are made from the seed that follows. */
+const BATCH = IS_LONG ? 100 : 10;
+/** No request takes longer, even on a machine that is busy with other things. */
+const HANGS_MS = 30_000;
+const CLEAN_EVERY = 100;
+const NOBODY = '00000000-0000-4000-8000-000000000000';
+/** Where most can be said, most is asked, while it is for seconds. */
+const SHARES: Readonly<Record<string, number>> = {
+  createDeployment: 6,
+  patchDeployment: 6,
+  putUpload: 3,
+  receivePush: 3,
+};
+
+const ENDPOINTS: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
+
+let platform: TestPlatform;
+let stock: Stock;
+const tally = new Tally();
+
+beforeAll(async () => {
+  platform = await TestPlatform.open({ gitPollMs: 0 });
+  // From here on nothing is built: what is looked at here is what is let in.
+  stock = await Stock.fill(platform, { buildSlots: 0, vocabulary: 'contract', gitPollMs: 0 });
+  if (IS_LONG) process.stdout.write(`fuzz: seed ${SEED}\n${tally.heading}`);
+});
+
+afterAll(async () => {
+  process.stdout.write(`fuzz: seed ${SEED}, ${tally.total.sent} requests\n`);
+  await platform.close();
+});
+
+async function send(request: FuzzedRequest): Promise<Response> {
+  return sendBare({ ...request, headers: { ...request.headers, 'x-api-key': 'test-key' } });
+}
+
+/** As it is, without a key. */
+async function sendBare(
+  request: Omit<FuzzedRequest, 'body'> & { body: NonNullable<RequestInit['body']> | undefined },
+): Promise<Response> {
+  const { body, ...rest } = request;
+  let timer: NodeJS.Timeout | undefined;
+  const hangs = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${request.method} ${request.path} hangs`)), HANGS_MS);
+  });
+  const answered = platform.app.request(request.path, {
+    ...rest,
+    ...(body === undefined ? {} : { body, duplex: 'half' }),
+  });
+  try {
+    return await Promise.race([answered, hangs]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Holds that an error has one of the contract's shapes, and that its places are places of the request. */
+function expectContractError(method: string, status: number, text: string, body: unknown): void {
+  const { detail } = JSON.parse(text) as { detail: unknown };
+  if (status !== 422) {
+    expect(detail).toBeTypeOf('string');
+    return;
+  }
+  expect(detail).toBeInstanceOf(Array);
+  expect(detail).not.toHaveLength(0);
+  for (const issue of detail as { loc: (string | number)[]; msg: unknown; type: unknown }[]) {
+    expect(issue.msg).toBeTypeOf('string');
+    expect(issue.type).toBeTypeOf('string');
+    const [from, ...path] = issue.loc;
+    expect(['body', 'query', 'path', 'header']).toContain(from);
+    if (from !== 'body') continue;
+    const place = `${issue.loc.join('.')} in ${JSON.stringify(body)}`;
+    expect(leadsSomewhere(body, path, method === 'PATCH'), place).toBe(true);
+  }
+}
+
+/**
+ * Whether a place is in the body, or is a field that its object lacks. In a PATCH the object may be lacking, too: a rule
+ * for several fields is broken by those that were sent together with those that are carried over.
+ */
+function leadsSomewhere(body: unknown, path: readonly (string | number)[], isPatch: boolean): boolean {
+  let current = body;
+  for (const [index, part] of path.entries()) {
+    if (isPatch && index > 0 && current == null) return true;
+    if (typeof current !== 'object' || current === null) return false;
+    if (!Object.hasOwn(current, part)) return isPatch || index === path.length - 1;
+    current = (current as Record<string | number, unknown>)[part];
+  }
+  return true;
+}
+
+/** What the contract forbids in a body that was accepted. */
+async function forbidden(
+  name: string,
+  request: FuzzedRequest,
+  body: unknown,
+  before: unknown,
+): Promise<string[]> {
+  if (name === 'createDeployment') return forbiddenInCreate(body);
+  if (name !== 'patchDeployment') return forbiddenInOwn(name, body);
+  const id = /deployments\/([^?/]+)/u.exec(request.path)?.[1] ?? '';
+  const uploads = await platform.kysely
+    .selectFrom('uploads')
+    .select('object_path')
+    .where('deployment_id', '=', id)
+    .where('uploaded_at', 'is not', null)
+    .execute();
+  const paths = new Set(uploads.map(({ object_path }) => object_path));
+  return forbiddenInPatch(body, before as Record<string, unknown>, (path) => paths.has(path));
+}
+
+/** The deployment that a PATCH is about, as it is before it. */
+async function readBefore(name: string, { path, headers }: FuzzedRequest): Promise<unknown> {
+  if (name !== 'patchDeployment') return undefined;
+  const response = await send({ method: 'GET', path: path.split('?')[0] ?? '', headers, body: undefined });
+  return response.json();
+}
+
+async function check(name: string, asked: FuzzedRequest): Promise<void> {
+  await stock.replenish(name);
+  const request = { ...asked, path: stock.resolve(name, asked.path) };
+  const before = await readBefore(name, request);
+  const response = await send(request);
+  const type = response.headers.get('content-type') ?? '';
+  const text = await response.text();
+  tally.count(name, response.status);
+  expect(response.status, text).toBeLessThan(500);
+  const body = parsed(request.body);
+  if (response.status >= 400) expectContractError(request.method, response.status, text, body);
+  else {
+    stock.used(name, request.path);
+    expect(await forbidden(name, request, body, before), JSON.stringify(body)).toEqual([]);
+  }
+  CONTROL_PLANE.expectAnswer(request.method, request.path, { status: response.status, type, text });
+  if (tally.total.sent % CLEAN_EVERY === 0) await clean();
+}
+
+function parsed(body: string | undefined): unknown {
+  try {
+    return JSON.parse(body ?? '') as unknown;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Away with what was accepted, so that the ten-thousandth request meets no more than the first. */
+async function clean(): Promise<void> {
+  const { kysely } = platform;
+  const { deployments, revisions, listeners, integrations, keys } = stock.kept;
+  await kysely.deleteFrom('tracing_projects').where('deployment_id', 'not in', deployments).execute();
+  await kysely.deleteFrom('deployments').where('id', 'not in', deployments).execute();
+  await kysely.deleteFrom('listeners').where('id', 'not in', listeners).execute();
+  await kysely.deleteFrom('integrations').where('id', 'not in', integrations).execute();
+  await kysely
+    .deleteFrom('api_keys')
+    .where('id', 'not in', keys.length === 0 ? [NOBODY] : keys)
+    .execute();
+  await kysely.deleteFrom('audit_entries').execute();
+  await kysely.deleteFrom('uploads').where('uploaded_at', 'is', null).execute();
+  await kysely
+    .deleteFrom('revisions')
+    .where('status', '=', 'SKIPPED')
+    .where('id', 'not in', revisions)
+    .execute();
+}
+
+/** Tries a property as often, or for as long, as its endpoint is given. */
+async function assertEnough<Ts>(name: string, property: fc.IAsyncProperty<Ts>): Promise<void> {
+  const isEnough = IS_LONG ? () => tally.sent(name) >= RUNS : timeIsOver(name);
+  let seed = SEED;
+  do {
+    await fc.assert(property, { seed, numRuns: BATCH });
+    seed += 1;
+  } while (!isEnough());
+  if (IS_LONG) process.stdout.write(tally.line(name));
+}
+
+describe('generated requests get no 5xx, no silence, and nothing in that the contract forbids:', () => {
+  // In the long run up to a second for each, where a rotation of secrets takes the longest. A test that ran out of time
+  // would go on beside the next one, and clean up what that one counts.
+  const timeout = (IS_LONG ? RUNS : SECONDS) * 1_000 + 600_000;
+
+  it.each(ENDPOINTS)('%s', { timeout }, async (name, endpoint) => {
+    const asked = requestsTo(name, endpoint, stock.known);
+    await assertEnough(
+      name,
+      fc.asyncProperty(asked, (request) => check(name, request)),
+    );
+  });
+
+  /** What takes no key, as its permission is in the request: every answer has the document's shape all the same. */
+  const sendTo =
+    (name: string): Send =>
+    async (request, read) => {
+      const response = await sendBare(request);
+      const text = await response.text();
+      tally.count(name, response.status);
+      expect(response.status, text).toBeLessThan(500);
+      if (response.status >= 400) expectContractError(request.method, response.status, text, read);
+      const type = response.headers.get('content-type') ?? '';
+      CONTROL_PLANE.expectAnswer(request.method, request.path, { status: response.status, type, text });
+      return { status: response.status, text };
+    };
+
+  it('putUpload', { timeout }, async () => {
+    const check = async (upload: Parameters<typeof checkUpload>[2]): Promise<void> =>
+      checkUpload(platform, stock.withUploads, upload, sendTo('putUpload'));
+    await assertEnough('putUpload', fc.asyncProperty(uploads, check));
+  });
+
+  it('receivePush', { timeout }, async () => {
+    const check = async (push: Parameters<typeof checkPush>[2]): Promise<void> =>
+      checkPush(platform, stock.followed, push, sendTo('receivePush'));
+    await assertEnough('receivePush', fc.asyncProperty(pushes, check));
+  });
+
+  it('and enough of them are let in to try what lies behind, in the long run by every endpoint', () => {
+    const { sent, accepted } = tally.total;
+    expect(accepted).toBeGreaterThan(sent / 5);
+    if (IS_LONG) expect(tally.closed).toEqual([]);
+  });
+});
+
+/** Tells when an endpoint's share of the time is over. */
+function timeIsOver(name: string): () => boolean {
+  const share = (each: string): number => SHARES[each] ?? 1;
+  const shares = ENDPOINTS.reduce((sum, [each]) => sum + share(each), 0);
+  const until = performance.now() + (SECONDS * 1_000 * share(name)) / shares;
+  return () => performance.now() >= until;
+}

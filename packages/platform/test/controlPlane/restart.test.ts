@@ -1,0 +1,127 @@
+import { rm } from 'node:fs/promises';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { RESTARTS_MAX } from '../../src/controlPlane/orchestrator.ts';
+import { aborted, gate, TestPlatform } from './testPlatform.ts';
+
+let platform: TestPlatform;
+const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
+});
+
+beforeEach(() => {
+  Object.assign(platform, defaults);
+});
+
+afterAll(async () => {
+  await platform.close();
+});
+
+/** A platform that is killed leaves its rows as they are, and the next one begins with them. */
+async function killedAndStartedAgain(): Promise<void> {
+  platform.serving.clear();
+  Object.assign(platform, defaults);
+  await platform.start();
+}
+
+describe('a platform that was killed', () => {
+  it('brings the agents of the active revisions back', async () => {
+    const id = await platform.create('was serving');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    const before = platform.agentOf(revision);
+    await killedAndStartedAgain();
+    await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision));
+    expect(platform.agentOf(revision)).not.toBe(before);
+    expect(await platform.status(id, revision)).toBe('DEPLOYED');
+  });
+
+  it('builds again what was being built, and deploys again what was being deployed', async () => {
+    for (const stage of ['BUILDING', 'DEPLOYING'] as const) {
+      const id = await platform.create(`killed while ${stage}`);
+      const never = async (options: { signal: AbortSignal }): Promise<never> => {
+        await aborted(options.signal);
+        throw new Error('called off');
+      };
+      if (stage === 'BUILDING') platform.onBuild = never;
+      else platform.onStart = never;
+      const revision = await platform.release(id);
+      await platform.reaches(id, revision, stage);
+      await killedAndStartedAgain();
+      await platform.reaches(id, revision, 'DEPLOYED');
+      expect(platform.serving.get(id)).toBe(revision);
+    }
+  });
+
+  it('gives up a revision in the middle of which it is killed every time', async () => {
+    const id = await platform.create('kills');
+    const begun = gate();
+    platform.onBuild = () => {
+      begun.open();
+      return new Promise(() => undefined);
+    };
+    const revision = await platform.release(id);
+    await begun.promise;
+    await platform.kysely
+      .updateTable('revisions')
+      .set({ restarts: RESTARTS_MAX })
+      .where('id', '=', revision)
+      .execute();
+    await killedAndStartedAgain();
+    await platform.reaches(id, revision, 'INTERRUPTED');
+  });
+
+  it('builds an active revision again whose directory is gone', async () => {
+    const id = await platform.create('lost its directory');
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'DEPLOYED');
+    await rm(`${platform.home}/builds`, { recursive: true });
+    await killedAndStartedAgain();
+    await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 10_000);
+    await platform.reaches(id, revision, 'DEPLOYED');
+  });
+
+  it('goes on with a deletion', async () => {
+    const id = await platform.create('half deleted');
+    await platform.kysely
+      .updateTable('deployments')
+      .set({ status: 'AWAITING_DELETE' })
+      .where('id', '=', id)
+      .execute();
+    await killedAndStartedAgain();
+    await vi.waitFor(async () =>
+      expect((await platform.call('GET', `/v2/deployments/${id}`)).status).toBe(404),
+    );
+  });
+});
+
+describe('a platform that is stopped in good order', () => {
+  it('puts what it was at back, without counting that against it, and drains the agents', async () => {
+    const serving = await platform.create('drained at stop');
+    const active = await platform.release(serving);
+    await platform.reaches(serving, active, 'DEPLOYED');
+    const agent = platform.agentOf(active);
+    const id = await platform.create('stopped half way');
+    platform.onBuild = async (build) => {
+      await aborted(build.signal);
+      return { ok: false, reason: 'called off' };
+    };
+    const revision = await platform.release(id);
+    await platform.reaches(id, revision, 'BUILDING');
+    await platform.controlPlane.close();
+    expect(agent.drained).toBe(true);
+    const row = await platform.kysely
+      .selectFrom('revisions')
+      .select(['status', 'restarts'])
+      .where('id', '=', revision)
+      .executeTakeFirstOrThrow();
+    expect(row).toEqual({ status: 'AWAITING_BUILD', restarts: 0 });
+    Object.assign(platform, defaults);
+    await platform.start();
+    await platform.reaches(id, revision, 'DEPLOYED');
+  });
+});

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { expect, it, onTestFinished, vi } from 'vitest';
+
+import { type HomeLayout, homeLayout } from '../../src/controlPlane/homeLayout.ts';
+import { removeScratches, withScratch } from '../../src/controlPlane/scratch.ts';
+
+async function someHome(): Promise<HomeLayout> {
+  const root = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  return homeLayout(root);
+}
+
+/** Begins to write file after file under a folder, for as long as it takes to write 2,000 or until it cannot. */
+async function beginWriting(folder: string): Promise<void> {
+  spawn('/bin/sh', ['-c', 'i=0; while [ $i -lt 2000 ] && : > "written-$i"; do i=$((i+1)); done'], {
+    cwd: folder,
+    stdio: 'ignore',
+  });
+  await vi.waitFor(async () => expect((await readdir(folder)).length).toBeGreaterThan(0));
+}
+
+it('work has a folder that is nobody else’s, also two works of one name, and nothing of it stays', async () => {
+  const home = await someHome();
+  const folders = await Promise.all(
+    [1, 2].map(() =>
+      withScratch(home, 'build', async (scratch) => {
+        await writeFile(join(scratch, 'left'), '');
+        expect((await stat(scratch)).mode & 0o777).toBe(0o700);
+        return scratch;
+      }),
+    ),
+  );
+  expect(new Set(folders).size).toBe(2);
+  await expect(withScratch(home, 'build', () => Promise.reject(new Error('the work fails')))).rejects.toThrow(
+    'the work fails',
+  );
+  expect(await readdir(home.scratches)).toEqual([]);
+});
+
+it('a command that still writes when the work has ended does not keep its folder from being removed', async () => {
+  const home = await someHome();
+  await withScratch(home, 'build', beginWriting);
+  expect(await readdir(home.scratches)).toEqual([]);
+});
+
+it('a command of an earlier process that still writes does not keep a platform from starting', async () => {
+  const home = await someHome();
+  await withScratch(home, 'build', async (scratch) => {
+    await beginWriting(scratch);
+    await removeScratches(home);
+    await expect(stat(home.scratches)).rejects.toThrow('ENOENT');
+  });
+});

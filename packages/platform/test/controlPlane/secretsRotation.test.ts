@@ -1,0 +1,114 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
+import { deriveKey, loadMasterKey } from '../../src/store/keyFiles.ts';
+import { pendingMasterKey } from '../../src/store/masterKeyRotation.ts';
+import { createRotatingSealing } from '../../src/store/rotatingSealing.ts';
+import { createSealing, type Sealing } from '../../src/store/sealing.ts';
+import { TestPlatform } from './testPlatform.ts';
+
+const SECRETS = [{ name: 'TOKEN', value: 'hunter2-hunter2' }];
+const ROWS = 230;
+
+let platform: TestPlatform;
+let home: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  home = await mkdtemp(join(tmpdir(), 'slipway-rotation-'));
+  const id = await platform.create('many', { secrets: SECRETS });
+  const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  // More than one batch, without making every one of them by a request.
+  for (let made = 0; made < ROWS; made++) {
+    await sql`insert into revisions (id, deployment_id, status, source, source_config, source_revision_config,
+      sealed_secrets, requested_by, created_at, updated_at)
+      values (gen_random_uuid(), ${id}, 'SKIPPED', 'internal_source', '{}', '{}', '', 'patch', now(), now())`.execute(
+      platform.kysely,
+    );
+  }
+  const sealed = () => sealing.seal(JSON.stringify(SECRETS), id);
+  await platform.kysely.updateTable('revisions').set({ sealed_secrets: sealed() }).execute();
+  await platform.kysely.updateTable('deployments').set({ sealed_secrets: sealed() }).execute();
+});
+
+afterAll(async () => {
+  await platform.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** As a process has it that starts now. */
+async function start() {
+  const sealing = createRotatingSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+  const next = await pendingMasterKey(home);
+  if (next !== undefined) sealing.rotateTo(deriveKey(next, 'secrets'));
+  return { sealing, rotation: createSecretsRotation({ kysely: platform.kysely, home, sealing }) };
+}
+
+async function everything(): Promise<{ sealed: string; context: string }[]> {
+  const { rows } = await sql<{ sealed: string; context: string }>`
+    select sealed_secrets as sealed, id as context from deployments
+    union all select sealed_secrets, deployment_id from revisions`.execute(platform.kysely);
+  return rows;
+}
+
+const opened = async (sealing: Sealing): Promise<Set<string>> =>
+  new Set((await everything()).map(({ sealed, context }) => sealing.open(sealed, context)));
+
+describe('rotating the master key', () => {
+  it('broken off at any batch, leaves everything to be opened by the next process, which goes on', async () => {
+    const before = await readFile(join(home, 'master.key'), 'utf8');
+    for (const allowed of [0, 100, 100]) {
+      // The database refuses the update after so many, as if the process had been killed there.
+      await sql`create sequence updates`.execute(platform.kysely);
+      await sql
+        .raw(
+          `create function breaks() returns trigger language plpgsql as $$
+        begin if nextval('updates') > ${allowed} then raise exception 'killed'; end if; return new; end $$`,
+        )
+        .execute(platform.kysely);
+      await sql`create trigger breaks before update on revisions for each row execute function breaks()`.execute(
+        platform.kysely,
+      );
+      const { rotation } = await start();
+      await expect(rotation.rotate()).rejects.toThrow('killed');
+      await sql`drop trigger breaks on revisions`.execute(platform.kysely);
+      await sql`drop function breaks`.execute(platform.kysely);
+      await sql`drop sequence updates`.execute(platform.kysely);
+
+      expect(await readFile(join(home, 'master.key'), 'utf8')).toBe(before);
+      const { sealing } = await start();
+      expect(await opened(sealing)).toEqual(new Set([JSON.stringify(SECRETS)]));
+    }
+    const { rotation } = await start();
+    await rotation.resume();
+    expect(await pendingMasterKey(home)).toBeUndefined();
+    expect(await readFile(join(home, 'master.key'), 'utf8')).not.toBe(before);
+    expect((await stat(join(home, 'master.key'))).mode & 0o777).toBe(0o600);
+    const alone = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+    expect(await opened(alone)).toEqual(new Set([JSON.stringify(SECRETS)]));
+    const past = createSealing(deriveKey(Buffer.from(before.trim(), 'hex'), 'secrets'));
+    await expect(opened(past)).rejects.toMatchObject({ code: 'SLIPWAY_MASTER_KEY_WRONG' });
+  });
+
+  it('asked for twice at once is one rotation, and what is written meanwhile opens afterwards', async () => {
+    const { rotation, sealing } = await start();
+    const [one, two] = await Promise.all([
+      rotation.rotate(),
+      rotation.rotate(),
+      platform.kysely
+        .updateTable('revisions')
+        .set({ sealed_secrets: sql<string>`(select sealed_secrets from deployments limit 1)` })
+        .execute(),
+    ]);
+    expect(one).toBe(two);
+    expect(one).toBeGreaterThan(0);
+    const alone = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
+    expect(await opened(alone)).toEqual(new Set([JSON.stringify(SECRETS)]));
+    expect(await opened(sealing)).toEqual(new Set([JSON.stringify(SECRETS)]));
+  });
+});

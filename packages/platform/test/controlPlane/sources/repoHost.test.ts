@@ -1,0 +1,293 @@
+import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { list } from 'tar';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { buildRevision } from '../../../src/builder/buildRevision.ts';
+import { GitServer } from '../../git/gitServer.ts';
+import { Repository } from '../../git/repository.ts';
+import { aborted, type AnswerBody, TestPlatform } from '../testPlatform.ts';
+
+const TOKEN = 'a-t0ken-of-this-test';
+let root: string;
+let server: GitServer;
+let platform: TestPlatform;
+let defaults: Pick<TestPlatform, 'onBuild'>;
+let repository: Repository;
+let onDisk: string;
+let overHttp: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-repo-host-'));
+  server = await GitServer.start(root);
+  server.credential = `x-access-token:${TOKEN}`;
+  platform = await TestPlatform.open();
+  defaults = { onBuild: platform.onBuild };
+  repository = await Repository.create(join(root, 'agent'));
+  await repository.commit({ 'graph.json': '{}', 'first.txt': '1' });
+  await repository.git('tag', 'v1');
+  await repository.commit({ 'second.txt': '2' });
+  onDisk = await integration({ url_prefix: root });
+  await writeFile(join(root, 'token'), `${TOKEN}\n`);
+  overHttp = await integration({ url_prefix: server.url, credential: `file:${join(root, 'token')}` });
+});
+
+afterEach(() => {
+  Object.assign(platform, defaults);
+});
+
+afterAll(async () => {
+  await platform.close();
+  await server.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function integration(body: Record<string, unknown>): Promise<string> {
+  const { status, json } = await platform.call('POST', '/v1/integrations/github/install', {
+    name: crypto.randomUUID(),
+    ...body,
+  });
+  expect(status, JSON.stringify(json)).toBe(201);
+  return json.id;
+}
+
+/** Creates a deployment and waits until its first revision has ended. */
+async function deploy(
+  sourceConfig: Record<string, unknown>,
+  ref: string | null = 'main',
+): Promise<{ id: string; revision: AnswerBody; log: string }> {
+  const id = await platform.create(crypto.randomUUID(), {
+    source: 'repo_host',
+    source_config: { build_on_push: false, ...sourceConfig },
+    source_revision_config: { graph_config_path: 'graph.json', repo_ref: ref },
+  });
+  return { id, ...(await ended(id)) };
+}
+
+/** The newest revision of a deployment, when it has ended, and what it wrote. */
+async function ended(id: string): Promise<{ revision: AnswerBody; log: string }> {
+  const { latest_revision_id: revisionId } = await platform.deployment(id);
+  await platform.settles(id, revisionId);
+  const path = `/v2/deployments/${id}/revisions/${revisionId}`;
+  const logs = await platform.call('POST', `/v1/projects/${id}/revisions/${revisionId}/build_logs`);
+  return {
+    revision: (await platform.call('GET', path)).json,
+    log: logs.json.logs.map(({ message }) => message).join('\n'),
+  };
+}
+
+async function namesIn(tarball: string): Promise<string[]> {
+  const names: string[] = [];
+  await list({ file: tarball, onReadEntry: (entry) => void names.push(entry.path) });
+  return names.sort();
+}
+
+describe('a revision of repo_host', () => {
+  it.each([
+    ['a branch', 'main', ['first.txt', 'graph.json', 'second.txt'], 'main'],
+    ['a tag', 'refs/tags/v1', ['first.txt', 'graph.json'], 'v1'],
+    ['the default branch', null, ['first.txt', 'graph.json', 'second.txt'], 'main'],
+  ])('is built from %s, and says from which commit', async (_what, ref, names, at) => {
+    const built: string[][] = [];
+    platform.onBuild = async (build) => {
+      built.push(await namesIn(build.tarball));
+      return defaults.onBuild(build);
+    };
+    const { id, revision, log } = await deploy({ integration_id: onDisk, repo_url: repository.path }, ref);
+    expect(revision.status).toBe('DEPLOYED');
+    expect(built).toEqual([names]);
+    const commit = await repository.head(`${at}^{commit}`);
+    expect(revision.source_revision_config['repo_commit_sha']).toBe(commit);
+    expect((await platform.deployment(id)).source_revision_config['repo_commit_sha']).toBe(commit);
+    expect(log).toContain(commit);
+    expect(await scratches()).toEqual([]);
+  });
+
+  it('is really built, with the links that stay inside its tree', async () => {
+    await repository.git('checkout', '--quiet', '-b', 'links');
+    await repository.commit({
+      'graph.json': JSON.stringify({ node_version: '20', graphs: { agent: './src/agent.mjs:graph' } }),
+      'src/agent.mjs': 'export const graph = {};\n',
+      'link.mjs': '-> src/agent.mjs',
+    });
+    await repository.git('checkout', '--quiet', 'main');
+    platform.onBuild = (build) => buildRevision(build);
+    const { id, revision } = await deploy({ integration_id: onDisk, repo_url: repository.path }, 'links');
+    expect(revision).toMatchObject({ status: 'DEPLOYED' });
+    const workspace = join(platform.home, 'builds', id, revision.id);
+    expect(await readdir(workspace)).toEqual(['first.txt', 'graph.json', 'link.mjs', 'second.txt', 'src']);
+  });
+
+  it('is refused with a link that leads outside its tree, as an upload is', async () => {
+    await repository.git('checkout', '--quiet', '-b', 'outside');
+    await repository.commit({ link: '-> ../../../etc/passwd' });
+    await repository.git('checkout', '--quiet', 'main');
+    platform.onBuild = (build) => buildRevision(build);
+    const { revision } = await deploy({ integration_id: onDisk, repo_url: repository.path }, 'outside');
+    expect(revision.status).toBe('BUILD_FAILED');
+    expect(revision.status_message).toMatch(/link "link" points at .* outside/);
+  });
+
+  it('of a private repository is built with the credential of its integration, which shows nowhere', async () => {
+    const { revision, log } = await deploy({
+      integration_id: overHttp,
+      repo_url: `${server.url}/agent/.git`,
+    });
+    expect(revision.status).toBe('DEPLOYED');
+    expect(log + JSON.stringify(revision) + platform.logged.join('\n')).not.toContain(TOKEN);
+  });
+
+  it('says that a submodule is left out', async () => {
+    const outer = await Repository.create(join(root, 'outer'));
+    await outer.git(
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      repository.path,
+      'inner',
+    );
+    await outer.commit({ 'graph.json': '{}' });
+    const built: string[][] = [];
+    platform.onBuild = async (build) => {
+      built.push(await namesIn(build.tarball));
+      return defaults.onBuild(build);
+    };
+    const { revision, log } = await deploy({ integration_id: onDisk, repo_url: outer.path });
+    expect(revision.status).toBe('DEPLOYED');
+    expect(log).toContain('submodules');
+    expect(built).toEqual([['.gitmodules', 'graph.json', 'inner/']]);
+  });
+
+  it('that is asked for again is what was built; when that is gone, that very commit is built again', async () => {
+    const moving = await Repository.create(join(root, 'moving'));
+    await moving.commit({ 'graph.json': '{}', 'old.txt': '' });
+    const { id, revision } = await deploy({ integration_id: onDisk, repo_url: moving.path });
+    await moving.commit({ 'new.txt': '' });
+    const builds = platform.builds.length;
+    await platform.redeploy(id, revision.id);
+    await platform.reaches(id, revision.id, 'DEPLOYED');
+    expect(platform.builds).toHaveLength(builds);
+
+    await rm(join(platform.home, 'builds', id, revision.id), { recursive: true });
+    const built: string[][] = [];
+    platform.onBuild = async (build) => {
+      built.push(await namesIn(build.tarball));
+      return defaults.onBuild(build);
+    };
+    await platform.redeploy(id, revision.id);
+    await platform.settles(id, revision.id);
+    expect(built).toEqual([['graph.json', 'old.txt']]);
+    // A new revision, on the other hand, takes what the branch has by now.
+    await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] });
+    const { revision: next } = await ended(id);
+    expect(next.source_revision_config['repo_commit_sha']).toBe(await moving.head());
+    expect(built.at(-1)).toEqual(['graph.json', 'new.txt', 'old.txt']);
+  });
+});
+
+describe('a revision of repo_host fails with a reason', () => {
+  it.each([
+    [
+      'a branch that is not there',
+      () => ({ integration_id: onDisk, repo_url: repository.path }),
+      'nowhere',
+      /no branch "nowhere"/,
+    ],
+    [
+      'a tag that is not there',
+      () => ({ integration_id: onDisk, repo_url: repository.path }),
+      'refs/tags/v9',
+      /no tag "v9"/,
+    ],
+    [
+      'a repository that is not there',
+      () => ({ integration_id: onDisk, repo_url: join(root, 'none') }),
+      'main',
+      /no git repository/,
+    ],
+    [
+      'a private repository without an integration',
+      () => ({ repo_url: `${server.url}/agent/.git` }),
+      'main',
+      /needs an integration/,
+    ],
+  ])('for %s', async (_what, sourceConfig, ref, reason) => {
+    const { revision, log } = await deploy(sourceConfig(), ref);
+    expect(revision.status).toBe('BUILD_FAILED');
+    expect(revision.status_message).toMatch(reason);
+    expect(log).toMatch(reason);
+  });
+
+  it('for a credential that is refused, or not there, without showing it', async () => {
+    await writeFile(join(root, 'wrong-token'), 'not-the-t0ken');
+    const wrong = await integration({
+      url_prefix: server.url,
+      credential: `file:${join(root, 'wrong-token')}`,
+    });
+    const { revision, log } = await deploy({ integration_id: wrong, repo_url: `${server.url}/agent/.git` });
+    expect(revision.status_message).toMatch(/refused the credential/);
+    expect(log + (revision.status_message ?? '')).not.toContain('not-the-t0ken');
+    const unset = await integration({ url_prefix: server.url, credential: 'env:SLIPWAY_TEST_UNSET' });
+    const { revision: second } = await deploy({
+      integration_id: unset,
+      repo_url: `${server.url}/agent/.git`,
+    });
+    expect(second.status_message).toMatch(/env:SLIPWAY_TEST_UNSET, and there is nothing/);
+  });
+
+  it('for a machine without git', async () => {
+    const { PATH } = process.env;
+    onTestFinished(() => void (process.env['PATH'] = PATH));
+    process.env['PATH'] = root;
+    const { revision } = await deploy({ integration_id: onDisk, repo_url: repository.path });
+    expect(revision.status).toBe('BUILD_FAILED');
+    expect(revision.status_message).toMatch(/with the git command, and there is none/);
+  });
+
+  it('while its host hangs, it can be called off, and nothing of it is left', async () => {
+    const hanging = await GitServer.start(root);
+    onTestFinished(() => hanging.close());
+    hanging.hangs = true;
+    const id = await platform.create('hanging', {
+      source: 'repo_host',
+      source_config: { repo_url: `${hanging.url}/agent`, build_on_push: false },
+      source_revision_config: { graph_config_path: 'graph.json' },
+    });
+    const { latest_revision_id: revisionId } = await platform.deployment(id);
+    await platform.reaches(id, revisionId, 'BUILDING');
+    await platform.call('POST', `/v2/deployments/${id}/revisions/${revisionId}/interrupt`);
+    await platform.reaches(id, revisionId, 'INTERRUPTED');
+    await expect.poll(scratches).toEqual([]);
+  });
+});
+
+it('What a build that was killed had written is gone after the next start', async () => {
+  platform.onBuild = async (build) => {
+    await aborted(build.signal);
+    return { ok: false, reason: 'killed' };
+  };
+  const id = await platform.create('killed', {
+    source: 'repo_host',
+    source_config: { integration_id: onDisk, repo_url: repository.path, build_on_push: false },
+    source_revision_config: { graph_config_path: 'graph.json' },
+  });
+  const { latest_revision_id: revisionId } = await platform.deployment(id);
+  await expect.poll(async () => (await scratches()).length).toBe(1);
+  await expect.poll(() => platform.builds.some((build) => build.workspace.includes(revisionId))).toBe(true);
+  Object.assign(platform, defaults);
+  await platform.start();
+  await platform.reaches(id, revisionId, 'DEPLOYED');
+  await expect.poll(scratches).toEqual([]);
+});
+
+async function scratches(): Promise<string[]> {
+  const directory = join(platform.home, 'scratch');
+  return access(directory).then(
+    () => readdir(directory),
+    () => [],
+  );
+}

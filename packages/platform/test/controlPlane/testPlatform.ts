@@ -1,0 +1,309 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Hono } from 'hono';
+import type { Kysely } from 'kysely';
+import { expect, vi } from 'vitest';
+
+import { createAccess } from '../../src/access/access.ts';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  createControlPlane,
+} from '../../src/controlPlane/controlPlane.ts';
+import { isSettled, type RevisionStatus } from '../../src/controlPlane/revisionStates.ts';
+import type { BuildResult, BuildRevision, StartAgent } from '../../src/controlPlane/seams.ts';
+import { createLogger } from '../../src/http/logger.ts';
+import { problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
+import { createContainers } from '../../src/runtime/docker/containers.ts';
+import type { RunningAgent } from '../../src/runtime/runningAgent.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Schema } from '../../src/store/schema.ts';
+import { openTestDatabase } from '../testDatabase.ts';
+import { CONTROL_PLANE } from '../openapi/documented.ts';
+
+/** The platform's own key. */
+export const API_KEY = 'test-key';
+
+/** Whatever an answer may have; a test that asks for what it has not, fails. */
+export interface AnswerBody {
+  id: string;
+  name: string;
+  status: RevisionStatus;
+  status_message: string | null;
+  latest_revision_id: string;
+  active_revision_id: string | null;
+  source_config: Record<string, unknown>;
+  source_revision_config: Record<string, unknown>;
+  secrets: unknown[];
+  resources: AnswerBody[];
+  offset: number;
+  upload_url: string;
+  key: string;
+  object_path: string;
+  logs: { message: string }[];
+  next_offset: string | null;
+  detail: unknown;
+}
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number;
+  readonly json: AnswerBody;
+  readonly headers: Headers;
+}
+
+/** An agent that exists only in memory: it ends when it is told to. */
+export interface FakeAgent extends RunningAgent {
+  readonly revisionId: string;
+  readonly env: Record<string, string>;
+  /** Ends by itself. */
+  crash(): void;
+  drained: boolean;
+  killed: boolean;
+}
+
+/** A control plane on a real database, with builds and agents that the test plays itself. */
+export class TestPlatform {
+  readonly home: string;
+  readonly database: Database;
+  readonly agents: FakeAgent[] = [];
+  /** Which revision the gateway sends a deployment's requests to. */
+  readonly serving = new Map<string, string>();
+  readonly builds: Parameters<BuildRevision>[0][] = [];
+  readonly logged: string[] = [];
+  controlPlane!: ControlPlane;
+  #generation = 0;
+  app!: Hono;
+
+  /** How the next builds and starts go; replaced by tests. Both count. */
+  onBuild: (build: Parameters<BuildRevision>[0]) => Promise<BuildResult> = async (build) => {
+    await mkdir(join(build.workspace, 'src'), { recursive: true });
+    await writeFile(join(build.workspace, 'src', 'graph.json'), '{}');
+    build.log('built');
+    return { ok: true, agentDir: join(build.workspace, 'src'), graphConfigPath: 'graph.json' };
+  };
+  onStart: (start: Parameters<StartAgent>[0]) => Promise<void> = () => Promise.resolve();
+
+  constructor(home: string, database: Database) {
+    this.home = home;
+    this.database = database;
+  }
+
+  static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
+    const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
+    const platform = new TestPlatform(home, await openTestDatabase(home));
+    await platform.start(options);
+    return platform;
+  }
+
+  get kysely(): Kysely<Schema> {
+    return this.database.kysely;
+  }
+
+  /**
+   * Starts a control plane on the same home and database, as after `kill -9`: what an earlier one is at, if it was not
+   * closed, never comes to anything.
+   */
+  async start(options: Partial<ControlPlaneOptions> = {}): Promise<void> {
+    const generation = ++this.#generation;
+    const unlessKilled = async <T>(work: () => Promise<T>): Promise<T> => {
+      const never = new Promise<never>(() => undefined);
+      if (this.#generation !== generation) return never;
+      const result = await work();
+      return this.#generation === generation ? result : never;
+    };
+    const log = createLogger({
+      level: 'debug',
+      destination: { write: (line) => void this.logged.push(line) },
+    });
+    this.controlPlane = createControlPlane({
+      home: this.home,
+      kysely: this.kysely,
+      masterKey: Buffer.alloc(32, 7),
+      access: createAccess({ operatorKey: API_KEY, kysely: this.kysely, log }),
+      log,
+      gateway: {
+        register: () => undefined,
+        switchTo: (deploymentId, agent) => {
+          this.serving.set(deploymentId, agent.revisionId);
+          return Promise.resolve();
+        },
+        remove: (deploymentId) => {
+          this.serving.delete(deploymentId);
+          return Promise.resolve();
+        },
+      },
+      buildRevision: (build) =>
+        unlessKilled(() => {
+          this.builds.push(build);
+          return this.onBuild(build);
+        }),
+      startAgent: (start) =>
+        unlessKilled(async () => {
+          await this.onStart(start);
+          return this.#agent(start.env);
+        }),
+      // A machine without a container engine; tests of images bring their own.
+      containers: createContainers({ command: join(this.home, 'no-docker'), platform: 'test' }),
+      agentEnvironment: ({ deploymentId, revisionId, name }) => ({
+        SLIPWAY_AGENT_DEPLOYMENT_ID: deploymentId,
+        SLIPWAY_AGENT_REVISION_ID: revisionId,
+        SLIPWAY_AGENT_PROJECT_NAME: name,
+      }),
+      drainTimeoutMs: 50,
+      ...options,
+    });
+    this.app = this.controlPlane.app;
+    this.app.onError(problemHandler(log));
+    this.app.notFound(respondWithNotFound);
+    await this.controlPlane.start();
+  }
+
+  async close(): Promise<void> {
+    await this.controlPlane.close();
+    await this.database.close();
+    await rm(this.home, { recursive: true, force: true });
+  }
+
+  #agent(env: Record<string, string>): FakeAgent {
+    let end: (exit: { code: number | null; signal: string | null }) => void = () => undefined;
+    const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => (end = resolve));
+    const agent: FakeAgent = {
+      url: 'http://127.0.0.1:1',
+      revisionId: env['SLIPWAY_AGENT_REVISION_ID'] ?? '',
+      env,
+      exited,
+      drained: false,
+      killed: false,
+      crash: () => end({ code: 1, signal: null }),
+      drain: () => {
+        agent.drained = true;
+        end({ code: 0, signal: null });
+        return Promise.resolve();
+      },
+      kill: () => {
+        agent.killed = true;
+        end({ code: null, signal: 'SIGKILL' });
+      },
+    };
+    this.agents.push(agent);
+    return agent;
+  }
+
+  /** A request with the platform's own key; a body that is no string is sent as JSON. */
+  async call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const response = await this.app.request(path, {
+      method,
+      headers: { 'x-api-key': API_KEY, ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    // Whatever the tests ask for, the answer is one that the OpenAPI document has.
+    const type = response.headers.get('content-type') ?? '';
+    CONTROL_PLANE.expectAnswer(method, path, { status: response.status, type, text });
+    return {
+      status: response.status,
+      json: (text === '' ? {} : JSON.parse(text)) as AnswerBody,
+      headers: response.headers,
+    };
+  }
+
+  /** Creates a deployment of source `internal_source`; its id. */
+  async create(name: string, more: Record<string, unknown> = {}): Promise<string> {
+    const { status, json } = await this.call('POST', '/v2/deployments', {
+      name,
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+      ...more,
+    });
+    expect(status, JSON.stringify(json)).toBe(201);
+    return json.id;
+  }
+
+  /** Uploads something; its object path. */
+  async upload(deploymentId: string, content = 'tarball'): Promise<string> {
+    const { json } = await this.call('POST', `/deployments/${deploymentId}/upload-url`);
+    const url = new URL(json.upload_url);
+    const response = await this.app.request(url.pathname, { method: 'PUT', body: content });
+    expect(response.status, await response.text()).toBe(200);
+    return json.object_path;
+  }
+
+  /** Uploads and patches; the new revision's id. */
+  async release(deploymentId: string): Promise<string> {
+    const path = await this.upload(deploymentId);
+    const { status, json } = await this.call('PATCH', `/v2/deployments/${deploymentId}`, {
+      source_revision_config: { source_tarball_path: path },
+    });
+    expect(status, JSON.stringify(json)).toBe(200);
+    return json.latest_revision_id;
+  }
+
+  async redeploy(deploymentId: string, revisionId: string): Promise<Answer> {
+    return this.call('POST', `/v2/deployments/${deploymentId}/revisions/${revisionId}/redeploy`);
+  }
+
+  async status(deploymentId: string, revisionId: string): Promise<RevisionStatus> {
+    const { json } = await this.call('GET', `/v2/deployments/${deploymentId}/revisions/${revisionId}`);
+    return json.status;
+  }
+
+  /** Waits until a revision has a status. */
+  async reaches(deploymentId: string, revisionId: string, status: RevisionStatus): Promise<void> {
+    await vi.waitFor(async () => expect(await this.status(deploymentId, revisionId)).toBe(status), {
+      timeout: 30_000,
+      interval: 25,
+    });
+  }
+
+  /** Waits until a revision has ended, whatever with. */
+  async settles(deploymentId: string, revisionId: string): Promise<void> {
+    const settled = async () => isSettled(await this.status(deploymentId, revisionId));
+    await vi.waitFor(async () => expect(await settled()).toBe(true), { timeout: 30_000, interval: 25 });
+  }
+
+  async deployment(id: string): Promise<AnswerBody> {
+    return (await this.call('GET', `/v2/deployments/${id}`)).json;
+  }
+
+  /** Every status that a revision has had, in order. */
+  async history(revisionId: string): Promise<string[]> {
+    const rows = await this.kysely
+      .selectFrom('revision_transitions')
+      .select('to_status')
+      .where('revision_id', '=', revisionId)
+      .orderBy('id')
+      .execute();
+    return rows.map((row) => row.to_status);
+  }
+
+  agentOf(revisionId: string): FakeAgent {
+    const agent = this.agents.findLast((each) => each.revisionId === revisionId);
+    if (agent === undefined) throw new Error(`No agent of revision ${revisionId} was started.`);
+    return agent;
+  }
+}
+
+/** Resolves when the signal is aborted, or was before. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** A promise and what settles it. */
+export function gate<T = void>(): { promise: Promise<T>; open: (value: T) => void } {
+  let open: (value: T) => void = () => undefined;
+  const promise = new Promise<T>((resolve) => (open = resolve));
+  return { promise, open };
+}

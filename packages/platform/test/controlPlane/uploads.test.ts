@@ -1,0 +1,178 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { type IncomingMessage, request, type RequestListener } from 'node:http';
+import { once } from 'node:events';
+import { Readable } from 'node:stream';
+import { json } from 'node:stream/consumers';
+
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { listen, type Listening } from '../../src/http/listen.ts';
+import { UPLOAD_URL_MS } from '../../src/controlPlane/uploadTokens.ts';
+import { TestPlatform } from './testPlatform.ts';
+
+const MAX = 128 * 1_048_576;
+let platform: TestPlatform;
+let listening: Listening;
+let id: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open({ uploadMaxBytes: MAX });
+  const handle = getRequestListener(platform.app.fetch);
+  const appListener: RequestListener = (incoming, outgoing) => void handle(incoming, outgoing);
+  listening = await listen(appListener, { port: 0 });
+  id = await platform.create('uploads');
+});
+
+afterAll(async () => {
+  await listening.close(0);
+  await platform.close();
+});
+
+async function offer(): Promise<{ path: string; objectPath: string }> {
+  const { json: answer } = await platform.call('POST', `/deployments/${id}/upload-url`);
+  return { path: new URL(answer.upload_url).pathname, objectPath: answer.object_path };
+}
+
+/** A PUT over a real connection; without a length the body is chunked. */
+async function put(
+  path: string,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  length?: number,
+): Promise<{ status: number | undefined; body: unknown }> {
+  const sent = request(listening.url + path, {
+    method: 'PUT',
+    headers: length === undefined ? {} : { 'content-length': length },
+  });
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  const source = Readable.from(body, { objectMode: false });
+  // Once it is refused, the server stops reading.
+  sent.on('error', () => source.destroy());
+  source.pipe(sent);
+  const [response] = await answered;
+  source.unpipe(sent);
+  const answer = await json(response);
+  sent.destroy();
+  return { status: response.statusCode, body: answer };
+}
+
+function* bytes(total: number, content = randomBytes(65_536)): Generator<Buffer> {
+  for (let sent = 0; sent < total; sent += content.length) yield content.subarray(0, total - sent);
+}
+
+const incoming = (): Promise<string[]> => readdir(`${platform.home}/incoming`).catch(() => []);
+
+describe('an upload', () => {
+  it('is on the disk whole, with its size and digest', async () => {
+    const { path, objectPath } = await offer();
+    const content = randomBytes(300_000);
+    const { status, body } = await put(path, bytes(300_000, content), 300_000);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      object_path: objectPath,
+      size: 300_000,
+      sha256: createHash('sha256').update(content).digest('hex'),
+    });
+    expect(await readFile(`${platform.home}/objects/${objectPath}`)).toEqual(content);
+    expect(await incoming()).toEqual([]);
+  });
+
+  it('is taken once: whatever comes after it is refused, the same content too', async () => {
+    const { path, objectPath } = await offer();
+    const one = Buffer.from('one');
+    expect((await put(path, bytes(3, one))).status).toBe(200);
+    for (const content of [one, Buffer.from('two')]) {
+      expect((await put(path, bytes(3, content))).status).toBe(409);
+    }
+    expect(await readFile(`${platform.home}/objects/${objectPath}`, 'utf8')).toBe('one');
+  });
+
+  it('of many at once is taken once, and what is stored is what was answered', async () => {
+    const { path, objectPath } = await offer();
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => put(path, bytes(300_000, Buffer.alloc(65_536, index)))),
+    );
+    expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(7).fill(409)]);
+    const stored = await readFile(`${platform.home}/objects/${objectPath}`);
+    expect(all.find(({ status }) => status === 200)?.body).toMatchObject({
+      sha256: createHash('sha256').update(stored).digest('hex'),
+    });
+    expect(await incoming()).toEqual([]);
+  });
+
+  it('has the length that the URL was asked for with, and no other', async () => {
+    const { json: answer } = await platform.call('POST', `/v2/deployments/${id}/upload-url`, {
+      content_length: 1_000,
+    });
+    const path = new URL(answer.upload_url).pathname;
+    expect((await put(path, bytes(999), 999)).status).toBe(400);
+    expect((await put(path, bytes(999))).status).toBe(400);
+    expect((await put(path, bytes(1_001))).status).toBe(413);
+    expect((await put(path, bytes(1_000))).status).toBe(200);
+    for (const length of [0, -1, 209_715_201, '1000']) {
+      const asked = { content_length: length };
+      expect((await platform.call('POST', `/deployments/${id}/upload-url`, asked)).status).toBe(422);
+    }
+  });
+
+  it('is never wholly in memory', async () => {
+    const { path } = await offer();
+    globalThis.gc?.();
+    const before = process.memoryUsage().arrayBuffers;
+    let most = 0;
+    const watched = (function* () {
+      for (const chunk of bytes(MAX)) {
+        most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+        yield chunk;
+      }
+    })();
+    expect((await put(path, watched, MAX)).status).toBe(200);
+    expect(most).toBeLessThan(64 * 1_048_576);
+  });
+
+  it('of more than the largest size is refused with 413, with its length given or not', async () => {
+    for (const length of [MAX + 1, undefined]) {
+      const { path } = await offer();
+      const { status, body } = await put(path, bytes(MAX + 1), length);
+      expect(status).toBe(413);
+      expect(body).toEqual({ detail: `The upload is larger than ${MAX} bytes.` });
+      await vi.waitFor(async () => expect(await incoming()).toEqual([]), { timeout: 20_000 });
+    }
+  });
+
+  it('that breaks off leaves nothing behind, and may be sent again', async () => {
+    const { path, objectPath } = await offer();
+    const sent = request(listening.url + path, { method: 'PUT', headers: { 'content-length': 1_000_000 } });
+    sent.on('error', () => undefined);
+    sent.write(randomBytes(100_000));
+    await vi.waitFor(async () => expect(await incoming()).toHaveLength(1), { timeout: 20_000 });
+    sent.destroy();
+    await vi.waitFor(async () => expect(await incoming()).toEqual([]), { timeout: 20_000 });
+    await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
+    expect((await put(path, bytes(1_000_000), 1_000_000)).status).toBe(200);
+  });
+
+  it('of nothing is refused', async () => {
+    const { path } = await offer();
+    expect((await put(path, bytes(0), 0)).status).toBe(400);
+  });
+
+  it('comes within an hour of when its URL was asked for', async () => {
+    const { path, objectPath } = await offer();
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + UPLOAD_URL_MS });
+    const late = await put(path, bytes(3)).finally(() => vi.useRealTimers());
+    expect(late).toEqual({
+      status: 403,
+      body: { detail: 'The upload URL has expired; ask for a new one.' },
+    });
+    await expect(readFile(`${platform.home}/objects/${objectPath}`)).rejects.toThrow('ENOENT');
+  });
+
+  it('needs a token that was given out, and a deployment that is still there', async () => {
+    const { path } = await offer();
+    expect((await put(`${path}x`, bytes(3))).status).toBe(403);
+    await platform.kysely.deleteFrom('uploads').execute();
+    expect((await put(path, bytes(3))).status).toBe(404);
+  });
+});

@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import { create } from 'tar';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
+import { QUICK_START } from '../../../test/support/quickStart.ts';
+import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+/** A disk of its own is mounted where only the platform's process sees it; not every system lets one. */
+const canMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', tmpdir()]).status === 0;
+
+let folder: string;
+let files: string;
+let platform: ChildProcess;
+let url: string;
+let apiKey: string;
+let client: ControlPlaneClient;
+let id: string;
+
+describe.skipIf(!canMount)('a platform on a full disk', () => {
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'slipway-full-'));
+    const home = join(folder, 'home');
+    await mkdir(home);
+    const script = fileURLToPath(new URL('./fixtures/fullDiskPlatform.ts', import.meta.url));
+    const mounted = 'mount -t tmpfs -o size=160m tmpfs "$1" && shift && exec "$@"';
+    platform = spawn(
+      'unshare',
+      [
+        '-rm',
+        'sh',
+        '-c',
+        mounted,
+        'sh',
+        home,
+        process.execPath,
+        ...QUICK_START,
+        ...FROM_SOURCE,
+        script,
+        home,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' } },
+    );
+    const [line] = (await once(createInterface({ input: platform.stdout! }), 'line')) as [string];
+    const ready = JSON.parse(line) as { url: string; apiKey: string; pid: number };
+    ({ url, apiKey } = ready);
+    files = join(`/proc/${ready.pid}/root`, home);
+    client = createControlPlaneClient({ baseUrl: url, apiKey });
+    const fill = 'if [ -e fill ]; then head -c 400000000 /dev/zero > big; fi';
+    ({ id } = await client.createDeployment({
+      name: 'full',
+      source: 'internal_source',
+      source_config: { install_command: fill },
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    }));
+    await reaches(await release('good'), 'DEPLOYED');
+  });
+
+  afterAll(async () => {
+    platform.kill('SIGKILL');
+    await once(platform, 'exit');
+    await client.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('answers an upload that does not fit with 507, and keeps nothing of it', async () => {
+    const { upload_url } = await client.createUploadUrl(id);
+    const answer = await fetch(upload_url, { method: 'PUT', body: new Uint8Array(190_000_000) });
+    expect(answer.status).toBe(507);
+    expect(await answer.json()).toEqual({ detail: 'The disk of this platform is full.' });
+    await vi.waitFor(async () => expect(await readdir(join(files, 'incoming'))).toEqual([]));
+  });
+
+  it('fails a build that fills it with that reason, goes on serving, and builds the next', async () => {
+    const filling = await release('filling', ['fill']);
+    await reaches(filling, 'BUILD_FAILED');
+    expect((await client.getRevision(id, filling)).status_message).toContain('disk');
+    expect(await said()).toBe('good');
+    const next = await release('next');
+    await reaches(next, 'DEPLOYED');
+    expect(await said()).toBe('next');
+  });
+});
+
+async function said(): Promise<string> {
+  const answer = await fetch(`${url}/agents/${id}/version`, { headers: { 'x-api-key': apiKey } });
+  return answer.text();
+}
+
+async function release(version: string, more: readonly string[] = []): Promise<string> {
+  const directory = await mkdtemp(join(folder, 'source-'));
+  const sources = {
+    'graph.json': JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }),
+    'graph.mjs': 'export const graph = {};',
+    'agent.mjs': AGENT.replace('VERSION', version),
+    ...Object.fromEntries(more.map((name) => [name, ''])),
+  };
+  for (const [name, content] of Object.entries(sources)) await writeFile(join(directory, name), content);
+  const tarball = await buffer(create({ gzip: true, cwd: directory }, Object.keys(sources)));
+  const { upload_url, object_path } = await client.createUploadUrl(id);
+  const { status } = await fetch(upload_url, { method: 'PUT', body: new Uint8Array(tarball) });
+  expect(status).toBe(200);
+  const { latest_revision_id } = await client.patchDeployment(id, {
+    source_revision_config: { source_tarball_path: object_path },
+  });
+  return latest_revision_id ?? '';
+}
+
+async function reaches(revision: string, status: string): Promise<void> {
+  await vi.waitFor(async () => expect(await client.getRevision(id, revision)).toMatchObject({ status }), {
+    timeout: 60_000,
+    interval: 50,
+  });
+}
+
+const AGENT = `
+import { createServer } from 'node:http';
+process.stdin.resume().on('end', () => process.exit(0));
+const server = createServer((request, response) => response.end('VERSION'));
+process.on('SIGTERM', () => server.close(() => process.exit(0)));
+server.listen(0, '127.0.0.1', () =>
+  console.log(JSON.stringify({ event: 'ready', url: 'http://127.0.0.1:' + server.address().port })),
+);
+`;

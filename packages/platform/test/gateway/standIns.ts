@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { type RequestListener, type Server, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach } from 'vitest';
+import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
+
+/** An HTTP server on loopback. */
+export interface Served {
+  readonly url: string;
+  readonly server: Server;
+  /** Closes the listening socket and every connection at once, as a killed process does. */
+  kill(): Promise<void>;
+}
+
+/** Serves on a free port, or on the one given. */
+export async function serve(listener: RequestListener, port = 0): Promise<Served> {
+  const server = createServer(listener);
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${String(bound)}`,
+    server,
+    kill: async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/**
+ * The platform's part: takes `/agents/{id}` off the path and hands the request to the gateway. `arrived` counts
+ * the requests that the gateway was handed.
+ */
+export async function serveGateway(gateway: Gateway): Promise<Served & { arrived: () => number }> {
+  let arrived = 0;
+  const front = await serve((request, response) => {
+    const [, id = '', path = ''] = /^\/agents\/([^/?]+)(.*)$/.exec(request.url ?? '') ?? [];
+    void gateway.handle(id, request, response, path === '' ? '/' : path);
+    arrived += 1;
+  });
+  return { ...front, arrived: () => arrived };
+}
+
+/** A gateway of its own for every test of a file, at the front of agents that live as long as the test. */
+export function useGateway(options: GatewayOptions = {}) {
+  let gateway: Gateway;
+  let front: Awaited<ReturnType<typeof serveGateway>>;
+  let served: Served[];
+  beforeEach(async () => {
+    gateway = createGateway({ patienceMs: 1_000, ...options });
+    front = await serveGateway(gateway);
+    served = [front];
+  });
+  afterEach(async () => {
+    await gateway.close();
+    for (const one of served) await one.kill();
+  });
+
+  const agent = async (listener: RequestListener, port = 0): Promise<Served> => {
+    const one = await serve(listener, port);
+    served.push(one);
+    return one;
+  };
+  return {
+    gateway: () => gateway,
+    front: () => front,
+    agent,
+    /** An agent that answers every request with its name. */
+    named: (name: string, port = 0) => agent((_request, response) => response.end(name), port),
+    /** Makes it the agent of deployment `d1`. */
+    serveWith: (one: Served, revisionId = 'r1', exited?: Promise<unknown>) =>
+      gateway.switchTo('d1', { url: one.url, revisionId, ...(exited && { exited }) }),
+    /** An address of deployment `d1`. */
+    at: (path: string) => `${front.url}/agents/d1${path}`,
+  };
+}

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { list } from 'tar';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { commitTarball } from '../../src/git/commitTarball.ts';
+import { type GitSurroundings, requireGit } from '../../src/git/gitCommand.ts';
+import { GitFailure } from '../../src/git/gitFailure.ts';
+import { DEFAULT_GIT_LIMITS } from '../../src/git/gitLimits.ts';
+import { readGitUrl } from '../../src/git/gitUrl.ts';
+import type { Credential, Remote } from '../../src/git/remote.ts';
+import { readRemoteRef } from '../../src/git/remoteRefs.ts';
+import { GitServer } from './gitServer.ts';
+import { Repository } from './repository.ts';
+
+let root: string;
+let server: GitServer;
+let repository: Repository;
+let first: string;
+let second: string;
+
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-git-'));
+  server = await GitServer.start(root);
+  repository = await Repository.create(join(root, 'agent'));
+  first = await repository.commit({
+    'graph.json': '{}',
+    'secret.txt': 'export me',
+    '.gitattributes': 'secret.txt export-ignore\n',
+  });
+  await repository.git('tag', '--annotate', 'v1', '--message', 'one');
+  await repository.git('branch', 'feature/one');
+  second = await repository.commit({ 'graph.json': '{ }' });
+});
+
+afterAll(async () => {
+  await server.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function surroundings(over: Partial<GitSurroundings['limits']> = {}): Promise<GitSurroundings> {
+  const scratch = await mkdtemp(join(root, 'scratch-'));
+  return {
+    scratch,
+    knownHosts: join(root, 'known_hosts'),
+    limits: { ...DEFAULT_GIT_LIMITS, ...over },
+    signal: new AbortController().signal,
+  };
+}
+
+function remoteAt(text: string, credential: Credential | null = null): Remote {
+  const reading = readGitUrl(text);
+  if (!reading.ok) throw new Error(reading.why);
+  return { url: reading.url, credential };
+}
+
+async function namesIn(tarball: string): Promise<string[]> {
+  const names: string[] = [];
+  await list({ file: tarball, onReadEntry: (entry) => void names.push(entry.path) });
+  return names.sort();
+}
+
+const places = [
+  ['over http', () => `${server.url}/agent/.git`],
+  ['on the disk', () => repository.path],
+  ['as a file URL', () => `file://${repository.path}`],
+] as const;
+
+describe.each(places)('a repository %s', (_place, address) => {
+  it('says what its branches, its tags and its default branch lead to', async () => {
+    const remote = remoteAt(address());
+    const at = await surroundings();
+    expect(await readRemoteRef(remote, null, at)).toEqual({ name: 'refs/heads/main', commit: second });
+    expect(await readRemoteRef(remote, 'feature/one', at)).toEqual({
+      name: 'refs/heads/feature/one',
+      commit: first,
+    });
+    expect(await readRemoteRef(remote, 'refs/tags/v1', at)).toEqual({ name: 'refs/tags/v1', commit: first });
+  });
+
+  it('gives one commit as a tarball of all its files, also one that no branch stands on', async () => {
+    for (const commit of [first, second]) {
+      const at = await surroundings();
+      const tarball = await commitTarball(remoteAt(address()), { commit, ref: 'main' }, at, () => undefined);
+      expect(await namesIn(tarball)).toEqual(['.gitattributes', 'graph.json', 'secret.txt']);
+    }
+  });
+
+  it.each([['nowhere'], ['refs/tags/v9']])('without the ref %s says so', async (ref) => {
+    await expect(readRemoteRef(remoteAt(address()), ref, await surroundings())).rejects.toThrow(
+      /has no (branch "nowhere"|tag "v9")/,
+    );
+  });
+
+  it('whose history was rewritten says that the commit is gone', async () => {
+    const gone = '1234567890123456789012345678901234567890';
+    const wanted = { commit: gone, ref: 'main' };
+    await expect(
+      commitTarball(remoteAt(address()), wanted, await surroundings(), () => undefined),
+    ).rejects.toThrow(/history was rewritten/);
+  });
+});
+
+describe('what is in the way', () => {
+  it('is a repository that is not there', async () => {
+    for (const address of [`${server.url}/nothing`, join(root, 'nothing')]) {
+      await expect(readRemoteRef(remoteAt(address), null, await surroundings())).rejects.toThrow(
+        /no git repository/,
+      );
+    }
+  });
+
+  it('is a host that nobody answers at', async () => {
+    const gone = await GitServer.start(root);
+    await gone.close();
+    await mkdir(join(root, 'x'), { recursive: true });
+    await expect(
+      readRemoteRef(remoteAt(`http://127.0.0.1:9/agent`), null, await surroundings()),
+    ).rejects.toThrow(/could not be reached/);
+  });
+
+  it('is a host that never answers: the time is limited, and nothing of git is left', async () => {
+    const hanging = await GitServer.start(root);
+    onTestFinished(() => hanging.close());
+    hanging.hangs = true;
+    const at = await surroundings({ askTimeoutMs: 300 });
+    await expect(readRemoteRef(remoteAt(`${hanging.url}/agent`), null, at)).rejects.toThrow(/within 0.3 s/);
+  });
+
+  it('is a repository that is larger than what is taken', async () => {
+    const large = await Repository.create(join(root, 'large'));
+    const commit = await large.commit({ noise: randomBytes(50_000).toString('base64') });
+    await expect(
+      commitTarball(
+        remoteAt(large.path),
+        { commit, ref: 'main' },
+        await surroundings({ fileBytes: 10_000 }),
+        () => undefined,
+      ),
+    ).rejects.toThrow(/larger than this platform takes/);
+  });
+
+  it('is a machine without git', async () => {
+    const at = await surroundings();
+    const { PATH } = process.env;
+    onTestFinished(() => void (process.env['PATH'] = PATH));
+    process.env['PATH'] = root;
+    await expect(requireGit(at)).rejects.toThrow(/there is none on its machine/);
+  });
+
+  it('is a git that is too old', async () => {
+    const bin = join(root, 'bin');
+    await mkdir(bin);
+    await writeFile(join(bin, 'git'), '#!/bin/sh\necho git version 2.17.1\n', { mode: 0o755 });
+    const { PATH } = process.env;
+    onTestFinished(() => void (process.env['PATH'] = PATH));
+    process.env['PATH'] = `${bin}:${PATH}`;
+    await expect(requireGit(await surroundings())).rejects.toThrow(/git 2.30 or newer.*2\.17\.1/);
+  });
+
+  it('is never the configuration, a hook or a question of anybody', async () => {
+    const home = join(root, 'home');
+    await mkdir(home);
+    await writeFile(join(home, '.gitconfig'), `[url "file:///nowhere/"]\n insteadOf = ${repository.path}\n`);
+    const { HOME } = process.env;
+    onTestFinished(() => void (process.env['HOME'] = HOME));
+    process.env['HOME'] = home;
+    expect(await readRemoteRef(remoteAt(repository.path), null, await surroundings())).toMatchObject({
+      commit: second,
+    });
+  });
+});
+
+describe('a credential', () => {
+  const secret = 'tok3n with "quotes" $and %signs\\';
+
+  function locked(): Promise<GitServer> {
+    return GitServer.start(root).then((host) => {
+      host.credential = `x-access-token:${secret}`;
+      onTestFinished(() => host.close());
+      return host;
+    });
+  }
+
+  it('opens a repository, and is found nowhere on the disk afterwards', async () => {
+    const host = await locked();
+    const remote = remoteAt(`${host.url}/agent/.git`, { username: 'x-access-token', secret });
+    const at = await surroundings();
+    const said: string[] = [];
+    const { commit } = await readRemoteRef(remote, null, at);
+    const tarball = await commitTarball(remote, { commit, ref: null }, at, (line) => void said.push(line));
+    expect(await namesIn(tarball)).toContain('graph.json');
+    for (const name of await readdir(at.scratch, { recursive: true, withFileTypes: true })) {
+      if (name.isFile())
+        expect(await readFile(join(name.parentPath, name.name), 'latin1')).not.toContain('tok3n');
+    }
+    expect(said.join('\n')).not.toContain('tok3n');
+  });
+
+  it('that is wrong is told from one that is missing, and neither is shown', async () => {
+    const host = await locked();
+    const address = `${host.url}/agent/.git`;
+    const wrong = await refusal(remoteAt(address, { username: 'x-access-token', secret: 'wr0ng' }));
+    expect(wrong).toMatch(/refused the credential/);
+    expect(wrong).not.toContain('wr0ng');
+    expect(await refusal(remoteAt(address))).toMatch(/needs an integration/);
+  });
+
+  it('is not sent along to where a host sends git', async () => {
+    const host = await locked();
+    const thief = await GitServer.start(root);
+    onTestFinished(() => thief.close());
+    thief.credential = 'nobody:knows';
+    host.redirectTo = thief.url;
+    const remote = remoteAt(`${host.url}/agent/.git`, { username: 'x-access-token', secret });
+    // What the thief would get is the answer to its own 401.
+    expect(await refusal(remote)).toMatch(/asks for a credential|refused/);
+    expect(thief.requests).not.toEqual([]);
+    expect(thief.authorizations).toEqual([]);
+  });
+
+  async function refusal(remote: Remote): Promise<string> {
+    const error: unknown = await readRemoteRef(remote, null, await surroundings()).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toBeInstanceOf(GitFailure);
+    return (error as GitFailure).message;
+  }
+});

@@ -1,0 +1,139 @@
+import { Hono } from 'hono';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+import { requireApiKey } from '../../src/http/apiKey.ts';
+import { limitBody } from '../../src/http/bodyLimit.ts';
+import { createLogger } from '../../src/http/logger.ts';
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
+import { HttpProblem, problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
+
+const Body = z.object({ name: z.string(), size: z.int().optional() });
+
+function app(): { app: Hono; logged: string[] } {
+  const logged: string[] = [];
+  const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
+  const hono = new Hono();
+  hono.onError(problemHandler(log));
+  hono.notFound(respondWithNotFound);
+  hono.use('/private/*', requireApiKey('right'));
+  hono.get('/private/x', (c) => c.text('in'));
+  hono.post('/body', limitBody(100), async (c) => c.json(await parseBody(Body, c)));
+  hono.post('/optional', async (c) => c.json(await parseOptionalBody(Body.partial(), c)));
+  hono.get('/query', (c) => c.json(parseQuery(z.object({ limit: z.coerce.number().max(3) }), c)));
+  hono.get('/things/:id', (c) => c.json(parsePath(z.object({ id: z.uuid() }), c)));
+  hono.get('/teapot', () => {
+    throw new HttpProblem(409, 'Taken.', { headers: { 'retry-after': '3' } });
+  });
+  hono.get('/crash/:token', () => {
+    throw Object.assign(new Error('inside'), { apiKey: 'sk-1' });
+  });
+  hono.get('/full', () => {
+    throw Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  });
+  hono.get('/away', () => {
+    throw new Error('timeout exceeded when trying to connect');
+  });
+  return { app: hono, logged };
+}
+
+const post = (body: string): RequestInit => ({ method: 'POST', body });
+
+describe('an answer other than success', () => {
+  it('carries its status, its detail and its headers', async () => {
+    const response = await app().app.request('/teapot');
+    expect(response.status).toBe(409);
+    expect(response.headers.get('retry-after')).toBe('3');
+    expect(await response.json()).toEqual({ detail: 'Taken.' });
+  });
+
+  it('is a 500 that tells nothing of the inside, and one log line without the path that was asked for', async () => {
+    const { app: hono, logged } = app();
+    const response = await hono.request('/crash/signed-token');
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({ detail: 'Internal Server Error' });
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toContain('inside');
+    expect(logged[0]).not.toContain('signed-token');
+    expect(logged[0]).not.toContain('sk-1');
+  });
+
+  it('is a 503 that says when to come back where the database does not answer', async () => {
+    const response = await app().app.request('/away');
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+  });
+
+  it('is a 507 when the disk is full', async () => {
+    const response = await app().app.request('/full');
+    expect(response.status).toBe(507);
+  });
+
+  it('is a JSON 404 for a path that nobody serves', async () => {
+    const response = await app().app.request('/nothing');
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ detail: 'Not Found' });
+  });
+});
+
+describe('a request that does not fit its schema', () => {
+  it('is answered with 422 and the place of each mistake in the body', async () => {
+    const response = await app().app.request('/body', post('{"size": 1.5}'));
+    expect(response.status).toBe(422);
+    const { detail } = (await response.json()) as { detail: { loc: unknown[]; msg: string; type: string }[] };
+    expect(detail.map((issue) => issue.loc)).toEqual([
+      ['body', 'name'],
+      ['body', 'size'],
+    ]);
+    for (const issue of detail) {
+      expect(issue.msg).toEqual(expect.any(String));
+      expect(issue.type).toEqual(expect.any(String));
+    }
+  });
+
+  it('is answered with 422 for a body that is no JSON, without quoting it', async () => {
+    const response = await app().app.request('/body', post('{"value": "s3cret'));
+    expect(response.status).toBe(422);
+    expect(await response.text()).not.toContain('s3cret');
+  });
+
+  it('is answered with 422 for no body, except where the body is optional', async () => {
+    const { app: hono } = app();
+    expect((await hono.request('/body', { method: 'POST' })).status).toBe(422);
+    const optional = await hono.request('/optional', { method: 'POST' });
+    expect(await optional.json()).toEqual({});
+  });
+
+  it('is answered with 422 at the query and the path', async () => {
+    const { app: hono } = app();
+    const query = (await (await hono.request('/query?limit=9')).json()) as { detail: { loc: unknown }[] };
+    expect(query.detail[0]?.loc).toEqual(['query', 'limit']);
+    const path = (await (await hono.request('/things/x')).json()) as { detail: { loc: unknown }[] };
+    expect(path.detail[0]?.loc).toEqual(['path', 'id']);
+  });
+
+  it('is answered with 413 when it is too large, and its connection ends, as the rest is not read', async () => {
+    const response = await app().app.request('/body', post(JSON.stringify({ name: 'x'.repeat(200) })));
+    expect(response.status).toBe(413);
+    expect(response.headers.get('connection')).toBe('close');
+    expect(await response.json()).toEqual({ detail: expect.stringContaining('100') });
+  });
+});
+
+describe('the API key', () => {
+  it('is required', async () => {
+    const response = await app().app.request('/private/x');
+    expect(response.status).toBe(401);
+    expect(await response.json()).toEqual({ detail: expect.stringContaining('X-Api-Key') });
+  });
+
+  it('must be the right one', async () => {
+    const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'wrong' } });
+    expect(response.status).toBe(403);
+  });
+
+  it('lets in whoever has it', async () => {
+    const response = await app().app.request('/private/x', { headers: { 'X-Api-Key': 'right' } });
+    expect(response.status).toBe(200);
+  });
+});

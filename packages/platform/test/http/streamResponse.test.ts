@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+
+import { eventStreamResponse, longJsonResponse } from '../../src/http/streamResponse.ts';
+import { EventChannel } from '../../src/agentServer/runs/eventChannel.ts';
+
+const text = new TextDecoder();
+
+async function readUntil(response: Response, wanted: string): Promise<string> {
+  let read = '';
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    read += text.decode(chunk);
+    if (read.includes(wanted)) return read;
+  }
+  return read;
+}
+
+describe('long answers', () => {
+  it('carry a sign of life while a stream is silent', async () => {
+    const channel = new EventChannel();
+    const subscriber = channel.subscribe();
+    subscriber.release([]);
+    const response = eventStreamResponse(subscriber, { onDisconnect: () => undefined, keepAliveMs: 5 });
+    expect(response.headers.get('content-type')).toMatch('text/event-stream');
+    expect(await readUntil(response, 'heartbeat')).toBe(': heartbeat\n\n');
+  });
+
+  it('hear of the client that leaves a stream, and keep nothing for it', async () => {
+    const channel = new EventChannel();
+    const subscriber = channel.subscribe();
+    subscriber.release([]);
+    let left = 0;
+    const response = eventStreamResponse(subscriber, { onDisconnect: () => left++ });
+    await response.body?.cancel();
+    channel.publish('values', '1');
+    expect(left).toBe(1);
+    expect(subscriber.queuedBytes).toBe(0);
+  });
+
+  it('begin at once and stay valid JSON however long they take', async () => {
+    let finish: (json: string) => void = () => undefined;
+    const json = new Promise<string>((resolve) => (finish = resolve));
+    const response = longJsonResponse(json, { onDisconnect: () => undefined, keepAliveMs: 5 });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let read = '';
+    while (read.length < 4) read += text.decode((await reader.read()).value);
+    finish('{"a":1}');
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      read += text.decode(part.value);
+    expect(JSON.parse(read)).toEqual({ a: 1 });
+  });
+
+  it('hear of the client that leaves before the end, and of none after it', async () => {
+    let left = 0;
+    const pending = longJsonResponse(new Promise(() => undefined), { onDisconnect: () => left++ });
+    await pending.body?.cancel();
+    expect(left).toBe(1);
+    const done = longJsonResponse(Promise.resolve('1'), { onDisconnect: () => left++ });
+    expect(await done.json()).toBe(1);
+    expect(left).toBe(1);
+  });
+});

@@ -1,0 +1,357 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { access, mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+import pg from 'pg';
+import { create } from 'tar';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { type ControlPlaneClient, createControlPlaneClient } from '../../../src/clients/controlPlane.ts';
+import type { Revision } from '@slipway/contract/controlPlane/revision';
+import { type DatabaseProxy, startDatabaseProxy } from './databaseProxy.ts';
+import { emptyDatabaseUrl } from './testDatabase.ts';
+import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+
+// Processes are started here, one after another: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+let folder: string;
+let home: string;
+let database: pg.Client;
+let proxy: DatabaseProxy;
+let platform: ChildProcess;
+let url: string;
+let apiKey: string;
+let client: ControlPlaneClient;
+
+/** One deployment, with a good revision that serves, and a moment at which the next one is met. */
+class Subject {
+  readonly moment: string;
+  readonly name: string;
+  /** While this file is there, whoever looks for it waits; it says that it does by a file of that name and `.met`. */
+  readonly gate: string;
+  id = '';
+  good = '';
+  next: string | undefined;
+
+  constructor(moment: string) {
+    this.moment = moment;
+    this.name = moment.replaceAll(/[^a-z]+/g, '-');
+    this.gate = join(folder, this.name);
+  }
+
+  async create(): Promise<void> {
+    // The baseline's build and start find no gate.
+    const waits = `[ ! -e '${this.gate}-build' ] || { touch '${this.gate}-build.met'; while [ -e '${this.gate}-build' ]; do sleep 0.05; done; }`;
+    const { id } = await client.createDeployment({
+      name: this.name,
+      source: 'internal_source',
+      source_config: { install_command: waits },
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [{ name: 'GATE', value: this.gate }],
+    });
+    this.id = id;
+    this.good = await this.release(await this.offer(), 'good');
+    await this.reaches(this.good, 'DEPLOYED');
+  }
+
+  async offer(): Promise<{ upload_url: string; object_path: string }> {
+    return client.createUploadUrl(this.id);
+  }
+
+  async release(offer: { upload_url: string; object_path: string }, version: string): Promise<string> {
+    const { status } = await fetch(offer.upload_url, {
+      method: 'PUT',
+      body: new Uint8Array(await source(version)),
+    });
+    expect(status).toBe(200);
+    return this.patch(offer.object_path);
+  }
+
+  async patch(path: string): Promise<string> {
+    const { latest_revision_id } = await client.patchDeployment(this.id, {
+      source_revision_config: { source_tarball_path: path },
+    });
+    return latest_revision_id ?? '';
+  }
+
+  async revision(id: string): Promise<Revision> {
+    return client.getRevision(this.id, id);
+  }
+
+  async reaches(id: string, status: string): Promise<void> {
+    await vi.waitFor(async () => expect(await this.revision(id)).toMatchObject({ status }), {
+      timeout: 60_000,
+      interval: 50,
+    });
+  }
+
+  /** What the agent at the deployment's address answers. */
+  async ask(path: string): Promise<Response> {
+    return fetch(`${url}/agents/${this.id}/${path}`, { headers: { 'x-api-key': apiKey } });
+  }
+
+  /** Who answers there. */
+  async serving(): Promise<{ version: string; revision: string | null }> {
+    const answer = await this.ask('version');
+    return { version: await answer.text(), revision: answer.headers.get('x-slipway-revision-id') };
+  }
+}
+
+/** A moment of a release's life, and how a deployment's next revision is brought to it, and no further. */
+interface Moment {
+  readonly at: string;
+  readonly arrive: (subject: Subject) => Promise<void>;
+  /** Whether a revision was asked for before the platform was killed. */
+  readonly asked: boolean;
+}
+
+const MOMENTS: readonly Moment[] = [
+  {
+    at: 'upload: half of it has arrived',
+    asked: false,
+    arrive: async (subject) => {
+      const { upload_url } = await subject.offer();
+      const half = request(upload_url, { method: 'PUT', headers: { 'content-length': '2000000' } });
+      half.on('error', () => undefined);
+      half.write(Buffer.alloc(1_000_000));
+      await vi.waitFor(async () => expect(await readdir(join(home, 'incoming'))).not.toEqual([]));
+    },
+  },
+  {
+    at: 'upload: it is on the disk, and its row does not say so',
+    asked: false,
+    arrive: async (subject) => {
+      const { upload_url } = await subject.offer();
+      const held = proxy.hold('before', 'update "uploads" set "uploaded_at"', subject.id);
+      void fetch(upload_url, { method: 'PUT', body: new Uint8Array(await source('lost')) }).catch(
+        () => undefined,
+      );
+      await held;
+    },
+  },
+  {
+    at: 'build: a command runs',
+    asked: true,
+    arrive: async (subject) => {
+      await writeFile(`${subject.gate}-build`, '');
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await exists(`${subject.gate}-build.met`);
+    },
+  },
+  {
+    at: 'build: it is done, and its row does not say so',
+    asked: true,
+    arrive: async (subject) => {
+      const held = proxy.hold('before', 'update "revisions" set "built_at"', subject.id);
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await held;
+    },
+  },
+  {
+    at: 'start: the agent is on its way',
+    asked: true,
+    arrive: async (subject) => {
+      await writeFile(`${subject.gate}-start`, '');
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await exists(`${subject.gate}-start.met`);
+    },
+  },
+  {
+    at: 'switch: requests go to the new agent, and no row says so',
+    asked: true,
+    arrive: async (subject) => {
+      const held = proxy.hold('before', 'update "deployments" set "active_revision_id"', subject.id);
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await held;
+      expect((await subject.serving()).version).toBe('next');
+    },
+  },
+  {
+    at: 'switch: it is committed, and the platform does not know',
+    asked: true,
+    arrive: async (subject) => {
+      const held = proxy.hold(
+        'after its commit',
+        'update "deployments" set "active_revision_id"',
+        subject.id,
+      );
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await held;
+    },
+  },
+  {
+    at: 'drain: the old agent still has a request',
+    asked: true,
+    arrive: async (subject) => {
+      await writeFile(`${subject.gate}-request`, '');
+      void subject.ask('wait').catch(() => undefined);
+      await exists(`${subject.gate}-request.met`);
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await subject.reaches(subject.next, 'DEPLOYED');
+    },
+  },
+];
+
+const subjects: Subject[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-killed-'));
+  home = join(folder, 'home');
+  await mkdir(home);
+  const databaseUrl = (await emptyDatabaseUrl()) ?? '';
+  database = new pg.Client({ connectionString: databaseUrl });
+  await database.connect();
+  proxy = await startDatabaseProxy(databaseUrl);
+  await start();
+  subjects.push(...MOMENTS.map(({ at }) => new Subject(at)));
+  await Promise.all(subjects.map((subject) => subject.create()));
+  // Each in its turn: what is held belongs to the one that waits for it.
+  for (const [index, moment] of MOMENTS.entries()) {
+    const subject = subjects[index]!;
+    await moment.arrive(subject);
+  }
+  platform.kill('SIGKILL');
+  await once(platform, 'exit');
+});
+
+afterAll(async () => {
+  if (platform.exitCode === null && platform.signalCode === null) {
+    platform.kill('SIGKILL');
+    await once(platform, 'exit');
+  }
+  await client.close();
+  await proxy.close();
+  await database.end();
+  await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), { timeout: 20_000 });
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('a platform that is killed while releases are at every moment of their life', () => {
+  it('leaves no process behind', async () => {
+    await vi.waitFor(async () => expect(await groupsIn(home)).toEqual([]), {
+      timeout: 20_000,
+      interval: 50,
+    });
+  });
+
+  it('comes back, and has nothing half written', async () => {
+    await open(MOMENTS.map((_, index) => subjects[index]!.gate));
+    await start();
+    expect(await readdir(join(home, 'incoming'))).toEqual([]);
+    const { rows } = await database.query<{ object_path: string; sha256: string | null }>(
+      'select object_path, sha256 from uploads where uploaded_at is not null',
+    );
+    expect(rows.length).toBeGreaterThanOrEqual(MOMENTS.length);
+    for (const { object_path, sha256 } of rows) {
+      const content = await readFile(join(home, 'objects', object_path));
+      expect(createHash('sha256').update(content).digest('hex')).toBe(sha256);
+    }
+  });
+
+  it.each(MOMENTS.map(({ at }, index) => [at, index] as const))('%s', async (_, index) => {
+    const subject = subjects[index]!;
+    const { asked } = MOMENTS[index]!;
+    if (asked) {
+      // Taken up where it was, and carried to its end.
+      await subject.reaches(subject.next ?? '', 'DEPLOYED');
+    } else {
+      // Nothing was asked for: what served serves, and the upload can be made again.
+      expect(await subject.serving()).toEqual({ version: 'good', revision: subject.good });
+      subject.next = await subject.release(await subject.offer(), 'next');
+      await subject.reaches(subject.next, 'DEPLOYED');
+    }
+    expect(await subject.serving()).toEqual({ version: 'next', revision: subject.next });
+    const deployment = await client.getDeployment(subject.id);
+    expect(deployment).toMatchObject({
+      active_revision_id: subject.next,
+      latest_revision_id: subject.next,
+      status: 'READY',
+    });
+    expect((await client.listRevisions(subject.id)).resources).toHaveLength(3);
+  });
+
+  it.runIf(process.platform === 'linux')('runs one agent for each deployment, and no more', async () => {
+    await vi.waitFor(async () => expect(await groupsIn(home)).toHaveLength(MOMENTS.length), {
+      timeout: 40_000,
+      interval: 100,
+    });
+  });
+});
+
+async function start(): Promise<void> {
+  const script = fileURLToPath(new URL('./fixtures/killedPlatform.ts', import.meta.url));
+  platform = spawn(process.execPath, [...FROM_SOURCE, script, home, proxy.url], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, SLIPWAY_LOG_LEVEL: 'warn' },
+  });
+  const errors: string[] = [];
+  createInterface({ input: platform.stderr! }).on('line', (line) => errors.push(line));
+  const line = await Promise.race([
+    once(createInterface({ input: platform.stdout! }), 'line').then(([first]) => String(first)),
+    once(platform, 'exit').then(() => {
+      throw new Error(`The platform ended:\n${errors.join('\n')}`);
+    }),
+  ]);
+  ({ url, apiKey } = JSON.parse(line) as { url: string; apiKey: string });
+  client = createControlPlaneClient({ baseUrl: url, apiKey });
+}
+
+async function open(gates: readonly string[]): Promise<void> {
+  for (const gate of gates) {
+    for (const what of ['build', 'start', 'request']) await rm(`${gate}-${what}`, { force: true });
+  }
+}
+
+/** A source whose agent says its version, and waits at the gates. */
+async function source(version: string): Promise<Buffer> {
+  const directory = await mkdtemp(join(folder, 'source-'));
+  await writeFile(join(directory, 'graph.json'), JSON.stringify({ graphs: { agent: './graph.mjs:graph' } }));
+  await writeFile(join(directory, 'graph.mjs'), 'export const graph = {};');
+  await writeFile(join(directory, 'agent.mjs'), AGENT.replace('VERSION', version));
+  return buffer(create({ gzip: true, cwd: directory }, ['graph.json', 'graph.mjs', 'agent.mjs']));
+}
+
+const AGENT = `
+import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+process.stdin.resume().on('end', () => process.exit(0));
+const pass = async (gate) => {
+  if (existsSync(gate)) writeFileSync(gate + '.met', '');
+  while (existsSync(gate)) await sleep(20);
+};
+await pass(process.env.GATE + '-start');
+const server = createServer(async (request, response) => {
+  if (request.url === '/wait') await pass(process.env.GATE + '-request');
+  response.end('VERSION');
+});
+process.on('SIGTERM', () => server.close(() => process.exit(0)));
+server.listen(0, '127.0.0.1', () =>
+  console.log(JSON.stringify({ event: 'ready', url: 'http://127.0.0.1:' + server.address().port })),
+);
+`;
+
+async function exists(path: string): Promise<void> {
+  await vi.waitFor(() => access(path), { timeout: 60_000, interval: 20 });
+}
+
+/** The process groups that have a process whose working directory lies in a folder. Linux tells; elsewhere there are none. */
+async function groupsIn(directory: string): Promise<string[]> {
+  const groups = new Set<string>();
+  for (const pid of await readdir('/proc').catch(() => [])) {
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (!cwd.startsWith(directory)) continue;
+    // The name, in parentheses, may hold anything; the process group is the third field after it.
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    groups.add(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2] ?? '');
+  }
+  return [...groups];
+}

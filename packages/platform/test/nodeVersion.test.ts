@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+
+import { doesForNodeVersion } from '../src/nodeVersion.ts';
+
+it.each([
+  [undefined, true],
+  ['20', true],
+  ['20.11', true],
+  ['20.20', true],
+  ['20.20.2', true],
+  ['20.20.3', false],
+  ['20.21', false],
+  ['18', true],
+  ['18.30.9', true],
+  ['22', false],
+  ['22.1', false],
+])('Node 20.20.2 does for %s: %s', (asked, does) => {
+  expect(doesForNodeVersion(asked, '20.20.2')).toBe(does);
+});

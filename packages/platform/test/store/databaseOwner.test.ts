@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+
+import { createLogger } from '../../src/http/logger.ts';
+import { startPlatform } from '../../src/platform.ts';
+import { ownDatabase } from '../../src/store/databaseOwner.ts';
+import { emptyDatabaseUrl } from '../testDatabase.ts';
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+
+let url: string;
+let client: pg.Client;
+
+beforeAll(async () => {
+  url = (await emptyDatabaseUrl()) ?? '';
+  client = new pg.Client({ connectionString: url });
+  await client.connect();
+});
+
+afterAll(() => client.end());
+
+const fail = (error: Error): never => {
+  throw error;
+};
+const IN_USE = { code: 'SLIPWAY_DATABASE_IN_USE' };
+const HOLDERS = `select pid from pg_locks where locktype = 'advisory' and granted
+  and database = (select oid from pg_database where datname = current_database())`;
+
+const OWNER_LOCK = 735_104_227;
+const MAIN = fileURLToPath(new URL('../../../../src/cli/main.ts', import.meta.url));
+
+/** Cuts the owner's connection off, and has the lock before the owner can take it again. */
+async function takeFromItsOwner(): Promise<pg.Client> {
+  const [holder] = (await client.query<{ pid: number }>(HOLDERS)).rows;
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  // Whoever waits for a lock is the first to have it.
+  const taken = other.query('select pg_advisory_lock($1)', [OWNER_LOCK]);
+  await vi.waitFor(async () => {
+    const waiting = await client.query('select from pg_locks where not granted and objid = $1', [OWNER_LOCK]);
+    expect(waiting.rowCount).toBe(1);
+  });
+  await client.query('select pg_terminate_backend($1)', [holder?.pid]);
+  await taken;
+  return other;
+}
+
+it('a database is a real PostgreSQL 15 or newer here', async () => {
+  const { rows } = await client.query<{ server_version_num: string }>('show server_version_num');
+  expect(Number(rows[0]?.server_version_num)).toBeGreaterThanOrEqual(150_000);
+});
+
+it('a database has one platform, until that lets it go', async () => {
+  const owner = await ownDatabase(url, fail);
+  await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
+  await owner.release();
+  await (await ownDatabase(url, fail)).release();
+});
+
+it('a platform whose connection is cut off says so, and takes its database again', async () => {
+  const troubles: string[] = [];
+  const owner = await ownDatabase(url, (error) => void troubles.push(error.message));
+  const [holder] = (await client.query<{ pid: number }>(HOLDERS)).rows;
+  await client.query('select pg_terminate_backend($1)', [holder?.pid]);
+  await vi.waitFor(
+    async () => {
+      const [next] = (await client.query<{ pid: number }>(HOLDERS)).rows;
+      expect(next?.pid).toBeTypeOf('number');
+      expect(next?.pid).not.toBe(holder?.pid);
+    },
+    { timeout: 10_000 },
+  );
+  expect(troubles.length).toBeGreaterThan(0);
+  await expect(ownDatabase(url, fail)).rejects.toMatchObject(IN_USE);
+  await owner.release();
+});
+
+it('a platform whose database was taken by another while its connection was cut off is told, and keeps out', async () => {
+  const owner = await ownDatabase(url, () => undefined);
+  const other = await takeFromItsOwner();
+  await expect(owner.lost).resolves.toMatchObject(IN_USE);
+  await other.end();
+  await owner.release();
+});
+
+it('a platform changes nothing in a database that another one works on, not even its tables', async () => {
+  const owner = await ownDatabase(url, fail);
+  const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
+  const log = createLogger({ level: 'silent' });
+  await expect(startPlatform({ home, databaseUrl: url, port: 0, log })).rejects.toMatchObject(IN_USE);
+  const { rows } = await client.query<{ made: string | null }>(
+    `select to_regclass('slipway_migrations') as made`,
+  );
+  expect(rows).toEqual([{ made: null }]);
+  await owner.release();
+  await rm(home, { recursive: true, force: true });
+});
+
+it('the command ends with 1 and says why where another platform has taken its database', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'slipway-owner-'));
+  const platform = spawn(
+    process.execPath,
+    [...FROM_SOURCE, MAIN, 'platform', '--port', '0', '--home', home],
+    { env: { ...process.env, DATABASE_URL: url }, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let errors = '';
+  platform.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+  await once(platform.stdout, 'data');
+  const other = await takeFromItsOwner();
+  const [code] = (await once(platform, 'exit')) as [number | null];
+  expect(errors).toContain('error SLIPWAY_DATABASE_IN_USE: Another platform took this database');
+  expect(code).toBe(1);
+  await other.end();
+  await rm(home, { recursive: true, force: true });
+});
+
+it('a server that does not answer is an error with a code', async () => {
+  await expect(ownDatabase('postgres://127.0.0.1:1/none', fail)).rejects.toMatchObject({
+    code: 'SLIPWAY_DATABASE_UNREACHABLE',
+  });
+});

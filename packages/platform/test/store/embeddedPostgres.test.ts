@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { Worker } from 'node:worker_threads';
+
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
+
+let home: string;
+let database: EmbeddedPostgres;
+let thread: Worker;
+const troubles: Error[] = [];
+
+const open = async (): Promise<void> => {
+  const started = once(process, 'worker');
+  database = await openEmbeddedPostgres(home, (error) => void troubles.push(error));
+  [thread] = (await started) as [Worker];
+};
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+  await open();
+});
+
+afterAll(async () => {
+  await database.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function query(text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: database.connectionString });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('the embedded database', () => {
+  it('belongs to one process at a time', async () => {
+    await expect(openEmbeddedPostgres(home, () => undefined)).rejects.toMatchObject({
+      code: 'SLIPWAY_HOME_IN_USE',
+    });
+  });
+
+  it('leaves its process to others while it is at a long query', async () => {
+    const delay = monitorEventLoopDelay({ resolution: 1 });
+    delay.enable();
+    const before = performance.now();
+    expect(await query('select count(*) from generate_series(1, 3000000)')).toEqual([{ count: '3000000' }]);
+    const tookMs = performance.now() - before;
+    delay.disable();
+    // Where the query ran in this thread, nothing else did while it took.
+    expect(delay.max / 1e6).toBeLessThan(tookMs / 2);
+  });
+
+  it('is opened again at the same address after a crash, with all that was committed, and says so', async () => {
+    await query('create table kept (n int)');
+    await query('insert into kept values (1)');
+    const next = once(process, 'worker');
+    await thread.terminate();
+    [thread] = (await next) as [Worker];
+    await vi.waitFor(async () => expect(await query('select n from kept')).toEqual([{ n: 1 }]), {
+      timeout: 20_000,
+      interval: 50,
+    });
+    expect(troubles.map((error) => error.message)).toContain(
+      'The embedded database crashed, and is opened again.',
+    );
+  });
+
+  it('keeps its data when it is closed, and frees its home', async () => {
+    await database.close();
+    await open();
+    expect(await query('select n from kept')).toEqual([{ n: 1 }]);
+  });
+
+  it('that cannot be opened is an error with a code, and leaves nothing behind', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+    await writeFile(join(other, 'postgres'), 'not a directory');
+    const failing = openEmbeddedPostgres(other, () => undefined);
+    await expect(failing).rejects.toMatchObject({
+      code: 'SLIPWAY_DATABASE_UNREACHABLE',
+      place: join(other, 'postgres'),
+    });
+    await rm(join(other, 'postgres'));
+    await (await openEmbeddedPostgres(other, () => undefined)).close();
+    await rm(other, { recursive: true });
+  });
+});

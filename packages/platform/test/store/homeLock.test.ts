@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { lockHome } from '../../src/store/homeLock.ts';
+
+let home: string;
+let path: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-lock-'));
+  path = join(home, 'platform.lock');
+});
+
+afterEach(async () => {
+  await rm(home, { recursive: true, force: true });
+});
+
+const leave = (holder: unknown): Promise<void> => writeFile(path, JSON.stringify(holder));
+const IN_USE = { code: 'SLIPWAY_HOME_IN_USE' };
+
+describe('the lock of a home', () => {
+  it('is held by one at a time, and free again when it is released', async () => {
+    const lock = await lockHome(home, 'platform');
+    await expect(lockHome(home, 'platform')).rejects.toMatchObject({ ...IN_USE, place: path });
+    await lock.release();
+    await (await lockHome(home, 'platform')).release();
+    expect(await readdir(home)).toEqual([]);
+  });
+
+  it('is taken by exactly one of many that try at once, also over a stale one', async () => {
+    await leave({ pid: 2 ** 22 - 1, started: 'x', host: hostname() });
+    const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockHome(home, 'platform')));
+    const taken = tries.filter((each) => each.status === 'fulfilled');
+    expect(taken).toHaveLength(1);
+    expect(await readdir(home)).toEqual(['platform.lock']);
+    await taken[0]?.value.release();
+  });
+
+  it('of a process that was killed is taken over', async () => {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    await once(child, 'spawn');
+    const stat = await readFile(`/proc/${child.pid ?? 0}/stat`, 'utf8').catch(() => undefined);
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '');
+    const ticks = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+    const started = ticks === undefined ? '' : `${boot.trim()}:${ticks}`;
+    await leave({ pid: child.pid, started, host: hostname() });
+    await expect(lockHome(home, 'platform')).rejects.toMatchObject(IN_USE);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await (await lockHome(home, 'platform')).release();
+  });
+
+  it.runIf(process.platform === 'linux')(
+    'of a process that has ended is taken over, although whoever started it has not asked how',
+    async () => {
+      // What takes the shell's place knows nothing of its child.
+      const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 60'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const [line] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(line.toString());
+      const stat = () => readFile(`/proc/${pid}/stat`, 'utf8');
+      await vi.waitFor(async () => expect(await stat()).toContain(') Z '), { timeout: 20_000 });
+      const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+      const ticks = (await stat()).split(') ')[1]?.split(' ')[19] ?? '';
+      await leave({ pid, started: `${boot.trim()}:${ticks}`, host: hostname() });
+      await (await lockHome(home, 'platform')).release();
+      parent.kill('SIGKILL');
+    },
+  );
+
+  it('of a process id that another process has now is taken over', async () => {
+    await leave({ pid: process.ppid, started: 'an earlier boot:1', host: hostname() });
+    await (await lockHome(home, 'platform')).release();
+  });
+
+  it('of another machine is taken over only when it has been silent for long', async () => {
+    await leave({ pid: 1, started: 'x', host: 'another-machine' });
+    await expect(lockHome(home, 'platform')).rejects.toMatchObject(IN_USE);
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(path, longAgo, longAgo);
+    await (await lockHome(home, 'platform')).release();
+  });
+
+  it('that was cut off by a full disk is nobody’s', async () => {
+    await writeFile(path, '{"pi');
+    await (await lockHome(home, 'platform')).release();
+  });
+
+  it('is not the same for another name', async () => {
+    const locks = await Promise.all(['platform', 'postgres'].map((name) => lockHome(home, name)));
+    for (const lock of locks) await lock.release();
+  });
+});

@@ -1,0 +1,85 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { deriveKey, loadApiKey, loadMasterKey } from '../../src/store/keyFiles.ts';
+import { createSealing } from '../../src/store/sealing.ts';
+
+let home: string;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-keys-'));
+});
+
+afterEach(async () => {
+  await rm(home, { recursive: true, force: true });
+});
+
+describe('the master key', () => {
+  it('is created once, for its owner only, and read again', async () => {
+    const [key, same] = await Promise.all([loadMasterKey(home, {}), loadMasterKey(home, {})]);
+    expect(key).toHaveLength(32);
+    expect(same).toEqual(key);
+    expect(await loadMasterKey(home, {})).toEqual(key);
+    expect((await stat(join(home, 'master.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('comes from the environment where it is set there', async () => {
+    const hex = 'ab'.repeat(32);
+    expect(await loadMasterKey(home, { SLIPWAY_MASTER_KEY: hex })).toEqual(Buffer.from(hex, 'hex'));
+    const base64 = Buffer.alloc(32, 3).toString('base64');
+    expect(await loadMasterKey(home, { SLIPWAY_MASTER_KEY: base64 })).toEqual(Buffer.alloc(32, 3));
+    await expect(stat(join(home, 'master.key'))).rejects.toThrow('ENOENT');
+  });
+
+  it('that is none is refused, without being shown', async () => {
+    const refused = loadMasterKey(home, { SLIPWAY_MASTER_KEY: 'too-short' });
+    await expect(refused).rejects.toMatchObject({ code: 'SLIPWAY_MASTER_KEY_INVALID' });
+    await expect(refused).rejects.not.toThrow('too-short');
+    await writeFile(join(home, 'master.key'), 'abc\n');
+    await expect(loadMasterKey(home, {})).rejects.toMatchObject({ place: join(home, 'master.key') });
+  });
+
+  it('gives another key for each purpose', () => {
+    const master = Buffer.alloc(32, 1);
+    expect(deriveKey(master, 'secrets')).toEqual(deriveKey(master, 'secrets'));
+    expect(deriveKey(master, 'secrets')).not.toEqual(deriveKey(master, 'uploads'));
+  });
+});
+
+describe('the API key', () => {
+  it('is what was given, else created once for its owner only', async () => {
+    expect(await loadApiKey(home, 'given')).toBe('given');
+    const created = await loadApiKey(home);
+    expect(created).toMatch(/^slipway_[\w-]{43}$/);
+    expect(await loadApiKey(home, '')).toBe(created);
+    expect((await stat(join(home, 'api.key'))).mode & 0o777).toBe(0o600);
+  });
+});
+
+describe('a sealed value', () => {
+  const sealing = createSealing(Buffer.alloc(32, 1));
+
+  it('opens to what was sealed, and looks different each time', () => {
+    const sealed = sealing.seal('s3cret ü', 'row 1');
+    expect(sealed).not.toContain('s3cret');
+    expect(sealing.seal('s3cret ü', 'row 1')).not.toBe(sealed);
+    expect(sealing.open(sealed, 'row 1')).toBe('s3cret ü');
+  });
+
+  it('does not open with another key, in another row, or changed', () => {
+    const sealed = sealing.seal('s3cret', 'row 1');
+    const wrong = { code: 'SLIPWAY_MASTER_KEY_WRONG' };
+    const parts = sealed.split('.');
+    const withShortTag = [parts[0], parts[1], (parts[2] ?? '').slice(0, 6), parts[3]].join('.');
+    expect(() => createSealing(Buffer.alloc(32, 2)).open(sealed, 'row 1')).toThrow(
+      expect.objectContaining(wrong),
+    );
+    expect(() => sealing.open(sealed, 'row 2')).toThrow(expect.objectContaining(wrong));
+    for (const changed of [sealed.slice(0, -2), `${sealed}AAAA`, withShortTag, 'v2.a.b.c', 'v1.a', '']) {
+      expect(() => sealing.open(changed, 'row 1'), changed).toThrow(expect.objectContaining(wrong));
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+import { PGlite } from '@electric-sql/pglite';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { servePglite, type PgliteServer } from '../../src/store/pgliteServer.ts';
+
+let db: PGlite;
+let server: PgliteServer;
+let url: string;
+
+beforeAll(async () => {
+  db = await PGlite.create();
+  server = await servePglite({ db, password: 'pass', idleInTransactionMs: 300 });
+  url = `postgres://postgres:pass@127.0.0.1:${server.port}/postgres?sslmode=disable`;
+  await db.exec('create table rows (id int primary key, worker int)');
+});
+
+afterAll(async () => {
+  await server.close();
+  await db.close();
+});
+
+async function connected(connectionString = url): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString });
+  client.on('error', () => client.removeAllListeners('error').on('error', () => undefined));
+  await client.connect();
+  return client;
+}
+
+describe('the embedded database, served to several connections', () => {
+  it('refuses a wrong password', async () => {
+    await expect(connected(url.replace(':pass@', ':guess@'))).rejects.toThrow(
+      'password authentication failed',
+    );
+  });
+
+  it('answers each of many concurrent clients with its own rows, through errors, transactions and dead clients', async () => {
+    const pool = new pg.Pool({ connectionString: url, max: 8 });
+    pool.on('error', () => undefined);
+    const queries = async (worker: number): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        const { rows } = await pool.query<{ v: number; t: string }>('select $1::int as v, $2::text as t', [
+          i,
+          'x'.repeat(worker * 3_000),
+        ]);
+        expect(rows[0]).toEqual({ v: i, t: 'x'.repeat(worker * 3_000) });
+        await expect(pool.query('select $1::int / 0', [i])).rejects.toThrow('division by zero');
+      }
+    };
+    const transactions = async (worker: number): Promise<void> => {
+      for (let i = 0; i < 30; i++) {
+        const client = await pool.connect();
+        await client.query('begin');
+        await client.query('insert into rows values ($1, $2)', [worker * 1_000 + i, worker]);
+        const { rows } = await client.query<{ n: number }>(
+          'select count(*)::int as n from rows where worker = $1',
+          [worker],
+        );
+        expect(rows[0]?.n).toBe(Math.ceil(i / 2) + 1);
+        await client.query(i % 2 === 0 ? 'commit' : 'rollback');
+        client.release();
+      }
+    };
+    const named = async (worker: number): Promise<void> => {
+      const client = await connected();
+      for (let i = 0; i < 40; i++) {
+        // The same name stands for another statement on each connection.
+        const { rows } = await client.query<{ w: number; v: number }>({
+          name: 'same',
+          text: `select ${worker} as w, $1::int as v`,
+          values: [i],
+        });
+        expect(rows[0]).toEqual({ w: worker, v: i });
+      }
+      await client.end();
+    };
+    const dying = async (worker: number): Promise<void> => {
+      for (let i = 0; i < 15; i++) {
+        const client = await connected();
+        await client.query('begin');
+        await client.query('insert into rows values ($1, $2)', [worker * 1_000 + i, worker]);
+        (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      }
+    };
+    await Promise.all([
+      queries(1),
+      queries(9),
+      transactions(2),
+      transactions(3),
+      named(4),
+      named(5),
+      dying(6),
+      dying(7),
+    ]);
+    const { rows } = await pool.query(
+      'select worker, count(*)::int as n from rows group by worker order by worker',
+    );
+    expect(rows).toEqual([
+      { worker: 2, n: 15 },
+      { worker: 3, n: 15 },
+    ]);
+    await pool.end();
+  });
+
+  it('cuts off a client that stops inside a transaction, so that the others go on', async () => {
+    const stuck = await connected();
+    const other = await connected();
+    const cut = new Promise<Error>((resolve) => stuck.once('error', resolve));
+    await stuck.query('begin');
+    await stuck.query('insert into rows values (-1, -1)');
+    const { rows } = await other.query('select * from rows where id = -1');
+    expect(rows).toEqual([]);
+    expect((await cut).message).toContain('idle in a transaction');
+    await other.end();
+  });
+
+  it('refuses COPY FROM STDIN, which its engine would never come back from', async () => {
+    const client = await connected();
+    await expect(client.query('copy rows (id) from stdin')).rejects.toThrow('not served');
+    const other = await connected();
+    expect((await other.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    await other.end();
+  });
+
+  it('takes messages in whatever pieces they come, and refuses what is none', async () => {
+    const client = await connected();
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+    const write = stream.write.bind(stream);
+    stream.write = (data: Uint8Array | string): boolean => {
+      for (const byte of Buffer.from(data)) write(Buffer.from([byte]));
+      return true;
+    };
+    expect((await client.query('select $1::text as t', ['in pieces'])).rows).toEqual([{ t: 'in pieces' }]);
+    await client.end();
+    const stranger = connect(server.port, '127.0.0.1');
+    stranger.write('GET / HTTP/1.1\r\n\r\n');
+    stranger.resume();
+    await once(stranger, 'close');
+  });
+});

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+
+import pg from 'pg';
+import { afterAll, inject } from 'vitest';
+
+import { type Database, openDatabase } from '../src/store/database.ts';
+import { prepareHome } from '../../../test/support/preparedHome.ts';
+
+/**
+ * The tests that use this run twice: in the project `platform` on the embedded database, in the project `postgres` on a
+ * real PostgreSQL server (vitest.config.ts). Opens a database with nothing in it, in `home` or on that server.
+ */
+export async function openTestDatabase(home: string): Promise<Database> {
+  const databaseUrl = await emptyDatabaseUrl();
+  if (databaseUrl === undefined) await prepareHome(home);
+  return openDatabase({ home, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+}
+
+/**
+ * An empty database of its own on the real server, dropped after the file's tests; undefined in projects that run on
+ * the embedded one.
+ */
+export async function emptyDatabaseUrl(): Promise<string | undefined> {
+  const server = serverUrl();
+  if (server === undefined) return undefined;
+  const name = `slipway_test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(server, `create database ${name}`);
+  made.push(name);
+  const url = new URL(server);
+  url.pathname = name;
+  return url.href;
+}
+
+const made: string[] = [];
+
+afterAll(async () => {
+  // Whatever a process that was killed still holds open goes with it.
+  for (const name of made.splice(0)) {
+    await onServer(serverUrl() ?? '', `drop database ${name} with (force)`);
+  }
+});
+
+function serverUrl(): string | undefined {
+  // Provided by the project `postgres` alone, whatever the type says; where it has no server, its tests are skipped.
+  const provided = inject('postgres') as { url?: string } | undefined;
+  return provided?.url;
+}
+
+async function onServer(connectionString: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}

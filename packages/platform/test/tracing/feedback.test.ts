@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Hono } from 'hono';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { requireApiKey } from '../../src/http/apiKey.ts';
+import { respondWithProblem } from '../../src/http/problem.ts';
+import type { Database } from '../../src/store/database.ts';
+import type { Schema } from '../../src/store/schema.ts';
+import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
+import { createTracingProject, TracingProjectExists } from '../../src/tracing/tracingProject.ts';
+import { openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
+import { openTestDatabase } from '../testDatabase.ts';
+
+const TRACING = 'http://tracing.test/';
+const KEY = 'the key';
+const DEPLOYMENT = 'the deployment';
+
+let home: string;
+let database: Database;
+let tracing: TracingStore;
+let app: Hono;
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-tracing-'));
+  database = await openTestDatabase(home);
+  [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
+  app = new Hono();
+  app.onError((error, c) => respondWithProblem(error, c));
+  app.route(
+    '/',
+    feedbackRoutes({ tracing, guard: requireApiKey(KEY), readerOf: () => ({ deploymentId: DEPLOYMENT }) }),
+  );
+});
+
+afterAll(async () => {
+  await database.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+async function linkTo(options: { runId?: string; expiresInSeconds?: number } = {}) {
+  const runId = options.runId ?? randomUUID();
+  const links = await tracing.createFeedbackLinks({
+    tracingUrl: TRACING,
+    keys: ['helpful'],
+    deploymentId: DEPLOYMENT,
+    ...options,
+    runId,
+  });
+  return { runId, path: links['helpful']!.slice(TRACING.length - 1) };
+}
+
+const post = (path: string, body: unknown) =>
+  app.request(path, { method: 'POST', body: JSON.stringify(body) });
+const recordedOn = async (runId: string) => {
+  const response = await app.request(`/api/v1/runs/${runId}/feedback`, { headers: { 'x-api-key': KEY } });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Record<string, unknown>[];
+};
+
+describe('feedback links', () => {
+  it('are one per key, at the address of the contract, each with a token of its own', async () => {
+    const runId = randomUUID();
+    const links = await tracing.createFeedbackLinks({ tracingUrl: TRACING, runId, keys: ['a', 'b', 'a'] });
+    expect(Object.keys(links)).toEqual(['a', 'b']);
+    const form = /^http:\/\/tracing\.test\/api\/v1\/feedback\/tokens\/[0-9a-f]{8}-[0-9a-f-]{27}$/;
+    for (const link of Object.values(links)) expect(link).toMatch(form);
+    expect(links['a']).not.toBe(links['b']);
+    expect(await tracing.createFeedbackLinks({ tracingUrl: TRACING, runId, keys: [] })).toEqual({});
+  });
+
+  it('cannot be read from the database', async () => {
+    const { path } = await linkTo();
+    const token = path.split('/').at(-1)!;
+    const { rows } = await sql<{
+      row: string;
+    }>`select t::text as row from slipway_tracing.feedback_tokens t`.execute(database.kysely);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.map(({ row }) => row).join()).not.toContain(token);
+  });
+
+  it('record every field with POST, without a credential', async () => {
+    const { runId, path } = await linkTo();
+    const said = {
+      score: 0.5,
+      value: 'fine',
+      comment: 'well',
+      correction: { text: 'better' },
+      metadata: { by: 'me' },
+    };
+    const response = await post(path, said);
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ recorded: true, key: 'helpful' });
+    expect(await recordedOn(runId)).toMatchObject([{ run_id: runId, key: 'helpful', ...said }]);
+  });
+
+  it('record with GET, the correction as encoded JSON', async () => {
+    const { runId, path } = await linkTo();
+    const query = new URLSearchParams({ score: '-1', value: '3', comment: 'no', correction: '{"text":"x"}' });
+    expect((await app.request(`${path}?${query.toString()}`)).status).toBe(200);
+    expect(await recordedOn(runId)).toMatchObject([
+      { score: -1, value: 3, comment: 'no', correction: { text: 'x' }, metadata: null },
+    ]);
+  });
+
+  it('record nothing but the click when nothing is said', async () => {
+    const { runId, path } = await linkTo();
+    expect((await app.request(path, { method: 'POST' })).status).toBe(200);
+    expect(await recordedOn(runId)).toMatchObject([{ score: null, value: null, comment: null }]);
+  });
+
+  it('count one piece of feedback: a further submission replaces the one before', async () => {
+    const { runId, path } = await linkTo();
+    await post(path, { score: 1, comment: 'good' });
+    await post(path, { score: 1, comment: 'good' });
+    expect(await recordedOn(runId)).toHaveLength(1);
+    await Promise.all([post(path, { score: -1 }), post(path, { score: -1 })]);
+    expect(await recordedOn(runId)).toMatchObject([{ score: -1, comment: null }]);
+  });
+
+  it.each<[string, string, unknown]>([
+    ['score', 'POST', { score: 'high' }],
+    ['value', 'POST', { value: {} }],
+    ['correction', 'POST', { correction: 'text' }],
+    ['correction', 'GET', 'correction=text'],
+    ['metadata', 'GET', 'metadata=%7B%7D'],
+    ['score', 'GET', 'score=high'],
+  ])('refuse %s that is not right with %s', async (field, method, said) => {
+    const { runId, path } = await linkTo();
+    const response =
+      method === 'POST' ? await post(path, said) : await app.request(`${path}?${said as string}`);
+    expect(response.status).toBe(422);
+    const { detail } = (await response.json()) as { detail: { loc: string[] }[] };
+    expect(detail[0]?.loc).toEqual([method === 'POST' ? 'body' : 'query', field]);
+    expect(await recordedOn(runId)).toEqual([]);
+  });
+
+  it('do not work when they are unknown or have expired', async () => {
+    expect((await post(`/api/v1/feedback/tokens/${randomUUID()}`, {})).status).toBe(404);
+    const { runId, path } = await linkTo({ expiresInSeconds: -1 });
+    expect((await post(path, { score: 1 })).status).toBe(410);
+    expect(await recordedOn(runId)).toEqual([]);
+  });
+
+  it('can be called from any web page', async () => {
+    const { path } = await linkTo();
+    const preflight = await app.request(path, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://example.org', 'access-control-request-method': 'POST' },
+    });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
+describe('recorded feedback', () => {
+  it('is read back by the tenant that the tracing project belongs to, and by no other', async () => {
+    const [runId, tenantId, deploymentId] = [randomUUID(), randomUUID(), randomUUID()];
+    await createTracingProject<Schema>(database.kysely, { tenantId, name: 'whose', deploymentId });
+    const links = await tracing.createFeedbackLinks({
+      tracingUrl: '',
+      runId,
+      keys: ['helpful'],
+      deploymentId,
+    });
+    await post(links['helpful']!, { score: 1 });
+    expect(await tracing.feedbackOf(runId, { tenantId })).toMatchObject([{ key: 'helpful', score: 1 }]);
+    expect(await tracing.feedbackOf(runId, { tenantId: randomUUID() })).toEqual([]);
+    expect(await tracing.feedbackOf(runId, { deploymentId })).toHaveLength(1);
+    expect(await tracing.feedbackOf(runId, { deploymentId: DEPLOYMENT })).toEqual([]);
+  });
+
+  it('is read back only with the API key', async () => {
+    const path = `/api/v1/runs/${randomUUID()}/feedback`;
+    expect((await app.request(path)).status).toBe(401);
+    expect((await app.request(path, { headers: { 'x-api-key': 'a key' } })).status).toBe(403);
+    expect((await app.request('/api/v1/runs/x/feedback', { headers: { 'x-api-key': KEY } })).status).toBe(
+      422,
+    );
+  });
+});
+
+describe('tracing projects', () => {
+  it('are created once per tenant and name', async () => {
+    const [tenantId, another, deploymentId] = [randomUUID(), randomUUID(), randomUUID()];
+    const create = (name: string, of = tenantId) =>
+      database.kysely
+        .transaction()
+        .execute((transaction) =>
+          createTracingProject<Schema>(transaction, { tenantId: of, name, deploymentId }),
+        );
+    expect(await create('staging')).toMatch(/^[0-9a-f-]{36}$/);
+    await expect(create('staging')).rejects.toThrow(TracingProjectExists);
+    expect(await create('production')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await create('staging', another)).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});

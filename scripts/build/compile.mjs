@@ -1,0 +1,69 @@
+// `src/` of each package to its `dist/`, file by file: nothing but the types is taken away. Whether those are right is a
+// question of its own.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+
+import ts from 'typescript';
+
+import { ROOT } from './freshness.mjs';
+
+/** Folders of a `dist/` that have no source files of their own: those who make bundles remove them. */
+const BUNDLES = new Set(['command', 'bundle']);
+
+/** Compiles one package, and removes what an earlier build made and this one does not. */
+export function compile({ src, dist }) {
+  const options = compilerOptions();
+  const made = new Set();
+  for (const path of filesIn(src).filter((name) => /(?<!\.d)\.ts$/.test(name))) {
+    const place = relative(src, path).replace(/\.ts$/, '.js');
+    const output = join(dist, place);
+    const { outputText, sourceMapText } = ts.transpileModule(readFileSync(path, 'utf8'), {
+      fileName: path,
+      compilerOptions: options,
+    });
+    mkdirSync(dirname(output), { recursive: true });
+    writeChanged(output, outputText);
+    const map = {
+      ...JSON.parse(sourceMapText),
+      sources: [relative(dirname(output), path).split(sep).join('/')],
+    };
+    writeChanged(`${output}.map`, JSON.stringify(map));
+    made.add(place).add(`${place}.map`);
+  }
+  if (!existsSync(dist)) return;
+  for (const path of filesIn(dist)) {
+    const place = relative(dist, path);
+    const mayGo = /\.(js|js\.map|d\.ts)$/.test(place) && !place.startsWith('workflow-bundle.');
+    if (mayGo && !BUNDLES.has(place.split(sep)[0]) && !made.has(place)) rmSync(path);
+  }
+}
+
+/** Checks the types of all packages at once; ends the build where something is wrong. */
+export function checkTypes() {
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { status, error } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Those of the project. One file by itself does not say that it is an ECMAScript module: all of ours are. */
+function compilerOptions() {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => readFileSync(path, 'utf8'));
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, ROOT);
+  return { ...options, module: ts.ModuleKind.ESNext, noEmit: false, incremental: false, sourceMap: true };
+}
+
+/** What is the same stays untouched: its time tells what else has to be made anew. */
+function writeChanged(path, text) {
+  if (!existsSync(path) || readFileSync(path, 'utf8') !== text) writeFileSync(path, text);
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,52 @@
+import type { Actor } from '../domain/release.ts';
+
+/**
+ * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every
+ * client and validator (design, rule 9). Each returns the message, or a sentence that says what is wrong with it.
+ */
+
+const TEXT_MAX_CHARACTERS = 1_000;
+const MESSAGE_FIELDS = [
+  'requestId',
+  'to',
+  'serving',
+  'what',
+  'release',
+  'submission',
+  'artifact',
+  'who',
+  'from',
+  'reason',
+];
+
+/** The fields of a message that are text, trimmed, without those that are empty. Unknown fields are ignored. */
+export function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
+  if (raw === undefined || raw === null) return {};
+  if (!isRecord(raw)) return 'the message is not an object';
+  const fields: Record<string, string> = {};
+  for (const name of MESSAGE_FIELDS) {
+    const value = raw[name];
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string') return `"${name}" is not text`;
+    const text = value.trim();
+    if (text.length > TEXT_MAX_CHARACTERS)
+      return `"${name}" is longer than ${TEXT_MAX_CHARACTERS} characters`;
+    if (text !== '') fields[name] = text;
+  }
+  return fields;
+}
+
+/**
+ * Who sent a message, and why.
+ *
+ * @param origin - where it came from, if it does not say.
+ */
+export function readActor(fields: Readonly<Record<string, string>>, origin: string): Actor {
+  const { who, from, reason } = fields;
+  return { who: who ?? 'unknown', from: from ?? origin, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Whether a value is an object with fields. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

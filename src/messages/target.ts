@@ -1,0 +1,171 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+
+import type { Undelivered } from '../domain/notify/undelivered.ts';
+import type { Actor, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import { isRevisionId } from '../domain/revisionName.ts';
+import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
+import { isRecord, readActor, readTextFields } from './fields.ts';
+
+/** Queue a release; answers when it is queued or joined. `releaseRequestProblem` reads it. */
+export const submitReleaseUpdate = defineUpdate<ReleaseAnswer, [ReleaseRequest]>('submitRelease');
+/** Roll back; answers when it is taken. */
+export const rollbackUpdate = defineUpdate<RollbackAnswer, [RollbackMessage]>('rollback');
+/** The same, fire and forget: `temporal workflow signal --name rollback` is enough in an emergency. */
+export const rollbackSignal = defineSignal<[RollbackMessage?]>('rollback');
+export const holdUpdate = defineUpdate<boolean, [HoldMessage]>('hold');
+export const holdSignal = defineSignal<[HoldMessage?]>('hold');
+export const unholdUpdate = defineUpdate<boolean, [HoldMessage]>('unhold');
+export const unholdSignal = defineSignal<[HoldMessage?]>('unhold');
+/** Withdraw releases that wait, or a submission; answers with the ids of those that were, or of the submission's release. */
+export const withdrawUpdate = defineUpdate<readonly string[], [WithdrawMessage]>('withdraw');
+export const withdrawSignal = defineSignal<[WithdrawMessage?]>('withdraw');
+/** Answers with the artifact's identity. */
+export const quarantineUpdate = defineUpdate<string, [QuarantineMessage]>('quarantine');
+export const quarantineSignal = defineSignal<[QuarantineMessage?]>('quarantine');
+export const unquarantineUpdate = defineUpdate<string, [QuarantineMessage]>('unquarantine');
+export const unquarantineSignal = defineSignal<[QuarantineMessage?]>('unquarantine');
+/** From a notice alone: a receiver could not be told. */
+export const undeliveredSignal = defineSignal<[Undelivered]>('undelivered');
+/** From a release alone: it is restoring, and this revision first. */
+export const restoringSignal = defineSignal<[Restoring]>('restoring');
+export const viewQuery = defineQuery<TargetView>('view');
+/** Where a release or a rollback request stands; `null` for an unknown id. */
+export const lookupQuery = defineQuery<Lookup | null, [string]>('lookup');
+
+/** The target's answer to the query `view`. */
+export interface TargetView {
+  readonly state: TargetState;
+  readonly running: Running | null;
+  /** It has not read yet what its earlier runs knew: the state says nothing. */
+  readonly recovering?: true;
+}
+
+/** What a person may send as `rollback`; every field may be missing. */
+export interface RollbackMessage {
+  readonly requestId?: string;
+  /** A revision's id, the beginning of it, or a release's id. */
+  readonly to?: string;
+  /**
+   * The id of the revision to leave: the one that served when the person asked. Without it the worker reads what serves.
+   * With it, `to` is no person's choice, and is not restored if a person has left it.
+   */
+  readonly serving?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `hold` or `unhold`. */
+export interface HoldMessage {
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `withdraw`. */
+export interface WithdrawMessage {
+  /** The release that waits. Absent, and no submission either: every one that waits. */
+  readonly release?: string;
+  /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
+  readonly submission?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a person may send as `quarantine` or `unquarantine`. */
+export interface QuarantineMessage {
+  /** An artifact's identity, the beginning of its digest, or a revision that carries it. */
+  readonly artifact?: string;
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
+/** What a release tells its target while it restores. */
+export interface Restoring {
+  readonly releaseId: string;
+  /** The revision that it restores first. */
+  readonly revisionId: string;
+}
+
+/**
+ * Reads a rollback message. Nothing at all is a rollback without a name.
+ *
+ * @param fallbackId - the request's id where the message has none.
+ */
+export function readRollbackMessage(
+  raw: unknown,
+  origin: string,
+  fallbackId: string,
+): RollbackRequest | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  const { requestId, to, serving } = fields;
+  if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
+  return {
+    requestId: requestId ?? fallbackId,
+    ...(to === undefined ? {} : { to }),
+    ...(serving === undefined ? {} : { from: serving }),
+    requestedBy: readActor(fields, origin),
+  };
+}
+
+/** Reads what a release tells its target: that it is restoring, and which revision first. */
+export function readRestoring(raw: unknown): Restoring | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const { releaseId, revisionId } = raw;
+  if (typeof releaseId !== 'string' || typeof revisionId !== 'string')
+    return 'it names no release and revision';
+  return { releaseId, revisionId };
+}
+
+/** Reads who asked for a hold, or for its end, and why. */
+export function readHoldMessage(raw: unknown, origin: string): Actor | string {
+  const fields = readTextFields(raw);
+  return typeof fields === 'string' ? fields : readActor(fields, origin);
+}
+
+/** What is withdrawn: a submission, or releases that wait (`release: undefined`: all of them), by whom and why. */
+export interface Withdrawing {
+  readonly release: string | undefined;
+  readonly submission: string | undefined;
+  readonly by: Actor;
+}
+
+/** Reads what is withdrawn. */
+export function readWithdrawMessage(raw: unknown, origin: string): Withdrawing | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  return { release: fields['release'], submission: fields['submission'], by: readActor(fields, origin) };
+}
+
+/** Reads which artifact is meant, by whom and why. */
+export function readQuarantineMessage(
+  raw: unknown,
+  origin: string,
+): { readonly artifact: string; readonly by: Actor } | string {
+  const fields = readTextFields(raw);
+  if (typeof fields === 'string') return fields;
+  const { artifact } = fields;
+  return artifact === undefined
+    ? '"artifact" is missing: an identity, the beginning of a digest, or a revision'
+    : { artifact, by: readActor(fields, origin) };
+}
+
+/** Reads which notice could not be delivered. */
+export function readUndelivered(raw: unknown): Undelivered | string {
+  if (!isRecord(raw)) return 'the message is not an object';
+  const text = (name: string): string | undefined => {
+    const value = raw[name];
+    return typeof value === 'string' ? value.slice(0, UNDELIVERED_MAX_CHARACTERS) : undefined;
+  };
+  const [at, receiver, event, reason] = UNDELIVERED_TEXTS.map(text);
+  if (at === undefined || receiver === undefined || event === undefined || reason === undefined) {
+    return `expected the texts ${UNDELIVERED_TEXTS.join(', ')}`;
+  }
+  return { at, receiver, event, name: text('name') ?? null, reason };
+}
+
+const UNDELIVERED_MAX_CHARACTERS = 1_000;
+const UNDELIVERED_TEXTS = ['at', 'receiver', 'event', 'reason'] as const;

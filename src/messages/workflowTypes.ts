@@ -1,0 +1,87 @@
+import type { LateBaselines } from '../domain/lateRevisions.ts';
+import type { Notice } from '../domain/notify/notice.ts';
+import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { Undelivered } from '../domain/notify/undelivered.ts';
+import type { PromotionRequest } from '../domain/promotion/promotion.ts';
+import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
+import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { StepOverrides } from '../domain/step.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { TargetState } from '../domain/targetState.ts';
+
+/** The workflow types, by the names under which they are registered. */
+export const WORKFLOW_TYPES = {
+  target: 'target',
+  release: 'release',
+  rollback: 'rollback',
+  deployment: 'deployment',
+  notice: 'notice',
+  promotion: 'promotion',
+  promotionPlaces: 'promotionPlaces',
+  promotionTurn: 'promotionTurn',
+} as const;
+
+/** What a target starts from. Without a state it asks what its earlier runs knew (`recoverTarget.ts`). */
+export interface TargetInput {
+  readonly state?: TargetState;
+  /** Where the state is kept beside Temporal: the artifact store's URL. Absent: not known when it was started. */
+  readonly recordStore?: string;
+  /** Continue as new once the history is this long. Default: when the server suggests it, at the latest 1,500. */
+  readonly continueAsNewAfterEvents?: number;
+}
+
+/** The workflow of a target, as those see it who start it. */
+export type TargetWorkflow = (input?: TargetInput) => Promise<void>;
+
+/** What a release starts from. */
+export interface ReleaseInput {
+  readonly releaseId: string;
+  readonly request: ReleaseRequest;
+  /** What the target knows of its revisions, oldest first. */
+  readonly known: readonly KnownRevision[];
+  /** The deployment whose lock the target owns. */
+  readonly owns?: string;
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
+  /** What was given up on and may become active. */
+  readonly late: LateBaselines;
+}
+
+/** What a rollback on an idle target starts from. */
+export interface RollbackInput {
+  readonly releaseId: string;
+  readonly request: RollbackRequest;
+  /** The newest release request: it names the target's newest settings and the steps' overrides. */
+  readonly lastRequest: ReleaseRequest;
+  readonly known: readonly KnownRevision[];
+  /** The deployment whose lock the target owns. */
+  readonly owns?: string;
+  /** The target's settings that worked last; `null`: none did yet. */
+  readonly lastGood: TargetSpec | null;
+}
+
+/** What a promotion starts from, and each turn of its schedule. */
+export interface PromotionInput {
+  readonly request: PromotionRequest;
+  /** The schedule as it was declared, kept for comparison. Absent: it was asked for by hand. */
+  readonly schedule?: PromotionSchedule;
+}
+
+/** What a notice starts from. */
+export interface NoticeInput {
+  readonly notice: Notice;
+  /** Those who want to be told of it. */
+  readonly receivers: readonly ReceiverSpec[];
+  /** The overrides of the step `notify`. */
+  readonly steps: StepOverrides;
+  /** The workflow of the target, which keeps what could not be told. */
+  readonly reportTo: string;
+}
+
+/** Who was told, and who could not be. */
+export interface NoticeResult {
+  readonly delivered: readonly { readonly receiver: string; readonly detail: string }[];
+  readonly undelivered: readonly Undelivered[];
+  /** Whether the target knows of what could not be told. */
+  readonly reported: boolean;
+}

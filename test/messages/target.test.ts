@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { readHoldMessage, readRollbackMessage, readUndelivered } from '../../src/messages/target.ts';
+
+const GARBAGE: readonly unknown[] = [0, 7, true, '', 'rollback', [], [{}], () => undefined, Symbol('x'), 1n];
+
+describe('a rollback message', () => {
+  it('may be nothing at all: then it is a rollback without a name', () => {
+    for (const nothing of [undefined, null, {}]) {
+      expect(readRollbackMessage(nothing, 'signal', 'fallback')).toEqual({
+        requestId: 'fallback',
+        requestedBy: { who: 'unknown', from: 'signal' },
+      });
+    }
+  });
+
+  it('may say everything', () => {
+    const message = { requestId: 'id', to: 'revision', who: 'ada', from: 'cli', reason: 'errors' };
+    expect(readRollbackMessage(message, 'signal', 'fallback')).toEqual({
+      requestId: 'id',
+      to: 'revision',
+      requestedBy: { who: 'ada', from: 'cli', reason: 'errors' },
+    });
+  });
+
+  it('is read without blanks, empty fields and fields that nobody knows', () => {
+    const message = { to: '  revision \n', reason: '   ', requestId: '', who: null, nested: { to: 'x' } };
+    expect(readRollbackMessage(message, 'signal', 'fallback')).toEqual({
+      requestId: 'fallback',
+      to: 'revision',
+      requestedBy: { who: 'unknown', from: 'signal' },
+    });
+  });
+
+  it.each(GARBAGE.map((garbage) => [typeof garbage, garbage]))('that is a %s is refused', (_, garbage) => {
+    expect(readRollbackMessage(garbage, 'signal', 'x')).toBe('the message is not an object');
+    expect(readHoldMessage(garbage, 'signal')).toBe('the message is not an object');
+  });
+
+  it.each(['requestId', 'to', 'who', 'from', 'reason'])(
+    'whose "%s" is not text, or endless, is refused',
+    (name) => {
+      for (const value of [7, false, [], {}, ['x']]) {
+        expect(readRollbackMessage({ [name]: value }, 'signal', 'x')).toBe(`"${name}" is not text`);
+      }
+      expect(readRollbackMessage({ [name]: 'x'.repeat(1_000) }, 'signal', 'x')).toBeTypeOf('object');
+      expect(readRollbackMessage({ [name]: 'x'.repeat(1_001) }, 'signal', 'x')).toContain('longer than 1000');
+    },
+  );
+});
+
+describe('a hold message', () => {
+  it('says who, from where, and why', () => {
+    expect(readHoldMessage({ who: 'ada', reason: 'freeze' }, 'update')).toEqual({
+      who: 'ada',
+      from: 'update',
+      reason: 'freeze',
+    });
+  });
+});
+
+/** What a notice reports that a receiver did not take. */
+const WARNING = {
+  at: '2026-01-05T10:00:00.000Z',
+  receiver: 'ops',
+  event: 'released',
+  name: 'release-3',
+  reason: 'it is away',
+};
+
+it.each([undefined, null, 7, 'text', [], {}, { ...WARNING, at: 7 }, { ...WARNING, reason: null }])(
+  'what arrives by signal and is no warning is refused: %j',
+  (raw) => {
+    expect(readUndelivered(raw)).toEqual(expect.any(String));
+  },
+);
+
+it('a warning that arrives by signal is taken, its texts no longer than they may be', () => {
+  const read = readUndelivered({ ...WARNING, name: undefined, reason: 'x'.repeat(5_000), more: 1 });
+  expect(read).toEqual({ ...WARNING, name: null, reason: 'x'.repeat(1_000) });
+});

@@ -1,0 +1,8 @@
+import { expect, it } from 'vitest';
+
+import { WORKFLOW_TYPES } from '../../src/messages/workflowTypes.ts';
+import * as workflows from '../../src/workflows/index.ts';
+
+it('the bundle exports each workflow type under its name, and no other', () => {
+  expect(Object.keys(workflows).sort()).toEqual(Object.values(WORKFLOW_TYPES).sort());
+});

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { create } from 'tar';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** A package as the lock file has it. */
+interface Locked {
+  /** Where its folder has another name. */
+  readonly name?: string;
+  readonly version?: string;
+  readonly link?: boolean;
+  /** The systems that it is for, where it is not for all. */
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+}
+
+const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+  readonly packages: Readonly<Record<string, Locked>>;
+};
+
+/** The packages that are made for some systems only: which of them are installed depends on the machine. */
+export const FOR_SOME_SYSTEMS: ReadonlySet<string> = new Set(
+  Object.entries(packages)
+    .filter(([, { os, cpu }]) => os !== undefined || cpu !== undefined)
+    .map(([path]) => nameOf(path)),
+);
+
+/** A registry of packages on loopback: npm installs from it as it would from its own, without a network. */
+export interface LockedRegistry {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts one that has what the lock file names, from the `node_modules` of this repository. */
+export async function startLockedRegistry(): Promise<LockedRegistry> {
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '').slice(1);
+    const folder = path.startsWith(TARBALLS) ? path.slice(TARBALLS.length) : undefined;
+    if (folder !== undefined && folder in packages && existsSync(join(ROOT, folder))) {
+      const filter = (file: string): boolean => !file.startsWith('./node_modules/');
+      create({ gzip: { level: 1 }, cwd: join(ROOT, folder), prefix: 'package', filter }, ['.']).pipe(
+        response,
+      );
+      return;
+    }
+    const versions = versionsOf(path, url);
+    const [latest] = Object.keys(versions).sort((one, other) => compare(other, one));
+    response.statusCode = latest === undefined ? 404 : 200;
+    response.end(JSON.stringify({ name: path, versions, 'dist-tags': { latest } }));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return {
+    url,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** What the addresses of packages themselves begin with. */
+const TARBALLS = '-/';
+
+function versionsOf(name: string, url: string): Record<string, object> {
+  const found = Object.entries(packages).filter(
+    ([path, { link }]) => path.startsWith('node_modules/') && link !== true && nameOf(path) === name,
+  );
+  return Object.fromEntries(
+    found.map(([path, locked]) => [
+      locked.version ?? '',
+      { ...locked, name, dist: { tarball: `${url}${encodeURIComponent(`${TARBALLS}${path}`)}` } },
+    ]),
+  );
+}
+
+function nameOf(path: string): string {
+  return packages[path]?.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+}
+
+function compare(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true });
+}
