@@ -147,24 +147,8 @@ export default tseslint.config(
     },
   },
   {
-    // What commands print has its schemas beside them: they are for tests and pages, and cost the start of a command.
     files: ['src/cli/**/*.ts'],
-    ignores: ['src/cli/events/**'],
-    rules: {
-      '@typescript-eslint/no-restricted-imports': [
-        'error',
-        {
-          patterns: [
-            PLATFORM,
-            {
-              regex: '/events/(?!schemaVersion\\.ts$)',
-              message: 'No command loads the schemas of what it prints: `import type` only.',
-              allowTypeImports: true,
-            },
-          ],
-        },
-      ],
-    },
+    rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns: [PLATFORM] }] },
   },
   {
     files: ['vitest.config.ts', 'examples/**', 'docs/.vitepress/**', 'test/support/postgresRunner.ts'],

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto';
 
 import { Parser, type ReadEntry } from 'tar';
 
+import type { WholeNumber } from '../domain/scalars.ts';
 import type { StoredArtifact } from './artifactStore.ts';
 
 /** One file or link of an artifact. */
 export interface ArtifactFile {
   readonly path: string;
-  readonly sizeBytes: number;
-  /** sha256 of its content, its mode and, of a link, where it leads: two that are the same are the same file. */
+  readonly sizeBytes: WholeNumber;
+  /** sha256 of its content, its mode and, of a link, where it leads. */
   readonly digest: string;
 }
 
@@ -44,7 +45,7 @@ export async function artifactFiles({ stream }: StoredArtifact): Promise<Readonl
   return files;
 }
 
-/** In what the files of two artifacts differ, each list in the order of the paths. */
+/** How the files of two artifacts differ. Each list is in the order of the paths. */
 export interface FilesDifference {
   readonly added: readonly ArtifactFile[];
   readonly removed: readonly ArtifactFile[];

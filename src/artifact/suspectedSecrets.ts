@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { lintSource } from '@secretlint/core';
 import { creator as recommendedRules } from '@secretlint/secretlint-rule-preset-recommend';
 
+import type { WholeNumber } from '../domain/scalars.ts';
 import { systemReason, unreadable } from './sourceError.ts';
 import type { SourceEntry } from './sourceFiles.ts';
 
@@ -11,8 +12,8 @@ import type { SourceEntry } from './sourceFiles.ts';
 export interface SuspectedSecret {
   /** The file, relative to the source's root, with `/`. */
   readonly path: string;
-  /** From 1. `null`: the file is suspected by its name. */
-  readonly line: number | null;
+  /** From 1. `null`: the file's name looks like that of a secret. */
+  readonly line: WholeNumber | null;
   /** What it looks like: `GitHub Token`, `a store of passwords`. */
   readonly what: string;
 }

@@ -1,5 +1,6 @@
 import type { CommandContext } from './context.ts';
-import { type Finding, findings } from './doctor/findings.ts';
+import { findings } from './doctor/findings.ts';
+import type { Finding } from './events/checks.ts';
 import { MARKS, type Style } from './style.ts';
 
 /** The options of `slipway doctor`. */

@@ -1,28 +1,15 @@
 import { inspect } from 'node:util';
 
 import { isCodedError } from '@slipway/contract/codedError';
-import type { PlatformErrorCode } from '@slipway/contract/platformErrors';
 
 import { ConfigError } from '../config/configError.ts';
-import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { EventOf } from './events/index.ts';
 import { tellProblems } from './lint/tellProblems.ts';
 import type { Output } from './output.ts';
 
-/** An error as it is told: what `--json` prints, and what the text is made from. */
-export interface ErrorReport {
-  readonly event: 'error';
-  /** Of the command's catalogue, or the platform's. */
-  readonly code: ErrorCode | PlatformErrorCode;
-  readonly message: string;
-  /** Where: a file with line and column, a field's path, an address. */
-  readonly place: string | null;
-  /** What to do about it. */
-  readonly hint: string | null;
-  readonly exitCode: number;
-}
-
 /** What is told of anything that was thrown. What nobody foresaw is `SLIPWAY_INTERNAL`. */
-export function reportError(error: unknown): ErrorReport {
+export function reportError(error: unknown): EventOf<'error'> {
   const known = isCodedError(error)
     ? error
     : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
@@ -30,7 +17,7 @@ export function reportError(error: unknown): ErrorReport {
       });
   return {
     event: 'error',
-    code: known.code as ErrorReport['code'],
+    code: known.code as EventOf<'error'>['code'],
     message: known.message,
     place: known.place ?? null,
     hint: known.hint ?? null,

@@ -1,7 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import type { JsonEvent } from './events/index.ts';
-import { SCHEMA_VERSION } from './events/schemaVersion.ts';
 import { type Style, styleOf } from './style.ts';
 
 /** Where a command's words go. A command says each thing once: as text for people, or as an event for programs. */
@@ -23,7 +22,7 @@ export interface Output {
   tell(line: string): void;
   /** A line for people about what is being made ready, on stderr. Nothing with `--json` or `--quiet`. */
   progress(line: string): void;
-  /** An event for programs, on stdout. Nothing without `--json`. `events/` has their schemas, `docs/json.md` lists them. */
+  /** An event for programs, on stdout. Nothing without `--json`. `events/` has their types, `docs/json.md` lists them. */
   event(event: JsonEvent): void;
   /** Text as it is, on stdout: for what is rewritten in place. */
   raw(text: string): void;
@@ -39,6 +38,9 @@ export interface OutputOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly stderr: NodeJS.WriteStream;
 }
+
+/** The version of the events that are printed: their `schemaVersion`. docs/json.md says what changes need a new one. */
+export const SCHEMA_VERSION = 1;
 
 const DEFAULT_COLUMNS = 100;
 
@@ -78,7 +80,7 @@ export function createOutput({ json, verbose, quiet, environment, stdout, stderr
   };
 }
 
-/** An event as it is printed: one line, with the version of the schemas that it follows. */
+/** An event as it is printed: one line, with the version that it follows. */
 export function jsonLine({ event, ...fields }: JsonEvent): string {
   return `${JSON.stringify({ event, schemaVersion: SCHEMA_VERSION, ...fields })}\n`;
 }

@@ -7,7 +7,7 @@ import type { EventOf } from './events/index.ts';
 import { openTemporal } from './openTemporal.ts';
 import { promotionLines } from './status/promotionLines.ts';
 import { type PromotionStatus, promotionStatuses } from './status/promotionStatus.ts';
-import type { DeploymentSeen } from './status/deploymentSeen.ts';
+import type { DeploymentSeen } from './events/status.ts';
 import { describeRevision } from './status/servesLines.ts';
 import { statusLines } from './status/statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './status/targetStatus.ts';

@@ -1,5 +1,7 @@
 import { type Document, isMap, isNode, isScalar, type LineCounter, type Node } from 'yaml';
 
+import type { WholeNumber } from '../domain/scalars.ts';
+
 /** A parsed file, to find places in. */
 export interface ConfigSource {
   readonly text: string;
@@ -10,11 +12,11 @@ export interface ConfigSource {
 /** Where something stands in the file. */
 export interface ConfigPlace {
   /** From 1. */
-  readonly line: number;
+  readonly line: WholeNumber;
   /** From 1. */
-  readonly column: number;
-  /** How many characters of the line it takes: at least 1. */
-  readonly length: number;
+  readonly column: WholeNumber;
+  /** How many characters it takes: at least 1. */
+  readonly length: WholeNumber;
 }
 
 /**

@@ -6,16 +6,16 @@ import { type ConfigPlace, placeOfField } from './configPlace.ts';
 import { partOfField } from './mergeParts.ts';
 import { nearestWord } from './nearestWord.ts';
 
-/** One thing that is wrong in `slipway.yaml`, or cannot take effect, and where. */
+/** Something in `slipway.yaml` that is invalid, or has no effect, and where. */
 export interface ConfigProblem extends ConfigPlace {
-  /** The file that it stands in: `slipway.yaml`, or one that it extends. */
+  /** `slipway.yaml`, or a file that it extends. */
   readonly file: string;
-  /** `warning`: it is right, and has no effect. */
+  /** `warning`: it is valid, but has no effect. */
   readonly severity: 'error' | 'warning';
-  /** The field's path: `targets.staging.apiKey`. Empty where the file is no YAML. */
+  /** The field's path: `targets.staging.apiKey`. Empty if the file is no YAML. */
   readonly path: string;
   readonly message: string;
-  /** The line; what may be a secret in it is masked. */
+  /** The line. What may be a secret is masked with `*`. */
   readonly excerpt: string;
 }
 

@@ -1,6 +1,7 @@
 import { cutText } from './bounds.ts';
+import type { WholeNumber } from './scalars.ts';
 
-/** What a check's run must show. Every field that is present must hold. */
+/** What a check expects of its run. Every field that is present must be met. */
 export interface Expectation {
   /** How the run must end. Default: `success`. */
   readonly status?: 'success' | 'error' | 'interrupted';
@@ -10,21 +11,21 @@ export interface Expectation {
   readonly matches?: string;
   /** A dot path into the run's final values that `equals`, `contains` and `matches` look at. Default: the answer. */
   readonly path?: string;
-  /** The value that must stand there. */
+  /** The value that the path must lead to. */
   readonly equals?: unknown;
-  /** The longest time from request to end, in milliseconds. */
-  readonly maxLatencyMs?: number;
+  /** The longest time from request to end. */
+  readonly maxLatencyMs?: WholeNumber;
 }
 
-/** One smoke test: a real run on the deployed agent with an expectation. */
+/** One smoke test: a real run on the deployed agent, with an expectation. */
 export interface Check {
   readonly name: string;
   /** The graph's name, or an assistant id. */
   readonly assistant: string;
   readonly input: Readonly<Record<string, unknown>>;
   readonly expect: Expectation;
-  /** How long the run may take, in milliseconds. */
-  readonly timeoutMs: number;
+  /** How long the run may take. */
+  readonly timeoutMs: WholeNumber;
   /** The feedback key under which the verdict is recorded on the run's trace. */
   readonly feedbackKey?: string;
 }

@@ -77,7 +77,11 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway itself failed' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 
-/** A stable error code, `SLIPWAY_…`. */
+/**
+ * A stable error code, `SLIPWAY_…`.
+ *
+ * @open those of docs/errors.md
+ */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
 /** What a {@link SlipwayError} carries beside its code. */

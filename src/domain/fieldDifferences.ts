@@ -1,10 +1,12 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
-/** One field in which two configurations differ. Absent, or `undefined`: it is not set there. */
+/** One field in which two configurations differ. */
 export interface FieldDifference {
-  /** The field's path: `checks.greets.timeoutMs`. What has a name is named by it, not by its place in a list. */
+  /** The field's path: `checks.greets.timeoutMs`. Items of a list are named by their `name` if they have one. */
   readonly path: string;
+  /** Absent: it is not set there. */
   readonly from?: unknown;
+  /** Absent: it is not set there. */
   readonly to?: unknown;
 }
 

@@ -1,9 +1,25 @@
-/** What an activity says with its heartbeats, and hands on to its next attempt. */
+import type { Instant } from './scalars.ts';
+
+/** What an activity reports with its heartbeats, and hands on to its next attempt. */
 export interface Heartbeat {
   /** What it found last, in words: `revision … is DEPLOYING`, or why its last attempt failed. */
   readonly says: string;
-  /** Since when that is so: ISO 8601. */
-  readonly since: string;
+  /** When it found that. */
+  readonly since: Instant;
+}
+
+/** What the step under way found last, and its deadline. */
+export interface RunningCall extends Heartbeat {
+  /** When the step is given up. `null`: it has no deadline. */
+  readonly until: Instant | null;
+}
+
+/** What Temporal and the control plane report about a release, a rollback or a promotion that runs. */
+export interface UnderWay {
+  /** What the step under way found last. `null`: it has reported nothing. */
+  readonly call: RunningCall | null;
+  /** While a revision is deployed: the newest lines of its build, oldest first. */
+  readonly buildLog: readonly string[];
 }
 
 /** Reads what Temporal keeps of a heartbeat; `undefined` if it says nothing. */

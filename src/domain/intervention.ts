@@ -1,5 +1,6 @@
 import { type Bound, newest } from './bounds.ts';
 import type { Actor } from './release.ts';
+import type { Instant, WholeNumber } from './scalars.ts';
 
 /** What a person may say to a release under way. */
 export const INTERVENTION_KINDS = [
@@ -19,6 +20,11 @@ export const INTERVENTION_KINDS = [
   'skip',
 ] as const;
 
+/**
+ * What a person may tell a running release.
+ *
+ * @open
+ */
 export type InterventionKind = (typeof INTERVENTION_KINDS)[number];
 
 /** What a `skip` that leaves the rest of the soak out names. */
@@ -32,25 +38,25 @@ export const JUDGE = 'judge';
 
 /** One thing that was said to a release. */
 export interface Intervention {
-  /** Says the same thing once: a repeated id is the same intervention. */
+  /** A repeated id is the same intervention. */
   readonly id: string;
   readonly kind: InterventionKind;
-  /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. It must name it. */
+  /** What a `skip` leaves out: the name of a check, `soak`, `judge`, or `freeze`. */
   readonly what?: string;
   readonly by: Actor;
 }
 
-/** An intervention and what came of it: kept with the release. */
+/** An intervention in a release or a promotion, and its effect. */
 export interface InterventionRecord extends Omit<Intervention, 'kind'> {
   /**
-   * `preempt`: not of people, but from the target, for a rollback; recorded where it was not acted upon. `unknown`: a
-   * signal under a name that nobody knows, which the note begins with.
+   * `preempt`: sent by the target for a rollback, and ignored. `unknown`: a signal with an unknown name, which the note
+   * begins with.
    */
   readonly kind: InterventionKind | 'preempt' | 'unknown';
-  readonly at: string;
-  /** `false`: it was said at the wrong moment, and changed nothing. */
+  readonly at: Instant;
+  /** `false`: it came at the wrong moment, and changed nothing. */
   readonly taken: boolean;
-  /** What it did, or the moment at which it came. */
+  /** What it changed, or why it changed nothing. */
   readonly note: string;
 }
 
@@ -82,15 +88,15 @@ export interface InterventionAnswer {
   readonly note: string;
 }
 
-/** Who must agree before a release changes its target. */
+/** Who must approve before a release changes its target. */
 export interface ApprovalPolicy {
   /** How many people must approve. */
-  readonly required: number;
-  /** Who may. Absent: anybody but whoever asked for the release. */
+  readonly required: WholeNumber;
+  /** Who may approve. Absent: anybody but who asked for the release. */
   readonly approvers?: readonly string[];
-  /** How long it is waited for, in milliseconds; then the release ends `aborted`. */
-  readonly withinMs: number;
-  /** What counts where nobody says anything in time. Absent: `reject`. */
+  /** How long the release waits for approval. */
+  readonly withinMs: WholeNumber;
+  /** What happens after that. Absent: `reject`, so the release ends `aborted`. */
   readonly otherwise?: 'reject' | 'approve';
 }
 

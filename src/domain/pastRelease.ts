@@ -2,25 +2,28 @@ import type { WorkFact } from './audit/facts.ts';
 import type { Actor, Outcome, ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
 import { artifactIdentity } from './artifact.ts';
 import type { ErrorCode } from './errors.ts';
+import type { Instant } from './scalars.ts';
 import type { HistoryRow } from './targetState.ts';
 
-/** One release or rollback of a target's past, as a list shows it. Times are ISO 8601. */
+/** One release or rollback of a target's past. */
 export interface PastRelease {
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback';
-  /** `running`: it has not ended. `stopped`: its workflow was ended from outside, without a word. */
+  /** `running`: it has not ended. `stopped`: its workflow was terminated in Temporal. */
   readonly outcome: Outcome | 'running' | 'stopped';
   readonly reason: string | null;
   /** The code of the failure that ended it; `null`: nothing failed, or it has not ended. */
   readonly code: ErrorCode | null;
-  /** `null` where the list that it is from does not tell. */
-  readonly startedAt: string | null;
+  /** `null`: only a worker that does not answer knows it. */
+  readonly startedAt: Instant | null;
   /** `null`: it has not ended. */
-  readonly endedAt: string | null;
-  /** The identity of its artifact; of a digest the beginning, where no more is known. */
+  readonly endedAt: Instant | null;
+  /** The artifact's identity, or the beginning of its digest. */
   readonly artifact: string | null;
   readonly commit: string | null;
+  /** The revision that it made. */
   readonly revisionId: string | null;
+  /** The revision that served when it ended. */
   readonly servingRevisionId: string | null;
   readonly requestedBy: Actor;
 }

@@ -1,12 +1,13 @@
 import { type Bound, newest } from './bounds.ts';
 import type { Actor, KnownRevision, ReleaseResult } from './release.ts';
+import type { Instant } from './scalars.ts';
 import type { TargetState } from './targetState.ts';
 
-/** An artifact that the target does not take any more, until a person says otherwise. */
+/** An artifact that is blocked on the target until a person unblocks it. */
 export interface Quarantined {
   /** The artifact's identity: `sha256:…`, `image:…`, `git:…`. */
   readonly artifact: string;
-  readonly since: string;
+  readonly since: Instant;
   readonly by: Actor;
 }
 

@@ -5,6 +5,7 @@ import type { FreezeWindow } from './freeze/freeze.ts';
 import type { ApprovalPolicy, InterventionRecord } from './intervention.ts';
 import type { JudgeVerdict } from './judge/verdict.ts';
 import type { ReceiverSpec } from './notify/receiver.ts';
+import type { Instant, WholeNumber } from './scalars.ts';
 import type { StepName, StepOverrides } from './step.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
@@ -37,13 +38,12 @@ export interface ErrorPolicy {
 /** What a release waits for: a person to say something, or a freeze to end. */
 export interface Waiting {
   readonly for: 'resume' | 'approval' | 'decision' | 'freeze';
-  /** ISO 8601. */
-  readonly since: string;
-  /** When it waits no longer: ISO 8601. */
-  readonly until: string;
+  readonly since: Instant;
+  /** When it stops waiting. */
+  readonly until: Instant;
   /** What it waits for, in words. */
   readonly note: string;
-  /** Who may approve. Absent: anybody but who asked for the release, or it waits for something else. */
+  /** Who may approve. Absent: anybody but who asked for the release, or it does not wait for approval. */
   readonly approvers?: readonly string[];
 }
 
@@ -107,16 +107,16 @@ export const OUTCOMES = [
 /** How a release ended. */
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** One step as it went. Times are ISO 8601. */
+/** One step as it went. */
 export interface StepRecord {
   readonly step: StepName;
-  /** What the step was about: a check's name, a revision's id. */
+  /** What the step was about: the name of a check, the id of a revision. */
   readonly subject?: string;
-  /** `true` where the step belongs to putting a revision back. */
+  /** Whether the step is part of restoring a revision. */
   readonly restoring: boolean;
-  readonly startedAt: string;
-  readonly endedAt?: string;
-  readonly attempts?: number;
+  readonly startedAt: Instant;
+  readonly endedAt?: Instant;
+  readonly attempts?: WholeNumber;
   readonly status: 'running' | 'done' | 'failed' | 'canceled' | 'skipped';
   /** What came of it, in a few words. */
   readonly detail?: string;
@@ -127,28 +127,31 @@ export interface CheckVerdict {
   readonly check: string;
   readonly revisionId: string;
   readonly passed: boolean;
+  /** Why it failed: one sentence for each expectation that was not met. */
   readonly reasons: readonly string[];
-  /** The answer, cut to a few hundred bytes. */
+  /** The agent's answer, cut to a few hundred bytes. */
   readonly answer: string;
-  /** The name of the record in the artifact store that holds the whole answer. Absent: `answer` is all of it, or the store was away. */
+  /**
+   * The name of the record in the artifact store that holds the whole answer. Absent: `answer` is the whole answer, or the
+   * store was unavailable.
+   */
   readonly answerRecord?: string;
   readonly runId: string | null;
   readonly latencyMs: number;
-  /** Whether the verdict was recorded through the run's feedback link; `null` when none was asked for. */
+  /** Whether the verdict was recorded on the run's trace. `null`: the check has no `feedbackKey`. */
   readonly feedbackRecorded: boolean | null;
 }
 
-/** What the judge found of a promotion's candidate, and where its report is kept. */
+/** What the judge found of a promotion's candidate. */
 export interface JudgementRecord {
   readonly verdict: JudgeVerdict;
-  /** One sentence each: what the verdict rests on. */
+  /** What the verdict is based on: one sentence each. */
   readonly reasons: readonly string[];
   readonly baselineRevisionId: string;
   readonly candidateRevisionId: string;
   /** The report's name among the records of the artifact store. */
   readonly report: string;
-  /** ISO 8601. */
-  readonly at: string;
+  readonly at: Instant;
 }
 
 /** The revision that was active before a release changed anything. */
@@ -163,7 +166,7 @@ export interface Baseline {
 export interface KnownRevision {
   readonly revisionId: string;
   readonly verified: boolean;
-  /** The identity of its artifact, where the target shipped it. */
+  /** The identity of its artifact. Absent: the target did not ship it. */
   readonly artifact?: string;
   /** The digest of the checks that it passed, under which the artifact store keeps them. Absent: they were not kept. */
   readonly checks?: string;
@@ -175,19 +178,19 @@ export interface KnownRevision {
   readonly commit?: string;
   /** The revision that a redeploy copied. A copy of a copy names the first original. */
   readonly copyOf?: string;
-  /** When it was verified, or found not to be: ISO 8601. */
-  readonly at: string;
-  /** A person rolled back from it: it is put back only by name. */
+  /** When its checks last passed or failed. */
+  readonly at: Instant;
+  /** A person rolled back from it: it is restored only if a person names it. */
   readonly quarantined?: true;
 }
 
-/** A request to put an earlier revision back. */
+/** A request to restore an earlier revision. */
 export interface RollbackRequest {
-  /** Says the same thing once: a repeated id is the same request. */
+  /** A repeated id is the same request. */
   readonly requestId: string;
   /**
-   * The revision to go back to: named by a person, or, with `from`, chosen by the target. Absent: it is chosen once
-   * the active revision can be read.
+   * The revision to restore: named by a person, or, with `from`, chosen by the target. Absent: the target chooses it once
+   * it can read the active revision.
    */
   readonly to?: string;
   /** The revision to leave: what served when a person asked for a rollback without naming a revision. */
@@ -208,12 +211,12 @@ export interface Preemption extends RollbackRequest {
 
 /** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */
 export interface Progress {
-  /** A promotion's name, where it is one. */
+  /** Of a promotion, its name. */
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback' | 'promotion';
   /** What it does at this moment, in words. */
   readonly phase: string;
-  readonly startedAt: string;
+  readonly startedAt: Instant;
   readonly deploymentId: string | null;
   readonly revisionId: string | null;
   readonly baseline: Baseline | null;
@@ -221,32 +224,34 @@ export interface Progress {
   readonly verdicts: readonly CheckVerdict[];
   /** A promotion's last judgement. Absent: none was made. */
   readonly judgement?: JudgementRecord;
+  /** `null`: it has not ended. */
   readonly outcome: Outcome | null;
-  /** What a person must do now that it has ended; `null` where nobody need do anything. */
+  /** What a person must do now that it has ended. `null`: nothing. */
   readonly instructions: string | null;
-  /** What it waits for a person to say; `null` while it goes on by itself. */
+  /** What it waits for. `null`: it proceeds without a person. */
   readonly waiting: Waiting | null;
-  /** Until when a soak or a bake watches: ISO 8601. Absent: none has begun. */
-  readonly watchUntil?: string;
-  /** What was said to it, in order. */
+  /** When a soak or a bake ends. Absent: none has begun. */
+  readonly watchUntil?: Instant;
+  /** In the order in which they arrived. */
   readonly interventions: readonly InterventionRecord[];
 }
 
-/** The result of a release or a rollback; also its record in the artifact store. */
+/** The whole record of a release or a rollback, as the artifact store keeps it. */
 export interface ReleaseResult {
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback';
   readonly target: string;
   readonly deploymentId: string | null;
+  /** For people: the beginning of its digest, the URI of its image, or its git ref. */
   readonly artifact: string | null;
   readonly commit: string | null;
   readonly requestKey: string | null;
   readonly outcome: Outcome;
-  /** Why it ended so: one sentence. */
+  /** Why it ended this way: one sentence. */
   readonly reason: string;
-  /** The code of the failure that ended it; `null` where nothing failed, or a person stopped it. */
+  /** The code of the failure that ended it. `null`: nothing failed, or a person stopped it. */
   readonly code: ErrorCode | null;
-  /** What a person should do now; set where one is needed. */
+  /** What a person must do. `null`: nothing. */
   readonly instructions: string | null;
   /** The revision that this release made. */
   readonly revisionId: string | null;
@@ -255,27 +260,27 @@ export interface ReleaseResult {
   readonly servingRevisionId: string | null;
   /** Whether what serves now passed its checks. */
   readonly servingVerified: boolean;
-  /** Revisions with our artifact beyond the one that was followed (a request that landed late). */
+  /** Other revisions with this release's artifact, beside the one that it followed. */
   readonly extraRevisionIds: readonly string[];
-  /** Revisions that were given up on while the control plane still worked on them. */
+  /** Revisions that the release stopped following while the control plane still worked on them. */
   readonly givenUpRevisionIds: readonly string[];
-  /** Revisions that redeploys made of earlier ones, on a control plane that makes new ones. */
+  /** Revisions that redeploys made of earlier ones. Absent: none. */
   readonly copyRevisionIds?: readonly string[];
-  /** The upload whose PATCH went unanswered on the way: what was given up on may still land. */
+  /** The upload whose PATCH was never answered: its revision may still appear. */
   readonly unansweredUpload?: string;
   readonly knownRevisions: readonly KnownRevision[];
   readonly agentUrl: string | null;
-  /** The settings of the newest request worked: from now on the way back is taken under them. */
+  /** The settings of the newest request worked: the next restore uses them. */
   readonly settingsWorked?: true;
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
   readonly requestedBy: Actor;
   /** The rollback that pre-empted it. */
   readonly preemptedBy: RollbackRequest | null;
-  /** What was said to it, in order. */
+  /** In the order in which they arrived. */
   readonly interventions: readonly InterventionRecord[];
-  readonly startedAt: string;
-  readonly endedAt: string;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
 }
 
 /** Whether a person must act: the restore failed, or it is unknown what serves. */

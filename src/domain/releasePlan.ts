@@ -2,17 +2,19 @@ import type { Check } from './check.ts';
 import { artifactFields, IMMUTABLE, patchedFields } from './deploymentFields.ts';
 import { type FieldDifference, fieldDifferences } from './fieldDifferences.ts';
 import type { ReleaseRequest } from './release.ts';
+import type { WholeNumber } from './scalars.ts';
 import type { StepName, StepOverrides, StepPolicy } from './step.ts';
 import { coverChecks, patiently, stepPolicy } from './stepTable.ts';
 import type { NamedSecretReference } from './targetSpec.ts';
+import type { ReleaseAnswer, Running } from './targetState.ts';
 
-/** One step that a release is going to take, with its policy. */
+/** One step that a release will take, with its policy. */
 export interface PlannedStep {
   readonly step: StepName;
   /** What it is about: a check's name. */
   readonly subject: string | null;
-  /** How often it is taken. */
-  readonly times: number;
+  /** How often the release takes it. */
+  readonly times: WholeNumber;
   readonly policy: StepPolicy;
 }
 
@@ -73,21 +75,30 @@ export interface DeploymentNow {
   readonly secrets: readonly string[];
 }
 
-/** What a release changes of a deployment, field by field. Of secrets there are names and references, never values. */
+/** What a release changes of its deployment, field by field. It names secrets and their references, never values. */
 export interface PlannedChange {
   readonly fields: readonly FieldDifference[];
-  /** Fields that differ and cannot change after creation: they stay as they are. */
+  /** Fields that differ, but cannot change after creation: they stay as they are. */
   readonly immutable: readonly FieldDifference[];
-  /** `null`: the deployment's secrets are carried over. */
+  /** `null`: the deployment keeps its secrets. */
   readonly secrets: readonly PlannedSecret[] | null;
 }
 
-/** What becomes of one secret: whether its value changes is not looked at. */
+/** What a release does with one secret, whether or not its value changes. */
 export interface PlannedSecret {
   readonly name: string;
-  /** Where its value comes from; `null` for one that is removed. */
+  /** Where its value comes from. `null`: it is removed. */
   readonly from: string | null;
   readonly change: 'added' | 'set_again' | 'removed';
+}
+
+/** How the target would answer a release request at this moment. */
+export interface PlannedAnswer extends ReleaseAnswer {
+  readonly running: Running | null;
+  /** The releases that wait before it. */
+  readonly waiting: readonly string[];
+  /** The releases that it would supersede. */
+  readonly superseded: readonly string[];
 }
 
 /**

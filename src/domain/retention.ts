@@ -1,5 +1,6 @@
 import { AGE_MAX_MS, formatDuration, parseDuration } from './duration.ts';
 import type { KnownRevision } from './release.ts';
+import type { Instant } from './scalars.ts';
 import type { TargetState } from './targetState.ts';
 
 /** An artifact that a store holds. */
@@ -18,16 +19,15 @@ export interface ArtifactUse {
   readonly why: string;
 }
 
-/** A release of an artifact, as its record tells it. */
+/** A release of an artifact, as recorded in the artifact store. */
 export interface RecordedRelease {
   readonly target: string;
   readonly releaseId: string;
-  /** The artifact's identity; of a digest the beginning. */
+  /** The artifact's identity, or the beginning of its digest. */
   readonly artifact: string;
   /** Whether it ended `released`. */
   readonly released: boolean;
-  /** ISO 8601. */
-  readonly endedAt: string;
+  readonly endedAt: Instant;
 }
 
 /** What is kept although nobody needs it. */

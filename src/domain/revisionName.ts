@@ -1,13 +1,24 @@
 import type { KnownRevision } from './release.ts';
+import type { Instant } from './scalars.ts';
 
-/** A revision as people tell it from others. */
+/** What identifies a revision to people. */
 export interface RevisionWords {
   readonly revisionId: string;
-  /** The release that it belongs to; `null`: the target did not make it. */
+  /** The release that it belongs to. `null`: the target did not make it. */
   readonly release: string | null;
   readonly commit: string | null;
   /** The identity of its artifact. */
   readonly artifact: string | null;
+}
+
+/** A revision, and how its checks ended. */
+export interface DescribedRevision extends RevisionWords {
+  /** `null`: not known. */
+  readonly verified: boolean | null;
+  /** When its checks last passed or failed. */
+  readonly at: Instant | null;
+  /** The revision that it is a copy of. */
+  readonly copyOf: string | null;
 }
 
 /** What a target has seen of its deployment's revisions. */

@@ -1,3 +1,5 @@
+import type { WholeNumber } from './scalars.ts';
+
 /** The steps of a promotion, a release and a restore, in the order in which they are taken. */
 export const STEP_NAMES = [
   /** Look at the targets of a promotion, and choose what is promoted. */
@@ -38,25 +40,26 @@ export const STEP_NAMES = [
   'notify',
 ] as const;
 
+/** @open */
 export type StepName = (typeof STEP_NAMES)[number];
 
-/** How a step that failed is tried again. Durations in milliseconds. */
+/** How a step that failed is retried. */
 export interface RetryPolicy {
-  readonly initialIntervalMs: number;
+  readonly initialIntervalMs: WholeNumber;
   readonly backoffCoefficient: number;
-  readonly maximumIntervalMs: number;
+  readonly maximumIntervalMs: WholeNumber;
   /** 0: as often as the step's `scheduleToCloseMs` allows. */
-  readonly maximumAttempts: number;
+  readonly maximumAttempts: WholeNumber;
 }
 
-/** A step's deadlines. Durations in milliseconds. */
+/** A step's deadlines and retries. */
 export interface StepPolicy {
-  /** One attempt's deadline. */
-  readonly startToCloseMs: number;
-  /** All attempts' deadline, waiting included. */
-  readonly scheduleToCloseMs: number;
-  /** The longest silence of a step that reports its progress: after it the step's worker is taken for dead. */
-  readonly heartbeatMs?: number;
+  /** The deadline of one attempt. */
+  readonly startToCloseMs: WholeNumber;
+  /** The deadline of all attempts, including the time between them. */
+  readonly scheduleToCloseMs: WholeNumber;
+  /** The longest silence of a step that reports its progress. After it Temporal considers the step's worker dead. */
+  readonly heartbeatMs?: WholeNumber;
   readonly retry: RetryPolicy;
 }
 

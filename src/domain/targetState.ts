@@ -4,6 +4,7 @@ import type { Undelivered } from './notify/undelivered.ts';
 import type { FailedChecks, Quarantined } from './quarantine.ts';
 import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from './release.ts';
 import type { RevisionWords } from './revisionName.ts';
+import type { Instant } from './scalars.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
 /** A release that waits for its turn. */
@@ -15,35 +16,35 @@ export interface QueuedRelease {
 
 /** A hold: the target takes no automatic release until a person releases it. */
 export interface Hold {
-  readonly since: string;
+  readonly since: Instant;
   readonly by: Actor;
-  /** The rollback that set it; absent where a person did. */
+  /** The rollback that set it. Absent: a person did. */
   readonly requestId?: string;
 }
 
-/** Somebody changed the deployment by hand: what served when we looked is not what was known to serve. */
+/** The deployment was changed by hand: another revision serves than the target expected. */
 export interface Drift {
-  /** When it was noticed: ISO 8601. */
-  readonly at: string;
-  /** The revision that was known to serve. */
+  /** When the target noticed. */
+  readonly at: Instant;
+  /** The revision that the target expected to serve. */
   readonly expected: string;
-  /** The revision that served instead; `null`: none. */
+  /** The revision that served instead. `null`: none. */
   readonly found: string | null;
 }
 
-/** What a release or a rollback could not put right, and what a person must do. */
+/** A release or a rollback that could not restore a good revision, and what a person must do. */
 export interface NeedsPerson {
   readonly releaseId: string;
-  /** ISO 8601. */
-  readonly since: string;
+  readonly since: Instant;
   readonly instructions: string;
 }
 
-/** One ended release or rollback, compact: the whole story is in its record. */
+/** An ended release or rollback in brief. The artifact store has its whole record. */
 export interface HistoryRow {
   readonly releaseId: string;
   readonly kind: 'release' | 'rollback';
   readonly requestKey: string | null;
+  /** The artifact's identity, or the beginning of its digest. */
   readonly artifact: string | null;
   readonly commit: string | null;
   readonly outcome: Outcome;
@@ -53,7 +54,7 @@ export interface HistoryRow {
   readonly revisionId: string | null;
   readonly servingRevisionId: string | null;
   readonly requestedBy: Actor;
-  readonly endedAt: string;
+  readonly endedAt: Instant;
   /** The rollback requests that it carried out. */
   readonly rollbackRequestIds: readonly string[];
   /** It restored the revision that served at its end. */
@@ -95,20 +96,20 @@ export interface ExtraRevision {
   readonly landedLate: boolean;
 }
 
-/** A message that was not acted upon, and why. */
+/** A message that the target ignored, and why. */
 export interface IgnoredMessage {
-  readonly at: string;
+  readonly at: Instant;
   readonly message: string;
   readonly reason: string;
 }
 
-/** A message that changed something on the target, and whose it was. */
+/** A message that changed something on the target. */
 export interface SaidMessage {
-  readonly at: string;
-  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`. */
+  readonly at: Instant;
+  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`; others may come. */
   readonly message: string;
   readonly by: Actor;
-  /** What came of it. */
+  /** What it changed. */
   readonly note: string;
 }
 
@@ -170,27 +171,27 @@ export interface Running {
   readonly kind: 'release' | 'rollback';
   readonly requestKey: string | null;
   readonly workflowId: string;
-  /** Where a rollback goes, as far as that is known. */
+  /** The revision that a rollback restores. `null`: not known yet, or it is a release. */
   readonly to: string | null;
-  /** The revision that a release is restoring. Absent: it goes forward. */
+  /** The revision that a release is restoring. Absent: it restores none. */
   readonly restores?: string;
 }
 
-/** How a request for a release was taken. */
+/** The target's answer to a release request. */
 export interface ReleaseAnswer {
   readonly releaseId: string;
   readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
   readonly reason: string;
 }
 
-/** How a request for a rollback was taken. */
+/** The target's answer to a rollback request. */
 export interface RollbackAnswer {
-  /** The request to follow: where it joined another, that one's. */
+  /** The request to follow: the earlier one if this request joined it. */
   readonly requestId: string;
-  /** `done`: what was to be left does not serve any more, so nothing is changed. */
+  /** `done`: the revision to leave no longer serves, so nothing changes. */
   readonly disposition: 'preempting' | 'queued' | 'joined' | 'done' | 'ignored';
   readonly reason: string;
-  /** What will serve, or serves already; `null` while that cannot be known. */
+  /** The revision that will serve, or serves already. `null`: not known yet. */
   readonly serves: RevisionWords | null;
   readonly onHold: boolean;
 }

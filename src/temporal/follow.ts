@@ -6,7 +6,8 @@ import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';
 import { lookupQuery } from '../messages/target.ts';
 import type { TemporalConnection } from './connection.ts';
-import { type RunningCall, runningCallOf } from './runningCall.ts';
+import type { RunningCall } from '../domain/heartbeat.ts';
+import { runningCallOf } from './runningCall.ts';
 import { refuseStuck } from './stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';
 

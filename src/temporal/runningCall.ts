@@ -2,15 +2,9 @@ import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@tempo
 import { defaultPayloadConverter } from '@temporalio/common';
 import { tsToDate } from '@temporalio/common/lib/time.js';
 
-import { type Heartbeat, readHeartbeat } from '../domain/heartbeat.ts';
+import { readHeartbeat, type RunningCall } from '../domain/heartbeat.ts';
 import type { TemporalConnection } from './connection.ts';
 import { isTemporalSilent, temporalError } from './temporalError.ts';
-
-/** What the step under way found last, and when it is given up. */
-export interface RunningCall extends Heartbeat {
-  /** When the step is given up: ISO 8601; `null`: it has no deadline. */
-  readonly until: string | null;
-}
 
 /** What Temporal says of a workflow: what of it holds the heartbeats. */
 export type Described = Pick<WorkflowExecutionDescription, 'raw'>;

@@ -1,8 +1,8 @@
-import type { Output } from '../../src/cli/output.ts';
+import { jsonLine, type Output } from '../../src/cli/output.ts';
 import { styleOf } from '../../src/cli/style.ts';
-import { eventProblem } from '../support/jsonLines.ts';
+import { lineProblem } from '../support/jsonLines.ts';
 
-/** An output that keeps what is said, for tests to look at. Throws at an event that is not as its schema has it. */
+/** An output that keeps what is said, for tests to look at. Throws at an event that does not fit the published schema. */
 export function testOutput(
   options: {
     readonly json?: boolean;
@@ -42,9 +42,9 @@ export function testOutput(
     },
     event: (event) => {
       if (!json) return;
-      const problem = eventProblem(event);
+      const problem = lineProblem(JSON.parse(jsonLine(event)) as Readonly<Record<string, unknown>>);
       if (problem !== undefined) throw new Error(problem);
-      events.push(event);
+      events.push({ ...event });
     },
     raw: (text) => {
       said.push(text);

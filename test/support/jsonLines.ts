@@ -1,31 +1,51 @@
-import { EVENTS } from '../../src/cli/events/index.ts';
-import { SCHEMA_VERSION } from '../../src/cli/events/schemaVersion.ts';
+import { readFileSync } from 'node:fs';
 
+import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+interface Schema {
+  readonly $id: string;
+  readonly anyOf: readonly { readonly title: string }[];
+}
+
+/** The published schema, but without room for fields of later versions. */
+const SCHEMA = JSON.parse(
+  readFileSync(new URL('../../docs/json-events.schema.json', import.meta.url), 'utf8'),
+  (_name, value: unknown) =>
+    isObject(value) && isObject(value['properties']) ? { additionalProperties: false, ...value } : value,
+) as Schema;
 const TOLD_CHARACTERS = 200;
 
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema(SCHEMA);
+
 /**
- * Holds a line that a command printed with `--json` to the schema of its event: it says its version, and has all fields
- * of one of the event's lines, and no other.
+ * Checks a line that a command printed with `--json` against the published schema. It must have all fields of its event,
+ * and no other.
  *
  * @returns what is wrong with it, field by field; `undefined`: nothing.
  */
 export function lineProblem(line: Readonly<Record<string, unknown>>): string | undefined {
-  const { schemaVersion, ...event } = line;
-  if (schemaVersion !== SCHEMA_VERSION) return `no schemaVersion ${SCHEMA_VERSION}: ${JSON.stringify(line)}`;
-  return eventProblem(event);
+  const attempts = SCHEMA.anyOf.flatMap(({ title }, index) => {
+    if (title !== line['event']) return [];
+    const validate = ajv.getSchema(`${SCHEMA.$id}#/anyOf/${index}`);
+    return validate?.(line) === true ? [[]] : [validate?.errors ?? []];
+  });
+  const [nearest = []] = attempts.sort((one, other) => one.length - other.length);
+  if (attempts.length > 0 && nearest.length === 0) return undefined;
+  const why = attempts.length === 0 ? 'there is no such event' : nearest.map(errorText).join('; ');
+  return `${String(line['event'])}: ${why}: ${JSON.stringify(line).slice(0, 10 * TOLD_CHARACTERS)}`;
 }
 
-/** The same for an event as it is handed to the output, before it has a version. */
-export function eventProblem(event: Readonly<Record<string, unknown>>): string | undefined {
-  const printed = JSON.stringify(event);
-  const attempts = EVENTS.filter((schema) => schema.shape.event.value === event['event']).map((schema) =>
-    schema.safeParse(JSON.parse(printed)),
-  );
-  if (attempts.some(({ success }) => success)) return undefined;
-  const [nearest = []] = attempts
-    .flatMap(({ error }) => (error === undefined ? [] : [error.issues]))
-    .sort((one, other) => one.length - other.length);
-  const wrong = nearest.map(({ path, message }) => `${path.join('.')}: ${message.slice(0, TOLD_CHARACTERS)}`);
-  const why = attempts.length === 0 ? 'there is no such event' : wrong.join('; ');
-  return `${String(event['event'])}: ${why}: ${printed.slice(0, 10 * TOLD_CHARACTERS)}`;
+function errorText({ instancePath, message = '', params }: ErrorObject): string {
+  const { missingProperty, additionalProperty } = params as Readonly<Record<string, unknown>>;
+  const field = [instancePath.slice(1), missingProperty ?? additionalProperty]
+    .filter((part) => typeof part === 'string' && part !== '')
+    .join('/');
+  return `${field}: ${message}`.slice(0, TOLD_CHARACTERS);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -15,20 +15,8 @@ import { pollingWorkers } from '../../temporal/workerPresence.ts';
 import type { CommandContext } from '../context.ts';
 import { counted } from '../counted.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
+import type { Finding } from '../events/checks.ts';
 import { withControlPlane } from '../targetAccess.ts';
-
-/** One thing that was looked at. */
-export interface Finding {
-  /** What was looked at: `node`, `temporal`, `target production`. */
-  readonly name: string;
-  /** `warning`: it may be as it should be, and is not where this command looks. */
-  readonly state: 'ok' | 'warning' | 'missing';
-  readonly detail: string;
-  /** The command, or the setting, that mends it. */
-  readonly mend: string | null;
-  /** What the command ends with because of it; 0 unless `missing`. */
-  readonly exitCode: number;
-}
 
 /** How findings are looked for. */
 export interface DoctorOptions {

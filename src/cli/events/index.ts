@@ -1,46 +1,37 @@
-import type { z } from 'zod';
+import type { CheckSections } from './checks.ts';
+import type { MachineSections } from './machine.ts';
+import type { PlanSections } from './plans.ts';
+import type { PlatformSections } from './platform.ts';
+import type { PromotionSections } from './promotions.ts';
+import type { ReleaseSections } from './releases.ts';
+import type { SourceSections } from './sources.ts';
+import type { StatusSections } from './status.ts';
 
-import * as anyCommand from './anyCommand.ts';
-import * as demo from './demo.ts';
-import * as history from './history.ts';
-import * as machine from './machine.ts';
-import type { Plain } from './mirror.ts';
-import * as plan from './plan.ts';
-import * as platform from './platform.ts';
-import * as promotion from './promotion.ts';
-import * as rehearse from './rehearse.ts';
-import * as release from './release.ts';
-import * as source from './source.ts';
-import * as status from './status.ts';
-import * as verdicts from './verdicts.ts';
+/**
+ * Every event, by the sections of docs/json.md. The build makes the page and `docs/json-events.schema.json` from these types:
+ * a section's docstring is its title and the text below its tables, and each of its fields is an event.
+ */
+export type Sections = readonly [
+  MachineSections,
+  PlatformSections,
+  ReleaseSections,
+  SourceSections,
+  StatusSections,
+  PromotionSections,
+  PlanSections,
+  CheckSections,
+];
 
-const FAMILIES = [
-  anyCommand,
-  machine,
-  platform,
-  release,
-  history,
-  source,
-  status,
-  promotion,
-  plan,
-  rehearse,
-  verdicts,
-  demo,
-] as const;
+type EventsOf<Section> = {
+  readonly [Name in keyof Section]: { readonly event: Name } & Section[Name];
+}[keyof Section];
 
-type In<Family> = Family extends unknown ? Family[keyof Family] : never;
+type EventsIn<Part> = Part extends unknown
+  ? { [Name in keyof Part]: EventsOf<Part[Name]> }[keyof Part]
+  : never;
 
-/** The schema of one line. */
-export type EventSchema = In<(typeof FAMILIES)[number]>;
+/** What a command prints as one line with `--json`, without the `schemaVersion` that the output adds. */
+export type JsonEvent = EventsIn<Sections[number]>;
 
-/** A line that a command prints with `--json`, as it is handed to the output, which adds the version. */
-export type JsonEvent = Plain<z.input<EventSchema>>;
-
-/** The lines of one event. */
+/** The events of one name. */
 export type EventOf<Name extends JsonEvent['event']> = Extract<JsonEvent, { readonly event: Name }>;
-
-/** The schemas of every line that a command prints with `--json`. Several may be of one event: then one of them fits. */
-export const EVENTS: readonly EventSchema[] = FAMILIES.flatMap((family) =>
-  Object.values<EventSchema>(family),
-);

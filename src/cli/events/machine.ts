@@ -1,53 +1,87 @@
-import { z } from 'zod';
+import type { PlatformErrorCode } from '@slipway/contract/platformErrors';
 
-import { Count, event, maybe, openWords } from './fields.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
 
-export const DevReady = event('ready', '`dev`: everything runs', {
-  controlPlane: z.string(),
-  temporal: z.string().describe('The address of Temporal'),
-  temporalUi: z.string().nullable().describe('`null`: Temporal is somebody else’s'),
-  dashboard: z.string().nullable().describe('`null`: there is none yet'),
-  apiKey: z.string().describe('Of the control plane: keep it out of logs'),
-});
+/** The events of any command, and of those that start or install something. */
+export interface MachineSections {
+  /** Any command */
+  readonly anyCommand: {
+    /** The command ends with an error. */
+    readonly error: {
+      readonly code: ErrorCode | PlatformErrorCode;
+      readonly message: string;
+      /** A file with line and column, the path of a field, or an address. */
+      readonly place: string | null;
+      /** What to do about it. */
+      readonly hint: string | null;
+      readonly exitCode: ExitCode;
+      /** With `--verbose`. */
+      readonly stack?: string;
+    };
+  };
 
-export const Service = event('service', '`dev`: a service ended by itself, and is started again', {
-  name: z.string(),
-  state: z.enum(['died', 'restarted', 'not_restarted']),
-  restartInMs: maybe(Count).describe('With `died`: when it is started again'),
-  reason: maybe(z.string()).describe('With `not_restarted`: why not'),
-});
+  /** `dev` */
+  readonly dev: {
+    /** Everything runs. */
+    readonly ready: {
+      readonly controlPlane: string;
+      /** Temporal's address. */
+      readonly temporal: string;
+      /** `null`: `dev` did not start this Temporal. */
+      readonly temporalUi: string | null;
+      /** `null`: the page does not run. */
+      readonly dashboard: string | null;
+      /** The control plane's API key: keep it out of logs. */
+      readonly apiKey: string;
+    };
+    /** A service ended unexpectedly, and is started again. */
+    readonly service: {
+      readonly name: string;
+      readonly state: 'died' | 'restarted' | 'not_restarted';
+      /** With `died`: when it is started again. */
+      readonly restartInMs?: WholeNumber;
+      /** With `not_restarted`: why not. */
+      readonly reason?: string;
+    };
+    /** Everything has ended. `demo` and `rehearse` print it too after Ctrl-C. */
+    readonly stopped: object;
+  };
 
-export const Stopped = event(
-  'stopped',
-  'everything has ended: `dev`, and after Ctrl-C `demo` and `rehearse`',
-  {},
-);
+  /** `agent` */
+  readonly agent: {
+    /** The agent server accepts requests. */
+    readonly ready: { readonly url: string };
+  };
 
-export const PlatformReady = event('ready', '`platform`: it answers', {
-  controlPlane: z.string(),
-  apiKey: z.string().describe('Of the control plane: keep it out of logs'),
-});
+  /** `worker` */
+  readonly worker: {
+    /** The worker polls its task queue. */
+    readonly ready: { readonly taskQueue: string; readonly namespace: string };
+    /** The worker retries a step at once that a killed worker of the same home had started. */
+    readonly took_over: {
+      readonly workflowId: string;
+      readonly activityType: string;
+      /** The killed worker. */
+      readonly from: string;
+    };
+    /** The worker cannot know which steps killed workers had started. */
+    readonly warning: { readonly message: string };
+  };
 
-export const AgentReady = event('ready', '`agent`: it answers', { url: z.string() });
-
-export const WorkerReady = event('ready', '`worker`: it polls', {
-  taskQueue: z.string(),
-  namespace: z.string(),
-});
-
-export const TookOver = event(
-  'took_over',
-  '`worker`: a step that a killed worker of the same home had begun is tried again at once',
-  { workflowId: z.string(), activityType: z.string(), from: z.string().describe('The killed worker') },
-);
-
-export const Warning = event('warning', '`worker`: what killed workers had begun cannot be known', {
-  message: z.string(),
-});
-
-export const InstallProgress = event('progress', 'while it works', { message: z.string() });
-
-export const Installed = event('installed', 'Temporal is there', {
-  path: z.string(),
-  origin: openWords(['path', 'cache', 'download', 'go']).describe('Where it was found, or how it was got'),
-});
+  /** `temporal install` */
+  readonly temporalInstall: {
+    /** While it works. */
+    readonly progress: { readonly message: string };
+    /** Temporal is installed. */
+    readonly installed: {
+      readonly path: string;
+      /**
+       * Where Temporal was found, or how it was installed.
+       *
+       * @open
+       */
+      readonly origin: 'path' | 'cache' | 'download' | 'go';
+    };
+  };
+}

@@ -1,156 +1,142 @@
-import { z } from 'zod';
-
-import type { DescribedRevision as Described } from '../status/servesLines.ts';
-import { event, Instant } from './fields.ts';
-import { mirrorOf } from './mirror.ts';
-import { PromotionResult, PromotionSchedule } from './records/promotion.ts';
-import { Actor, BuildLog, Call, Progress, RollbackRequest } from './records/release.ts';
-import {
+import type { ActivityFact } from '../../domain/audit/facts.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
+import type { Undelivered } from '../../domain/notify/undelivered.ts';
+import type { PastRelease } from '../../domain/pastRelease.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { Quarantined } from '../../domain/quarantine.ts';
+import type { Actor, Progress, RollbackRequest } from '../../domain/release.ts';
+import type { DescribedRevision } from '../../domain/revisionName.ts';
+import type { Instant } from '../../domain/scalars.ts';
+import type {
   Drift,
   HistoryRow,
   Hold,
   IgnoredMessage,
-  LocalHold,
   NeedsPerson,
-  PastRelease,
-  Quarantined,
-  RevisionWords,
   Running,
   SaidMessage,
-  Undelivered,
-} from './records/target.ts';
+} from '../../domain/targetState.ts';
+import type { LocalHold } from '../rollback/localHold.ts';
+import type { ScheduleStatus } from './promotions.ts';
 
-const target = {
-  target: z.string(),
-  workflowId: z.string(),
-  workflowUrl: z.string().nullable(),
-};
-const localHold = LocalHold.nullable().describe('Left by `rollback --break-glass` on this machine');
-const activeRevisionId = z
-  .string()
-  .nullable()
-  .describe('As the control plane says; else what the target last knew');
-const lastKnownRevisionId = z.string().nullable().describe('What the target last knew to serve');
-const deployment = z
-  .strictObject({
-    deploymentId: z.string(),
-    activeRevisionId: z.string().nullable(),
-    latestRevisionId: z.string().nullable().describe('The newest, which need not be the one that serves'),
-  })
-  .nullable()
-  .describe('`null`: the control plane could not be asked');
+/** The events of `slipway status`. */
+export interface StatusSections {
+  /**
+   * `status`
+   *
+   * If the control plane does not say what serves, that is no error: `deployment` is `null`. `SLIPWAY_TEMPORAL_UNREACHABLE`
+   * (6), `SLIPWAY_TARGET_UNKNOWN` and the codes of an invalid file (1) come without any status. So do the errors of the
+   * control plane if the deployment is given by its id alone.
+   */
+  readonly status: {
+    /** The target's own answer. */
+    readonly status: {
+      readonly from: 'target';
+      /** `false`: it has never accepted a release. */
+      readonly known: boolean;
+      readonly running: Running | null;
+      /** The steps of the release or rollback that runs. */
+      readonly progress: Progress | null;
+      readonly queue: readonly {
+        readonly releaseId: string;
+        readonly queuedAt: Instant;
+        readonly requestKey: string;
+        readonly commit: string | null;
+        readonly requestedBy: Actor;
+      }[];
+      /** The rollbacks that wait. */
+      readonly rollbacks: readonly RollbackRequest[];
+      readonly hold: Hold | null;
+      /** The revision that `activeRevisionId` names. */
+      readonly serving: DescribedRevision | null;
+      /** Oldest first. */
+      readonly history: readonly HistoryRow[];
+      readonly ignored: readonly IgnoredMessage[];
+      readonly undelivered: readonly Undelivered[];
+      readonly said: readonly SaidMessage[];
+      readonly quarantined: readonly Quarantined[];
+      readonly drift: Drift | null;
+      /** A release or a rollback could not restore a good revision, and none has succeeded since. */
+      readonly needsPerson: NeedsPerson | null;
+    } & UnderWay &
+      StatusOfTarget;
+    /** One for each promotion to one of these targets. */
+    readonly promotion_status: {
+      readonly name: string;
+      readonly from: string;
+      readonly to: string;
+      readonly workflowId: string;
+      readonly workflowUrl: string | null;
+      /** `stopped`: its workflow was terminated in Temporal. */
+      readonly state: 'none' | 'running' | 'ended' | 'stopped';
+      /** With `running`. */
+      readonly progress: Progress | null;
+      /** With `ended`: the whole record. */
+      readonly last: PromotionResult | null;
+      readonly schedule: ScheduleStatus | null;
+    };
+  };
 
-const DescribedRevision = mirrorOf<Described>()(
-  z.strictObject({
-    ...RevisionWords.shape,
-    verified: z.boolean().nullable().describe('`null`: not known'),
-    at: Instant.nullable().describe('When it was verified, or found not to be'),
-    copyOf: z.string().nullable().describe('The revision that it is a copy of'),
-  }),
-).meta({ id: 'DescribedRevision', description: 'A revision, and how its checks ended' });
+  /**
+   * `status`, if the target does not answer
+   *
+   * An `error` follows: `SLIPWAY_NO_WORKER` (no worker, exit code 6) or `SLIPWAY_WORKFLOW_STUCK` (the workflow cannot
+   * continue, exit code 3).
+   */
+  readonly statusWithoutWorker: {
+    /** What Temporal and the control plane know. */
+    readonly status: {
+      readonly from: 'temporal';
+      readonly known: true;
+      readonly running: RunningWork | null;
+      /** Oldest first. */
+      readonly history: readonly PastRelease[];
+      /** Signals that wait for a worker. */
+      readonly messages: readonly {
+        readonly workflowId: string;
+        readonly message: string;
+        readonly at: Instant;
+        readonly who: string | null;
+        readonly reason: string | null;
+      }[];
+      /** The fields that are left out because only a worker knows them. */
+      readonly unknown: readonly string[];
+    } & StatusOfTarget;
+  };
+}
 
-export const TargetStatus = event('status', 'by the target’s own word', {
-  ...target,
-  from: z.literal('target'),
-  known: z.boolean().describe('`false`: it has never taken a release'),
-  running: Running.nullable(),
-  progress: Progress.nullable().describe('The steps of what runs'),
-  call: Call,
-  buildLog: BuildLog,
-  queue: z.array(
-    z.strictObject({
-      releaseId: z.string(),
-      queuedAt: Instant,
-      requestKey: z.string(),
-      commit: z.string().nullable(),
-      requestedBy: Actor,
-    }),
-  ),
-  rollbacks: z.array(RollbackRequest).describe('Those that wait'),
-  hold: Hold.nullable(),
-  localHold,
-  activeRevisionId,
-  lastKnownRevisionId,
-  deployment,
-  serving: DescribedRevision.nullable().describe('What `activeRevisionId` names'),
-  history: z.array(HistoryRow).describe('The oldest first'),
-  ignored: z.array(IgnoredMessage),
-  undelivered: z.array(Undelivered),
-  said: z.array(SaidMessage),
-  quarantined: z.array(Quarantined),
-  drift: Drift.nullable(),
-  needsPerson: NeedsPerson.nullable().describe(
-    'A release or a rollback could not put a good revision back, and none has ended well since',
-  ),
-});
+interface StatusOfTarget {
+  readonly target: string;
+  readonly workflowId: string;
+  readonly workflowUrl: string | null;
+  /** The hold that `rollback --break-glass` left on this machine. */
+  readonly localHold: LocalHold | null;
+  /** The revision that serves, as the control plane says, or else as the target last knew. */
+  readonly activeRevisionId: string | null;
+  /** The revision that serves, as the target last knew. */
+  readonly lastKnownRevisionId: string | null;
+  /** `null`: the control plane could not be asked. */
+  readonly deployment: DeploymentSeen | null;
+}
 
-const RunningWork = z
-  .strictObject({
-    ...PastRelease.shape,
-    workflowId: z.string(),
-    calls: z
-      .array(
-        z.strictObject({
-          name: z.string(),
-          scheduledAt: Instant,
-          endedAt: Instant.nullable().describe('`null`: it has not ended'),
-          outcome: z.enum(['completed', 'failed', 'timed_out', 'canceled', 'open']),
-        }),
-      )
-      .describe('What was called so far'),
-  })
-  .meta({ id: 'RunningWork', description: 'What the histories of Temporal tell of what runs' });
+/** A deployment as the control plane describes it. */
+export interface DeploymentSeen {
+  readonly deploymentId: string;
+  /** The revision that serves. `null`: none. */
+  readonly activeRevisionId: string | null;
+  /** The newest revision, which may not be the one that serves. */
+  readonly latestRevisionId: string | null;
+}
 
-export const KeptStatus = event('status', 'no worker answers: what Temporal and the control plane tell', {
-  ...target,
-  from: z.literal('temporal'),
-  known: z.literal(true),
-  running: RunningWork.nullable(),
-  localHold,
-  activeRevisionId,
-  lastKnownRevisionId,
-  deployment,
-  history: z.array(PastRelease).describe('The oldest first'),
-  messages: z
-    .array(
-      z.strictObject({
-        workflowId: z.string(),
-        message: z.string(),
-        at: Instant,
-        who: z.string().nullable(),
-        reason: z.string().nullable(),
-      }),
-    )
-    .describe('What was said by signal and waits for a worker'),
-  unknown: z.array(z.string()).describe('The fields that are left out because only a worker tells them'),
-});
-
-const ScheduleStatus = z
-  .strictObject({
-    ...PromotionSchedule.shape,
-    paused: z.boolean(),
-    note: z.string().nullable().describe('Why it is paused, or goes on'),
-    next: z.array(Instant).describe('The next times'),
-  })
-  .meta({
-    id: 'ScheduleStatus',
-    description: 'When a promotion is done by itself, and whether it is at present',
-  });
-
-export const PromotionStatus = event(
-  'promotion_status',
-  'one for each promotion that leads to one of these targets',
-  {
-    name: z.string(),
-    from: z.string(),
-    to: z.string(),
-    workflowId: z.string(),
-    workflowUrl: z.string().nullable(),
-    state: z
-      .enum(['none', 'running', 'ended', 'stopped'])
-      .describe('`stopped`: its workflow was ended from outside'),
-    progress: Progress.nullable().describe('Of one that runs'),
-    last: PromotionResult.nullable().describe('The whole record of one that has ended'),
-    schedule: ScheduleStatus.nullable(),
-  },
-);
+/** A release or a rollback that runs, as Temporal's history describes it. */
+export interface RunningWork extends PastRelease {
+  readonly workflowId: string;
+  /** The activities that it has called. */
+  readonly calls: readonly {
+    readonly name: string;
+    readonly scheduledAt: Instant;
+    /** `null`: it has not ended. */
+    readonly endedAt: Instant | null;
+    readonly outcome: ActivityFact['outcome'];
+  }[];
+}

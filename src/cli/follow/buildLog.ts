@@ -5,18 +5,9 @@ import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Progress } from '../../domain/release.ts';
 import type { TargetSpec } from '../../domain/targetSpec.ts';
-import type { RunningCall } from '../../temporal/runningCall.ts';
 import type { CommandContext } from '../context.ts';
 import { logEnd } from '../logs/revisionLog.ts';
 import { withControlPlane } from '../targetAccess.ts';
-
-/** What Temporal and the control plane say of something under way. */
-export interface UnderWay {
-  /** What the step under way found last; `null`: it has said nothing. */
-  readonly call: RunningCall | null;
-  /** While a revision is deployed: the newest lines of its build, the oldest first. */
-  readonly buildLog: readonly string[];
-}
 
 const BUILD_LINES = 5;
 const LOOK_MS = 2_000;

@@ -2,7 +2,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { Progress, StepRecord } from '../../domain/release.ts';
 import { stepElapsedMs } from '../../domain/story.ts';
 import type { FollowEvent } from '../../temporal/follow.ts';
-import type { RunningCall } from '../../temporal/runningCall.ts';
+import type { RunningCall } from '../../domain/heartbeat.ts';
 import type { Output } from '../output.ts';
 import { styleOf } from '../style.ts';
 import { LiveLines, PLAIN_EVERY_MS } from './liveLines.ts';

@@ -1,10 +1,9 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { InterventionRecord } from '../../domain/intervention.ts';
 import type { Progress, Waiting } from '../../domain/release.ts';
-import type { RunningCall } from '../../temporal/runningCall.ts';
+import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
 import type { Style } from '../style.ts';
 import { exactText } from '../times.ts';
-import type { UnderWay } from './buildLog.ts';
 import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 
 const LABEL_WIDTH = 9;

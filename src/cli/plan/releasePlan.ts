@@ -14,6 +14,7 @@ import type { KnownRevision, ReleaseRequest } from '../../domain/release.ts';
 import {
   type DeploymentNow,
   longestMs,
+  type PlannedAnswer,
   type PlannedChange,
   plannedChange,
   type PlannedStep,
@@ -21,7 +22,6 @@ import {
   restoringSteps,
 } from '../../domain/releasePlan.ts';
 import { submitRelease } from '../../domain/targetQueue.ts';
-import type { ReleaseAnswer, Running } from '../../domain/targetState.ts';
 import type { CommandContext } from '../context.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../release/artifactOf.ts';
 import { gitIn, sourceCommit, sourceRef, whoAsks } from '../release/provenance.ts';
@@ -59,15 +59,6 @@ export interface ReleasePlan {
   readonly taken: PlannedAnswer | undefined;
   /** Who could not be asked. */
   readonly unreached: readonly SlipwayError[];
-}
-
-/** How a target would take a release at this moment. */
-export interface PlannedAnswer extends ReleaseAnswer {
-  readonly running: Running | null;
-  /** The releases that wait before it. */
-  readonly waiting: readonly string[];
-  /** The releases that it would supersede. */
-  readonly superseded: readonly string[];
 }
 
 /**

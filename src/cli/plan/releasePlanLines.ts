@@ -5,13 +5,13 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { FieldDifference } from '../../domain/fieldDifferences.ts';
 import { tellInstant } from '../../domain/freeze/zonedTime.ts';
 import type { KnownRevision } from '../../domain/release.ts';
-import type { PlannedChange, PlannedSecret, PlannedStep } from '../../domain/releasePlan.ts';
+import type { PlannedAnswer, PlannedChange, PlannedSecret, PlannedStep } from '../../domain/releasePlan.ts';
 import { sizeText } from '../release/sizeText.ts';
 import { describeHold } from '../rollback/localHold.ts';
 import { fieldLines } from '../show/differenceLines.ts';
 import type { Style } from '../style.ts';
 import { tableLines } from '../table.ts';
-import type { PlannedAnswer, ReleasePlan } from './releasePlan.ts';
+import type { ReleasePlan } from './releasePlan.ts';
 
 const LARGEST_TOLD = 3;
 

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Actor } from '../../domain/release.ts';
+import type { Instant } from '../../domain/scalars.ts';
 
 /**
- * A hold that `rollback --break-glass` left on this machine, because Temporal could not be told: `slipway release`
- * refuses until `slipway unhold`.
+ * A hold that `rollback --break-glass` left on this machine, because it did not reach Temporal. `slipway release` refuses
+ * until `slipway unhold`.
  */
 export interface LocalHold {
   readonly target: string;
-  /** ISO 8601. */
-  readonly since: string;
+  readonly since: Instant;
   readonly by: Actor;
-  /** The revision that was put back. */
+  /** The restored revision. */
   readonly to: string;
 }
 

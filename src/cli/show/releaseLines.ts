@@ -2,7 +2,7 @@ import type { ActivityFact } from '../../domain/audit/facts.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { InterventionRecord } from '../../domain/intervention.ts';
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../domain/release.ts';
-import type { UnderWay } from '../follow/buildLog.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
 import { fitLine, stepLine } from '../follow/progressLines.ts';
 import { underWayLines } from '../follow/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';

@@ -1,16 +1,8 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/targetSpec.ts';
 import type { CommandContext } from '../context.ts';
+import type { DeploymentSeen } from '../events/status.ts';
 import { findDeployment, withControlPlane } from '../targetAccess.ts';
-
-/** A deployment as the control plane tells it at this moment. */
-export interface DeploymentSeen {
-  readonly deploymentId: string;
-  /** What serves; `null`: nothing. */
-  readonly activeRevisionId: string | null;
-  /** The newest, which need not be the one that serves. */
-  readonly latestRevisionId: string | null;
-}
 
 /** Asks the control plane for a target's deployment; a sentence where that cannot be done from here. */
 export async function seeDeployment(

@@ -1,20 +1,10 @@
 import { artifactIdentity } from '../../domain/artifact.ts';
 import { formatDuration } from '../../domain/duration.ts';
 import type { Progress } from '../../domain/release.ts';
-import { revisionText, type RevisionWords, wordsOf } from '../../domain/revisionName.ts';
+import { type DescribedRevision, revisionText, wordsOf } from '../../domain/revisionName.ts';
 import type { Running, TargetState } from '../../domain/targetState.ts';
 import type { Style } from '../style.ts';
-import type { DeploymentSeen } from './deploymentSeen.ts';
-
-/** A revision as people identify it, and how its checks ended. */
-export interface DescribedRevision extends RevisionWords {
-  /** `null`: not known. */
-  readonly verified: boolean | null;
-  /** When it was verified, or found not to be: ISO 8601. */
-  readonly at: string | null;
-  /** The revision that it is a copy of. */
-  readonly copyOf: string | null;
-}
+import type { DeploymentSeen } from '../events/status.ts';
 
 /** What is known of a revision. The release that runs knows its own before the target does. */
 export function describeRevision(

@@ -7,10 +7,12 @@ import { readRunningCall } from '../../temporal/runningCall.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../temporal/targetClient.ts';
 import { workflowPage } from '../../temporal/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
-import { newestBuildLines, type UnderWay } from '../follow/buildLog.ts';
+import type { UnderWay } from '../../domain/heartbeat.ts';
+import { newestBuildLines } from '../follow/buildLog.ts';
 import { type LocalHold, readLocalHold } from '../rollback/localHold.ts';
 import type { ChosenTarget } from '../targetAccess.ts';
-import { type DeploymentSeen, seeDeployment } from './deploymentSeen.ts';
+import type { DeploymentSeen } from '../events/status.ts';
+import { seeDeployment } from './deploymentSeen.ts';
 
 /** Everything that is known of a target. */
 export interface TargetStatus extends UnderWay {

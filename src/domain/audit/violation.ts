@@ -1,8 +1,8 @@
 import type { ObservedRequest, ObservedRevision, TargetFacts } from './facts.ts';
 
-/** Something that must never happen, and did. */
+/** A safety rule that was broken. */
 export interface Violation {
-  /** The rule's number in the design, "Rules that hold always". */
+  /** The number of the rule. */
   readonly rule: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 12;
   /** The workflow in which it happened. */
   readonly workflowId: string;

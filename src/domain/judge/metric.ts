@@ -1,3 +1,5 @@
+import type { WholeNumber } from '../scalars.ts';
+
 /** What the judge measures of each run, by the name that it has in `slipway.yaml` and in reports. */
 export const METRIC_NAMES = [
   /** Whether the run ended as its input's expectation says; where that says nothing, in `success`. */
@@ -15,6 +17,8 @@ export const METRIC_NAMES = [
   /** The number that the agent, or a grader in it, gives the run: also what is recorded through the feedback link. */
   'score',
 ] as const;
+
+/** @open */
 export type MetricName = (typeof METRIC_NAMES)[number];
 
 /** How a metric is compared. */
@@ -44,21 +48,21 @@ export const METRICS: Readonly<Record<MetricName, MetricTraits>> = {
 
 /** One side of a rate: in how many of the runs it held. */
 export interface RateSide {
-  readonly runs: number;
-  readonly held: number;
+  readonly runs: WholeNumber;
+  readonly held: WholeNumber;
 }
 
 /** One side of a distribution, with what a plot of it needs. */
 export interface DistributionSide {
-  readonly runs: number;
+  readonly runs: WholeNumber;
   readonly mean: number;
   /** The 0th, 5th, 10th, … and 100th percentiles: 21 values, from the smallest to the largest. */
   readonly quantiles: readonly number[];
 }
 
 /**
- * A change from the baseline to the candidate, in the metric's own direction (more latency is above 0), with its
- * interval. A bound is `null` where too few runs leave it open.
+ * A change from the baseline to the candidate, with its interval: more latency is above 0. A bound is `null` if there are
+ * too few runs to tell it.
  */
 export interface Change {
   readonly estimate: number;
@@ -66,18 +70,18 @@ export interface Change {
   readonly upper: number | null;
 }
 
-/** What the statistics say of one metric, before anything is decided from it. */
+/** What the statistics say about one metric, before the judge decides. */
 export type MetricComparison = {
   readonly metric: MetricName;
-  /** `null` where a side has no runs that count. */
+  /** `null`: a side has no runs that count. */
   readonly change: Change | null;
   /**
-   * How likely what was seen (or something worse) would be if the candidate were no worse: for a rate, equal to the
-   * baseline (Fisher, one-sided); for a distribution, worse by no more than the smallest relevant effect (Mann-Whitney
-   * U, one-sided). `null` where a side has no runs that count, or, for a distribution, the metric has no such effect.
+   * The probability of this observation, or a worse one, if the candidate were no worse. For a rate that means equal to
+   * the baseline (Fisher, one-sided); for a distribution, worse by no more than the smallest relevant effect (Mann-Whitney
+   * U, one-sided). `null`: a side has no runs that count, or the distribution has no smallest relevant effect.
    */
   readonly pWorse: number | null;
-  /** The probability that a run of the candidate has the larger number, ties counted half; `null` for a rate. */
+  /** The probability that a run of the candidate has the larger number, ties counted half. `null`: it is a rate. */
   readonly superiority: number | null;
 } & (
   | { readonly kind: 'rate'; readonly baseline: RateSide; readonly candidate: RateSide }
@@ -85,14 +89,14 @@ export type MetricComparison = {
       readonly kind: 'distribution';
       readonly baseline: DistributionSide | null;
       readonly candidate: DistributionSide | null;
-      /** A histogram of both sides over the same bins, for a plot. */
       readonly histogram: Histogram | null;
     }
 );
 
-/** Counts over equal bins; `edges` has one value more than there are bins. Whatever lies beyond is in the end bins. */
+/** How many runs of each side fall into each bin. The end bins hold whatever lies beyond. */
 export interface Histogram {
+  /** The bins' edges: one more than there are bins. */
   readonly edges: readonly number[];
-  readonly baseline: readonly number[];
-  readonly candidate: readonly number[];
+  readonly baseline: readonly WholeNumber[];
+  readonly candidate: readonly WholeNumber[];
 }

@@ -1,3 +1,4 @@
+import type { WholeNumber } from '../scalars.ts';
 import type { MetricName } from './metric.ts';
 
 /** What happens to a promotion whose judge cannot tell: judge again later, ask a person, or end it. */
@@ -13,15 +14,15 @@ export function confidenceOfEach(confidence: number, judgements: number): number
   return 1 - (1 - confidence) / judgements;
 }
 
-/** By what the judge decides. */
+/** What the judge decides by. */
 export interface JudgePolicy {
   /** How sure it must be, as a share: 0.95. Holds for passing as for failing. */
   readonly confidence: number;
   /** The fewest runs of each side that a metric is decided from. With fewer it is inconclusive. */
-  readonly minimumRuns: number;
+  readonly minimumRuns: WholeNumber;
   /**
-   * The smallest relevant effect of each metric that decides, in its own terms ({@link METRICS}). A metric that is not
-   * named is measured and reported, and decides nothing.
+   * The smallest relevant effect of each metric that decides: a share, a ratio or a difference (docs/judge.md). A metric
+   * that is not named is measured and reported, and decides nothing.
    */
   readonly smallestEffects: Readonly<Partial<Record<MetricName, number>>>;
 }

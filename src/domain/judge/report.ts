@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
+import type { Instant, WholeNumber } from '../scalars.ts';
 import type { MetricComparison, MetricName } from './metric.ts';
 import type { JudgePolicy } from './policy.ts';
 import type { JudgeVerdict, MetricVerdict } from './verdict.ts';
@@ -10,9 +11,9 @@ export type Side = (typeof SIDES)[number];
 /** One metric of a report. */
 export interface MetricReport {
   readonly comparison: MetricComparison;
-  /** `null`: the metric is reported and decides nothing. */
+  /** `null`: the metric is reported, and decides nothing. */
   readonly smallestEffect: number | null;
-  /** `null` where it decides nothing. */
+  /** `null`: it decides nothing. */
   readonly verdict: MetricVerdict | null;
   /** One sentence. */
   readonly reason: string;
@@ -21,42 +22,44 @@ export interface MetricReport {
 /** How the counted runs of one side ended. */
 export interface SideReport {
   readonly agentUrl: string;
-  readonly runs: number;
-  readonly ended: Readonly<Record<'success' | 'error' | 'interrupted' | 'timeout', number>>;
-  /** Runs that were begun again because the agent could not be reached for a while. */
-  readonly repeated: number;
-  /** Verdicts that were recorded through feedback links, and those that could not be. */
-  readonly feedback: { readonly recorded: number; readonly lost: number };
-  /** The most frequent reasons for which runs did not hold, with how often each came up. */
-  readonly failures: readonly { readonly reason: string; readonly runs: number }[];
+  readonly runs: WholeNumber;
+  readonly ended: Readonly<Record<'success' | 'error' | 'interrupted' | 'timeout', WholeNumber>>;
+  /** Runs that were started again because the agent could not be reached. */
+  readonly repeated: WholeNumber;
+  /** How many verdicts were recorded on the runs' traces, and how many could not be. */
+  readonly feedback: { readonly recorded: WholeNumber; readonly lost: WholeNumber };
+  /** The most frequent reasons why runs did not meet their expectations. */
+  readonly failures: readonly { readonly reason: string; readonly runs: WholeNumber }[];
 }
 
 /** Why the judge could not do its work. */
 export interface JudgeError {
-  /** Whose fault it is; `null`: neither side's. */
+  /** The side that failed. `null`: neither. */
   readonly side: Side | null;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-/**
- * What the judge found: JSON, and small (some kilobytes, whatever the number of runs), so that a workflow may carry it.
- */
+/** What the judge found (docs/judge.md): a few kilobytes, so that a workflow can carry it. */
 export interface JudgeReport {
   readonly verdict: JudgeVerdict;
-  /** One sentence each: what the verdict rests on. */
+  /** What the verdict is based on: one sentence each. */
   readonly reasons: readonly string[];
+  /** Why the judge could not do its work. */
   readonly error: JudgeError | null;
   readonly policy: JudgePolicy;
-  /** The inputs that were run: how many, where from, and how often each on either side. */
-  readonly inputs: { readonly from: string; readonly count: number; readonly repetitions: number };
-  /** What drew the sample and the order: the same seed draws the same. */
+  /** Where the inputs are from, how many were run, and how often each on either side. */
+  readonly inputs: { readonly from: string; readonly count: WholeNumber; readonly repetitions: WholeNumber };
+  /**
+   * The same seed draws the same sample and order.
+   *
+   * @asType integer
+   */
   readonly seed: number;
-  /** ISO 8601. */
-  readonly startedAt: string;
-  readonly endedAt: string;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
   readonly sides: Readonly<Record<Side, SideReport>>;
-  /** Every metric that was measured, those that decide first. */
+  /** Every measured metric: first those that decide. */
   readonly metrics: readonly MetricReport[];
 }
 

@@ -1,14 +1,15 @@
 import { type Bound, newest } from '../bounds.ts';
 import type { TargetState } from '../targetState.ts';
 
-/** A notice that a receiver could not be told, and why. It changes nothing else: a warning. */
+/** A notice that could not be delivered to a receiver. */
 export interface Undelivered {
-  /** When it was given up: ISO 8601. */
+  /** When the worker gave up. */
   readonly at: string;
   /** The receiver's name. */
   readonly receiver: string;
+  /** What the notice reports: one of the events of docs/notifications.md. */
   readonly event: string;
-  /** What it was about; `null` for a hold. */
+  /** The release or the promotion that it reports. `null`: a hold. */
   readonly name: string | null;
   readonly reason: string;
 }

@@ -11,6 +11,7 @@ import type {
   ReleaseRequest,
   StepRecord,
 } from '../release.ts';
+import type { Instant } from '../scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
 
 /** How a promotion's candidate is judged against what serves where it is to go. */
@@ -57,34 +58,38 @@ export interface PromotionRequest {
   readonly requestedBy: Actor;
 }
 
-/** The result of a promotion; also its record in the artifact store. */
+/** The whole record of a promotion, as the artifact store keeps it. */
 export interface PromotionResult {
+  /** The promotion's name. */
   readonly promotion: string;
   readonly from: string;
   readonly to: string;
-  /** As of a release. `released` also where `to` runs the artifact already. */
+  /** As of a release. `released` also if `to` runs the artifact already. */
   readonly outcome: Outcome;
-  /** Why it ended so: one sentence. */
+  /** Why it ended this way: one sentence. */
   readonly reason: string;
   /** `to` runs the artifact already: nothing was done. */
   readonly nothingToDo: boolean;
+  /** The code of the failure that ended it. `null`: nothing failed, or a person stopped it. */
   readonly code: ErrorCode | null;
-  /** The identity of what was promoted; `null` where nothing could be. */
+  /** The identity of the promoted artifact. `null`: nothing could be promoted. */
   readonly artifact: string | null;
   readonly commit: string | null;
   /** The revision of `from` that was promoted. */
   readonly candidateRevisionId: string | null;
-  /** The release on `to`; `null` where it did not come to one. */
+  /** The release on `to`. `null`: the promotion ended before it asked for one. */
   readonly releaseId: string | null;
+  /** How the configurations of the two targets differ, in words. */
   readonly differences: readonly string[];
   readonly steps: readonly StepRecord[];
   readonly verdicts: readonly CheckVerdict[];
-  /** The last judgement of the candidate; `null` where none was made. */
+  /** The candidate's last judgement. `null`: none was made. */
   readonly judgement: JudgementRecord | null;
+  /** In the order in which they arrived. */
   readonly interventions: readonly InterventionRecord[];
   readonly requestedBy: Actor;
-  readonly startedAt: string;
-  readonly endedAt: string;
+  readonly startedAt: Instant;
+  readonly endedAt: Instant;
 }
 
 /**

@@ -1,19 +1,21 @@
-import { formatDuration } from '../duration.ts';
 import { canonicalJson } from '@slipway/contract/canonicalJson';
+
+import { formatDuration } from '../duration.ts';
+import type { WholeNumber } from '../scalars.ts';
 import type { PromotionRequest } from './promotion.ts';
 
-/** When a promotion is done by itself. Durations in milliseconds. */
+/** When Temporal starts a promotion. */
 export interface PromotionSchedule {
   /** Either this or `everyMs`. */
   readonly cron?: string;
-  readonly everyMs?: number;
+  readonly everyMs?: WholeNumber;
   readonly timeZone: string;
-  /** Each time comes round up to this much later. */
-  readonly jitterMs: number;
-  /** What a time does while the promotion of an earlier one goes on. */
+  /** The longest random delay of each start. */
+  readonly jitterMs: WholeNumber;
+  /** What happens at a start if the promotion of an earlier start still runs. */
   readonly overlap: 'skip' | 'buffer_one';
-  /** How late a time may still be made up for that passed while Temporal was down. */
-  readonly catchUpMs: number;
+  /** How late Temporal still makes up for a start that it missed while it was down. */
+  readonly catchUpMs: WholeNumber;
 }
 
 /** A schedule as it is declared: also what Temporal keeps of it, so that the two can be compared. */
@@ -27,9 +29,9 @@ export interface DeclaredSchedule {
 export interface ScheduleChange {
   readonly scheduleId: string;
   readonly name: string;
-  /** `undeclared`: Temporal has it and the file has not. */
+  /** `undeclared`: Temporal has it, and `slipway.yaml` does not. */
   readonly kind: 'create' | 'update' | 'unchanged' | 'undeclared';
-  /** What is different, in words. */
+  /** How the two differ, in words. */
   readonly differences: readonly string[];
 }
 

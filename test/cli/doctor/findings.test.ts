@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { findingLines, runDoctorCommand } from '../../../src/cli/doctor.ts';
-import type { Finding } from '../../../src/cli/doctor/findings.ts';
+import type { Finding } from '../../../src/cli/events/checks.ts';
 import { styleOf } from '../../../src/cli/style.ts';
 import { testOutput } from '../testOutput.ts';
 

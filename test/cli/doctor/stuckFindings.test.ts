@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Finding, stuckFindings } from '../../../src/cli/doctor/findings.ts';
+import { stuckFindings } from '../../../src/cli/doctor/findings.ts';
+import type { Finding } from '../../../src/cli/events/checks.ts';
 import { failed, stuckTemporal } from '../../temporal/stuckTemporal.ts';
 
 const STUCK = { attempt: 5, events: [failed('[TMPRL1100] Nondeterminism error')] };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { UnderWay } from '../../../src/cli/follow/buildLog.ts';
+import type { UnderWay } from '../../../src/domain/heartbeat.ts';
 import { FollowView } from '../../../src/cli/follow/followView.ts';
 import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
 import { statusLines } from '../../../src/cli/status/statusLines.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../src/cli/show/differenceLines.ts';
-import type { UnderWay } from '../../../src/cli/follow/buildLog.ts';
+import type { UnderWay } from '../../../src/domain/heartbeat.ts';
 import type { FoundRelease } from '../../../src/cli/show/findRelease.ts';
 import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
 import { wholeAnswers } from '../../../src/cli/show/wholeAnswers.ts';

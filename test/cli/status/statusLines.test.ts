@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { DeploymentSeen } from '../../../src/cli/status/deploymentSeen.ts';
+import type { DeploymentSeen } from '../../../src/cli/events/status.ts';
 import { statusLines } from '../../../src/cli/status/statusLines.ts';
 import type { TargetStatus } from '../../../src/cli/status/targetStatus.ts';
 import { styleOf } from '../../../src/cli/style.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { DeploymentSeen } from '../../../src/cli/status/deploymentSeen.ts';
+import type { DeploymentSeen } from '../../../src/cli/events/status.ts';
 import type { Unanswered } from '../../../src/cli/status/targetStatus.ts';
 import { unansweredLines } from '../../../src/cli/status/unansweredLines.ts';
 import { styleOf } from '../../../src/cli/style.ts';

@@ -1,0 +1,86 @@
+import type { Violation } from '../../domain/audit/violation.ts';
+import type { JudgeReport } from '../../domain/judge/report.ts';
+import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
+
+/** The events of commands that check something, and of the demo. */
+export interface CheckSections {
+  /**
+   * `audit`
+   *
+   * Then `ended`, as below, with the exit code 0, or 3 if a rule was broken.
+   */
+  readonly audit: {
+    /** One for each rule that was broken. */
+    readonly violation: Violation & { readonly target: string };
+    /** One for each target. */
+    readonly audited: {
+      readonly target: string;
+      /** How many releases and rollbacks were checked. */
+      readonly works: WholeNumber;
+      /** `null`: the control plane was not asked. */
+      readonly revisions: WholeNumber | null;
+      readonly violations: WholeNumber;
+    };
+  };
+
+  /**
+   * `judge`
+   *
+   * Then `ended`, as below, with the exit code 0 (passed), 2 (failed), 3 (errored) or 4 (inconclusive).
+   */
+  readonly judge: {
+    /** The judge has reached a verdict, or could not do its work. */
+    readonly judged: { readonly report: JudgeReport };
+  };
+
+  /** `doctor` */
+  readonly doctor: {
+    /** One for each thing that `doctor` looked at. */
+    readonly finding: Finding;
+    /** The last one of `audit`, `judge` and `doctor`. */
+    readonly ended: { readonly exitCode: ExitCode };
+  };
+
+  /**
+   * `demo`
+   *
+   * The events of its two releases come between these. After Ctrl-C it ends with `stopped`.
+   */
+  readonly demo: {
+    /** A part begins. */
+    readonly part: { readonly title: string; readonly elapsedMs: WholeNumber };
+    /** The agent answered a question. */
+    readonly answer: {
+      readonly revisionId: string;
+      readonly agentUrl: string;
+      readonly question: string;
+      readonly answer: string;
+    };
+    /** The last one. */
+    readonly ended: {
+      readonly outcome: 'released';
+      /** The revision that was released. */
+      readonly released: string | null;
+      /** The revision whose check failed. */
+      readonly failed: string | null;
+      /** The revision that serves again. */
+      readonly restored: string;
+      readonly answer: string;
+      readonly elapsedMs: WholeNumber;
+      readonly exitCode: ExitCode;
+    };
+  };
+}
+
+/** What `doctor` looked at. */
+export interface Finding {
+  /** What it looked at: `node`, `temporal`, `target production`. */
+  readonly name: string;
+  /** `warning`: it may be right, but not where this command looks. */
+  readonly state: 'ok' | 'warning' | 'missing';
+  readonly detail: string;
+  /** The command or the setting that fixes it. */
+  readonly mend: string | null;
+  /** What the command ends with because of it. 0 unless `missing`. */
+  readonly exitCode: ExitCode;
+}

@@ -1,0 +1,30 @@
+/**
+ * A point in time, in ISO 8601 with an offset: `2026-11-23T14:00:00.000Z`.
+ *
+ * @format date-time
+ */
+export type Instant = string;
+
+/**
+ * How many of something there are, or how long it takes in milliseconds.
+ *
+ * @asType integer
+ * @minimum 0
+ */
+export type WholeNumber = number;
+
+/**
+ * What a command ends with (docs/exit-codes.md).
+ *
+ * @asType integer
+ * @minimum 0
+ * @maximum 255
+ */
+export type ExitCode = number;
+
+/**
+ * An id that the control plane makes.
+ *
+ * @format uuid
+ */
+export type Uuid = string;
