@@ -17,7 +17,6 @@ const ARROWS = {
   activities: ['clients', 'artifact', 'config', 'judge', 'messages'],
   workflows: ['activities', 'messages'],
   rehearsal: ['activities', 'artifact', 'temporal', 'config', 'worker.ts', 'messages'],
-  dashboard: ['temporal', 'config', 'artifact', 'clients'],
   cli: [
     'messages',
     'temporal',
@@ -25,7 +24,6 @@ const ARROWS = {
     'artifact',
     'clients',
     'judge',
-    'dashboard',
     'rehearsal',
     'worker.ts',
     '@slipway/contract',

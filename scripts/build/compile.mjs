@@ -31,7 +31,6 @@ export function compile({ src, dist }) {
     writeChanged(`${output}.map`, JSON.stringify(map));
     made.add(place).add(`${place}.map`);
   }
-  if (!existsSync(dist)) return;
   for (const path of filesIn(dist)) {
     const place = relative(dist, path);
     const mayGo = /\.(js|js\.map|d\.ts)$/.test(place) && !place.startsWith('workflow-bundle.');

@@ -3,7 +3,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 
 import { SlipwayError } from '../domain/errors.ts';
 import { targetWorkflowId } from '../domain/targetSpec.ts';
-import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { Activities } from './activities.ts';
 import { askTemporal } from './askTemporal.ts';
 import { runningWork } from './earlierRuns.ts';
@@ -36,6 +36,7 @@ async function start(client: Client, workflowId: string, owner: string, name: st
     await client.workflow.start(WORKFLOW_TYPES.deployment, {
       workflowId,
       taskQueue: Context.current().info.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [],
       memo: { owner, name },
       workflowIdConflictPolicy: 'FAIL',

@@ -3,7 +3,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { PlaceRules } from '../domain/promotion/places.ts';
 import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../messages/promotionPlaces.ts';
-import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { notYet } from './activityFailure.ts';
 import { askTemporal } from './askTemporal.ts';
 
@@ -38,6 +38,7 @@ export function placesOf(rules: PlaceRules, taskQueue: string): Place {
     await client.workflow.signalWithStart(WORKFLOW_TYPES.promotionPlaces, {
       workflowId: placesId,
       taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [],
       signal: enterPlaceSignal,
       signalArgs: [holder(), rules],

@@ -35,7 +35,7 @@ export function printError(output: Output, error: unknown): number {
   const report = reportError(error);
   if (error instanceof ConfigError) tellProblems(output, error.problems, 'note');
   if (output.json) {
-    output.event(output.verbose ? { ...report, stack: inspect(error) } : { ...report });
+    output.event(output.verbose ? { ...report, stack: inspect(error) } : report);
     return report.exitCode;
   }
   const { style } = output;

@@ -7,10 +7,8 @@ import type {
 } from '@slipway/contract/controlPlane/apiKey';
 import type { AuditList, AuditQuery } from '@slipway/contract/controlPlane/audit';
 import type { SecretsRotated } from '@slipway/contract/controlPlane/secretsRotation';
-import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
-export { type ApiKey, Scope } from '@slipway/contract/controlPlane/apiKey';
-export type { AuditEntry } from '@slipway/contract/controlPlane/audit';
+import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 
 /** The client of who may do what on a platform. Each call throws a `ServiceError` for everything but a success. */
 export interface PlatformAccessClient {

@@ -19,6 +19,13 @@ const MESSAGE_FIELDS = [
   'reason',
 ];
 
+/** Who sends a message, and why. */
+export interface Sender {
+  readonly who?: string;
+  readonly from?: string;
+  readonly reason?: string;
+}
+
 /** The fields of a message that are text, trimmed, without those that are empty. Unknown fields are ignored. */
 export function readTextFields(raw: unknown): Readonly<Record<string, string>> | string {
   if (raw === undefined || raw === null) return {};

@@ -8,7 +8,7 @@ import {
 } from '../domain/intervention.ts';
 import type { Preemption, Progress } from '../domain/release.ts';
 import { isRevisionId } from '../domain/revisionName.ts';
-import { isRecord, readActor, readTextFields } from './fields.ts';
+import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { readRollbackMessage } from './target.ts';
 
 /** From the target alone: stop going forward and restore a revision, or only never restore one. */
@@ -25,13 +25,10 @@ export const INTERVENTION_SIGNALS = byKind((kind) => defineSignal<[InterventionM
 export const progressQuery = defineQuery<Progress>('progress');
 
 /** What a person may send to a release under way: `abort`, `pause`, `resume`, `approve`, `reject`, `retry`, `skip`. */
-export interface InterventionMessage {
+export interface InterventionMessage extends Sender {
   readonly requestId?: string;
   /** What a `skip` leaves out: a check's name, `soak`, `judge`, or `freeze`. Without it nothing is left out. */
   readonly what?: string;
-  readonly who?: string;
-  readonly from?: string;
-  readonly reason?: string;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { Actor, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { isRevisionId } from '../domain/revisionName.ts';
 import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
-import { isRecord, readActor, readTextFields } from './fields.ts';
+import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 
 /** Queue a release; answers when it is queued or joined. `releaseRequestProblem` reads it. */
 export const submitReleaseUpdate = defineUpdate<ReleaseAnswer, [ReleaseRequest]>('submitRelease');
@@ -41,7 +41,7 @@ export interface TargetView {
 }
 
 /** What a person may send as `rollback`; every field may be missing. */
-export interface RollbackMessage {
+export interface RollbackMessage extends Sender {
   readonly requestId?: string;
   /** A revision's id, the beginning of it, or a release's id. */
   readonly to?: string;
@@ -50,36 +50,23 @@ export interface RollbackMessage {
    * With it, `to` is no person's choice, and is not restored if a person has left it.
    */
   readonly serving?: string;
-  readonly who?: string;
-  readonly from?: string;
-  readonly reason?: string;
 }
 
 /** What a person may send as `hold` or `unhold`. */
-export interface HoldMessage {
-  readonly who?: string;
-  readonly from?: string;
-  readonly reason?: string;
-}
+export type HoldMessage = Sender;
 
 /** What a person may send as `withdraw`. */
-export interface WithdrawMessage {
+export interface WithdrawMessage extends Sender {
   /** The release that waits. Absent, and no submission either: every one that waits. */
   readonly release?: string;
   /** A submission by its id, wherever it has got to: its release waits, runs, or is still to arrive. */
   readonly submission?: string;
-  readonly who?: string;
-  readonly from?: string;
-  readonly reason?: string;
 }
 
 /** What a person may send as `quarantine` or `unquarantine`. */
-export interface QuarantineMessage {
+export interface QuarantineMessage extends Sender {
   /** An artifact's identity, the beginning of its digest, or a revision that carries it. */
   readonly artifact?: string;
-  readonly who?: string;
-  readonly from?: string;
-  readonly reason?: string;
 }
 
 /** What a release tells its target while it restores. */

@@ -21,6 +21,15 @@ export const WORKFLOW_TYPES = {
   promotionTurn: 'promotionTurn',
 } as const;
 
+/**
+ * How long a worker may take for one task of any workflow before another worker gets it, in milliseconds; every start
+ * sets it. It bounds what a worker costs that is killed in the middle of one (Temporal's default is 10 s), and a
+ * restarted worker takes most of it to start. A task takes milliseconds. Rebuilding a history takes about half a
+ * millisecond of processor time for each event: under a second for a target's run of the usual length, even with 1,000
+ * signals in it. If a machine is too slow for it, the server itself allows more from the fourth attempt on.
+ */
+export const WORKFLOW_TASK_TIMEOUT_MS = 3_000;
+
 /** What a target starts from. Without a state it asks what its earlier runs knew (`recoverTarget.ts`). */
 export interface TargetInput {
   readonly state?: TargetState;

@@ -1,12 +1,12 @@
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
+import type { RunningCall } from '../domain/heartbeat.ts';
 import type { Progress, ReleaseResult } from '../domain/release.ts';
 import type { HistoryRow, Lookup } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';
 import { lookupQuery } from '../messages/target.ts';
 import type { TemporalConnection } from './connection.ts';
-import type { RunningCall } from '../domain/heartbeat.ts';
 import { runningCallOf } from './runningCall.ts';
 import { refuseStuck } from './stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from './temporalError.ts';

@@ -18,7 +18,7 @@ import type { Progress } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { INTERVENTION_SIGNALS, INTERVENTION_UPDATES, type InterventionMessage } from '../messages/release.ts';
-import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { ask } from './ask.ts';
 import type { TemporalConnection } from './connection.ts';
 import { type Intervened, KEPT } from './interventionClient.ts';
@@ -49,6 +49,7 @@ export async function startPromotion(
     const handle = await client.workflow.start(WORKFLOW_TYPES.promotion, {
       workflowId,
       taskQueue: settings.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [{ request }],
       typedSearchAttributes: new TypedSearchAttributes([
         { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },

@@ -5,7 +5,7 @@ import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy 
 import { SlipwayError } from '../domain/errors.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../domain/promotion/schedule.ts';
 import type { Actor } from '../domain/release.ts';
-import { type PromotionInput, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
+import { type PromotionInput, WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { TemporalConnection } from './connection.ts';
 import { temporalError, unansweredRequest } from './temporalError.ts';
 
@@ -110,6 +110,7 @@ export async function triggerSchedule(
     await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
       workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
       taskQueue: settings.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
     });
   } catch (error) {
@@ -132,6 +133,7 @@ function optionsOf({ settings }: TemporalConnection, { scheduleId, request, sche
       workflowType: WORKFLOW_TYPES.promotionTurn,
       workflowId: `${scheduleId}:turn`,
       taskQueue: settings.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
     },
     policies: { overlap: OVERLAP[overlap], catchupWindow: catchUpMs, pauseOnFailure: false },

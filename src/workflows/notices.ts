@@ -13,7 +13,7 @@ import type { Notice, NoticeContent } from '../domain/notify/notice.ts';
 import { type ReceiverSpec, receiversOf } from '../domain/notify/receiver.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { StepOverrides } from '../domain/step.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS } from '../messages/targetStart.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from '../messages/workflowTypes.ts';
 import { now } from './journal.ts';
 import { notice as noticeWorkflow } from './notice.ts';
 import { shortSummary } from './steps.ts';

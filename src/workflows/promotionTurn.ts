@@ -2,7 +2,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { executeChild, ParentClosePolicy } from '@temporalio/workflow';
 
 import { promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import type { PromotionInput } from '../messages/workflowTypes.ts';
+import { type PromotionInput, WORKFLOW_TASK_TIMEOUT_MS } from '../messages/workflowTypes.ts';
 import { promotion } from './promotion.ts';
 import { shortSummary } from './steps.ts';
 
@@ -18,6 +18,7 @@ export async function promotionTurn(input: PromotionInput): Promise<string> {
   try {
     const { outcome, reason } = await executeChild(promotion, {
       workflowId: promotionWorkflowId(request),
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [input],
       // Whoever ends a turn by hand does not end what it began.
       parentClosePolicy: ParentClosePolicy.ABANDON,

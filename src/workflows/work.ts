@@ -17,7 +17,7 @@ import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
 import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
-import { WORKFLOW_TASK_TIMEOUT_MS } from '../messages/targetStart.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from '../messages/workflowTypes.ts';
 import { now } from './journal.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';

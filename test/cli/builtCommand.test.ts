@@ -4,7 +4,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-import { BUILT_COMMAND } from '../../packages/platform/test/builtCommand.ts';
+import { BUILT_COMMAND } from '../support/builtCommand.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { BUILT_COMMAND } from '../../packages/platform/test/builtCommand.ts';
+import { BUILT_COMMAND } from '../support/builtCommand.ts';
 import { FOR_SOME_SYSTEMS, type LockedRegistry, startLockedRegistry } from '../support/lockedRegistry.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

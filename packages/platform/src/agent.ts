@@ -78,11 +78,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   if (stallMs > 0 && debuggerUrl() === undefined) await watchEventLoop(stallMs);
   const parentGone = exitWithParent ? endOfParent() : new AbortController().signal;
   const ended = untilAskedToEnd(parentGone, exit);
-  process.stdout.write(
-    options.readyLine?.(server.url) ??
-      `Serving ${dir} at ${server.url}
-`,
-  );
+  process.stdout.write(options.readyLine?.(server.url) ?? `Serving ${dir} at ${server.url}\n`);
   await ended;
   // The agent's own timers and sockets may still be open: they have nothing left to serve.
   exit((await shutDown(server, drainMs, parentGone, log)) ? 0 : 1);

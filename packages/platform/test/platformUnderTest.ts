@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { QUICK_START } from '../../../test/support/quickStart.ts';
-import { BUILT_COMMAND } from './builtCommand.ts';
+import { BUILT_COMMAND } from '../../../test/support/builtCommand.ts';
 import { FROM_SOURCE } from '../../../test/support/fromSource.ts';
+import { QUICK_START } from '../../../test/support/quickStart.ts';
 
 /** A platform as a process of its own, with real agents. */
 export interface PlatformUnderTest {

@@ -51,7 +51,12 @@ export interface PlatformSections {
       readonly compute_type: string;
       readonly compute_id?: string | null | undefined;
       readonly compute_config?:
-        { readonly cluster_namespaces?: readonly string[] | null | undefined } | null | undefined;
+        | {
+            readonly cluster_namespaces?: readonly string[] | null | undefined;
+            readonly [field: string]: unknown;
+          }
+        | null
+        | undefined;
       readonly version?: string | null | undefined;
       readonly created_at?: string | null | undefined;
       readonly updated_at?: string | null | undefined;

@@ -1,4 +1,5 @@
-import type { AuditEntry } from '../../clients/platformAccess.ts';
+import type { AuditEntry } from '@slipway/contract/controlPlane/audit';
+
 import type { CommandContext } from '../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
 

@@ -1,4 +1,5 @@
-import { type ApiKey, Scope } from '../../clients/platformAccess.ts';
+import { type ApiKey, Scope } from '@slipway/contract/controlPlane/apiKey';
+
 import { SlipwayError } from '../../domain/errors.ts';
 import type { CommandContext } from '../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';

@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, expect } from 'vitest';
 
-import { BUILT_COMMAND } from '../builtCommand.ts';
+import { BUILT_COMMAND } from '../../../../test/support/builtCommand.ts';
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 import { lineProblem } from '../../../../test/support/jsonLines.ts';
 import { preparedAgentHome } from '../../../../test/support/preparedHome.ts';
 import { QUICK_START } from '../../../../test/support/quickStart.ts';
 import { apiOf } from './runApiUnderTest.ts';
-import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 
 export { apiOf, collectEvents, gate, type ReadEvent, readEvents, until } from './runApiUnderTest.ts';
 

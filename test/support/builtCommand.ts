@@ -1,8 +1,6 @@
 import { fileURLToPath } from 'node:url';
 
-const { whyBuild } = (await import(
-  new URL('../../../scripts/build/freshness.mjs', import.meta.url).href
-)) as {
+const { whyBuild } = (await import(new URL('../../scripts/build/freshness.mjs', import.meta.url).href)) as {
   readonly whyBuild: () => string | undefined;
 };
 
@@ -11,4 +9,4 @@ const { whyBuild } = (await import(
  * fraction of the time that the sources take. Else undefined.
  */
 export const BUILT_COMMAND =
-  whyBuild() === undefined ? fileURLToPath(new URL('../../../bin/slipway.js', import.meta.url)) : undefined;
+  whyBuild() === undefined ? fileURLToPath(new URL('../../bin/slipway.js', import.meta.url)) : undefined;
