@@ -5,7 +5,26 @@ import { LongestFirst } from './test/support/longestFirst.ts';
 import { QUICK_START } from './test/support/quickStart.ts';
 
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
+/** What would find nothing more where each workflow is rebuilt from its history at each task. */
+const withCacheAlone = [
+  'cronTimes',
+  'failuresWithoutDetails',
+  'fuzz',
+  'hostileRequests',
+  'longAnswers',
+  'pausedWorker',
+  'polls',
+  'replay',
+  'steps',
+  'stuckTarget',
+  'taskBoundaries',
+].map((name) => `test/workflows/${name}.test.ts`);
 const endToEnd = ['test/e2e/**/*.test.ts'];
+/** What takes long, and what the others find too, but for its own ways: installing, the pages as written, many kills. */
+const nightly = [
+  'test/e2e/{brokenVariants,dev,endedTarget,packedInstall,promotions,readme,tutorial,workerSuccession}.test.ts',
+  'test/e2e/{chaos,crash}/*.test.ts',
+];
 /** What stands on a platform: their processes have the database's engine compiled. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 /** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
@@ -28,6 +47,25 @@ const onPostgresOnly = [
 ];
 
 const CONDITIONS = [SOURCE_CONDITION, 'node', 'development|production'];
+
+const ON_TEMPORAL = {
+  isolate: false,
+  globalSetup: 'test/support/temporalServer.ts',
+  // Each test waits for most of its time, on a target and a world of its own.
+  maxConcurrency: 12,
+  testTimeout: 240_000,
+  hookTimeout: 60_000,
+};
+
+const END_TO_END = {
+  setupFiles: 'test/e2e/printedLines.ts',
+  // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of them, so
+  // that two files at once, and nothing beside them, is what two processors carry.
+  maxWorkers: 2,
+  sequence: { groupOrder: 1 },
+  testTimeout: 240_000,
+  hookTimeout: 240_000,
+};
 
 export default defineConfig({
   // No test needs a build of the packages beside this one, and neither does a global setup (`__vitest__`), for which Vite
@@ -94,31 +132,21 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: {
-          name: 'workflows',
-          include: needsTemporal,
-          isolate: false,
-          globalSetup: 'test/support/temporalServer.ts',
-          // Each test waits for most of its time, on a target and a world of its own.
-          maxConcurrency: 12,
-          testTimeout: 240_000,
-          hookTimeout: 60_000,
-        },
+        test: { name: 'workflows', ...ON_TEMPORAL, include: needsTemporal, provide: { workerMode: {} } },
       },
       {
         extends: true,
         test: {
-          name: 'e2e',
-          include: endToEnd,
-          setupFiles: 'test/e2e/printedLines.ts',
-          // Each file runs its own Temporal, platform and worker processes, on ports and homes of its own: some ten of
-          // them, so that two files at once, and nothing beside them, is what two processors carry.
-          maxWorkers: 2,
-          sequence: { groupOrder: 1 },
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          // The same, rebuilt from history at each task, by whichever worker comes first.
+          name: 'rebuilt',
+          ...ON_TEMPORAL,
+          include: needsTemporal,
+          exclude: [...withCacheAlone, 'test/rehearsal/**'],
+          provide: { workerMode: { maxCachedWorkflows: 0, workers: 4 } },
         },
       },
+      { extends: true, test: { name: 'e2e', ...END_TO_END, include: endToEnd, exclude: nightly } },
+      { extends: true, test: { name: 'nightly', ...END_TO_END, include: nightly } },
     ],
   },
 });

@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const VERSIONS = ['20', '22', '24', '26'];
 const PARTS = {
   demo: ['demo'],
-  unit: ['test', '--project', 'unit'],
-  tutorial: ['test', '--project', 'e2e', 'test/e2e/tutorial.test.ts'],
+  unit: ['test:unit'],
+  tutorial: ['test', '--project', 'nightly', 'test/e2e/tutorial.test.ts'],
 };
 
 const asked = process.argv.slice(2);

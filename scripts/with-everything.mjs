@@ -11,6 +11,9 @@ import { runTests } from './build/runTests.mjs';
 /** Options for Node: it reads TypeScript, and takes the packages of this repository from their sources. */
 const FROM_SOURCE = ['--conditions=@slipway/source', '--import', 'tsx'];
 
+/** The projects of `vitest.config.ts` that are quick enough to be run before every push. */
+const QUICK = ['unit', 'alone', 'platform', 'workflows', 'e2e'].map((project) => `--project=${project}`);
+
 const WORKS = {
   demo: async (args) => {
     prepare();
@@ -21,7 +24,11 @@ const WORKS = {
     prepare();
     // Also where TEMPORAL_ADDRESS is set: the end-to-end tests start, stop and restart servers of their own.
     await ensureTemporal();
-    return runTests(args);
+    return runTests(args.length === 0 ? QUICK : args);
+  },
+  'test:unit': (args) => {
+    prepare();
+    return runTests(['--project=unit', '--project=alone', ...args]);
   },
   'test:crash': async (args) => {
     prepare();
@@ -39,11 +46,19 @@ const WORKS = {
     return run('node', [...FROM_SOURCE, join(ROOT, 'test/e2e/stress/run.ts'), ...args]);
   },
   'test:full': () => {
-    const parts = ['test', 'test:crash', 'test:chaos', 'test:model', 'test:promotions', 'test:stress'];
+    const parts = [
+      'test',
+      'test:crash',
+      'test:chaos',
+      'test:fuzz',
+      'test:model',
+      'test:promotions',
+      'test:stress',
+    ];
     const told = parts.map((part) => {
       say(part);
       const startedAt = Date.now();
-      const code = npm(['run', '--silent', part]);
+      const code = npm(['run', '--silent', part, ...(part === 'test' ? ['--', '--project=*'] : [])]);
       const minutes = Math.round((Date.now() - startedAt) / 60_000);
       return { code, line: `${part} ${code === 0 ? 'passed' : `failed (${code})`} in ${minutes} min` };
     });

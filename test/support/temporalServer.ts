@@ -10,11 +10,14 @@ import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { installTemporal } from '../../src/temporal/installation.ts';
 import { stacklessBundle, withoutStacks } from './stackless.ts';
 import { bundleSources } from './fromSource.ts';
+import type { WorkerMode } from '../workflows/harness.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     temporalAddress: string;
     workflowBundle: string;
+    /** By which workers a project's tests run (`vitest.config.ts`). */
+    workerMode: WorkerMode;
   }
 }
 

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { claimsAreTrue } from '../../src/domain/audit/claimsAreTrue.ts';
 import { readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { stacklessBundle } from '../support/stackless.ts';
-import { MODES } from './describeWorkflows.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { PromotionsUnderTest } from './promotionsUnderTest.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
@@ -19,11 +18,11 @@ export interface PromotionTests {
 }
 
 /**
- * Runs a file's tests of promotions once per mode, those of one mode at the same time: each has targets of its own.
+ * Runs a file's tests of promotions by the workers of the project, all at the same time: each has targets of its own.
  * Afterwards every history that they made replays, and what each promotion claims of its release is true.
  */
 export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
-  describe.each(MODES)(`${name}, $mode`, ({ mode: _, ...options }) => {
+  describe(name, () => {
     let harness: Harness;
     let promotions: PromotionsUnderTest;
 
@@ -35,7 +34,7 @@ export function describePromotions(name: string, tests: (under: PromotionTests) 
         workflowBundle: inject('workflowBundle'),
         taskQueue,
         nameWorld: (number) => `world-${id}-${number}`,
-        ...options,
+        ...inject('workerMode'),
       });
       promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
     });

@@ -5,37 +5,21 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
 import { stacklessBundle } from '../support/stackless.ts';
-import { type Harness, openHarness, replayFailures, type WorkerMode } from './harness.ts';
+import { type Harness, openHarness, replayFailures } from './harness.ts';
 import type { RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
 import type { Call, World } from './world.ts';
-
-/**
- * The ways in which every workflow test runs: with the usual cache, and rebuilt from history at each task, by whichever
- * worker comes first.
- */
-export const MODES: readonly Mode[] = [
-  { mode: 'with the usual cache' },
-  { mode: 'without any cache', maxCachedWorkflows: 0, workers: 4 },
-];
-/** For what would only measure how long a long history takes to be rebuilt at each task. */
-export const WITH_CACHE_ALONE = MODES.slice(0, 1);
-
-type Mode = WorkerMode & { readonly mode: string };
 
 /** For what comes after the tests. */
 const IN_TURN = { concurrent: false };
 
 /**
- * Runs a file's tests once per mode, all at the same time: each has a target and a world of its own. Afterwards what
- * must always hold is held against all that happened in them: every history replays, no run left a child behind, and
- * no target was ever worked on by two.
+ * Runs a file's tests by the workers of the project (`workerMode` in `vitest.config.ts`), all at the same time: each has a
+ * target and a world of its own. Afterwards what must always hold is held against all that happened in them: every history
+ * replays, no run left a child behind, and no target was ever worked on by two.
  */
-export function describeWorkflows(
-  name: string,
-  tests: (harness: Harness) => void,
-  modes: readonly Mode[] = MODES,
-): void {
-  describe.concurrent.each(modes)(`${name}, $mode`, ({ mode: _, ...options }) => {
+export function describeWorkflows(name: string, tests: (harness: Harness) => void): void {
+  describe.concurrent(name, () => {
+    const workerMode = inject('workerMode');
     let opened: Harness | undefined;
     let made: readonly Life[] = [];
     const open = (): Harness => {
@@ -50,7 +34,7 @@ export function describeWorkflows(
         workflowBundle: inject('workflowBundle'),
         taskQueue: `queue-${id}`,
         nameWorld: (number) => `world-${id}-${number}`,
-        ...options,
+        ...workerMode,
       });
     });
 
@@ -79,7 +63,7 @@ export function describeWorkflows(
       const histories = made.flatMap((life) => life.histories);
       expect(histories.length).toBeGreaterThan(0);
       // A worker that forgets everything has replayed each of them, from its first event, at every task.
-      if (options.maxCachedWorkflows !== 0) {
+      if (workerMode.maxCachedWorkflows !== 0) {
         expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
       }
       expect(histories.filter(leavesChildBehind)).toEqual([]);

@@ -1,7 +1,7 @@
 import { ApplicationFailure, CancelledFailure } from '@temporalio/activity';
 import { expect, it } from 'vitest';
 
-import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
 import { QUICK } from './requests.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 import { type Fault, Gate } from './world.ts';
@@ -53,27 +53,23 @@ describeWorkflows('a PATCH whose failure does not say whether it was taken', (ha
   });
 });
 
-describeWorkflows(
-  'a PATCH that somebody interferes with by Temporal’s own tools',
-  (harness) => {
-    it.each(BY_HAND)('because of "%s" is looked for before it is sent again', async (_, interfere) => {
-      const { target } = harness.newServingTarget();
-      const { world } = target;
-      const gate = new Gate();
-      const taken = new Promise<void>((resolve) => {
-        world.next('patchDeployment', async (perform) => {
-          const answer = await perform();
-          resolve();
-          await gate.passed();
-          return answer;
-        });
+describeWorkflows('a PATCH that somebody interferes with by Temporal’s own tools', (harness) => {
+  it.each(BY_HAND)('because of "%s" is looked for before it is sent again', async (_, interfere) => {
+    const { target } = harness.newServingTarget();
+    const { world } = target;
+    const gate = new Gate();
+    const taken = new Promise<void>((resolve) => {
+      world.next('patchDeployment', async (perform) => {
+        const answer = await perform();
+        resolve();
+        await gate.passed();
+        return answer;
       });
-      const { releaseId } = await target.submit('b', { steps: HEARS_OF_A_RESET });
-      await taken;
-      await interfere(target, releaseId);
-      expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
-      expect(world.count('patchDeployment')).toBe(1);
     });
-  },
-  WITH_CACHE_ALONE,
-);
+    const { releaseId } = await target.submit('b', { steps: HEARS_OF_A_RESET });
+    await taken;
+    await interfere(target, releaseId);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+    expect(world.count('patchDeployment')).toBe(1);
+  });
+});

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { jsonBytes, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
 import type { TargetState } from '../../src/domain/targetState.ts';
-import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import { type Garbage, someGarbage } from './garbage.ts';
 import type { Harness } from './harness.ts';
@@ -114,41 +114,37 @@ describeWorkflows(`garbage, seed ${SEED}`, (harness) => {
   );
 });
 
-describeWorkflows(
-  `a flood of ${FLOOD} signals`,
-  (harness) => {
-    it('that are ignored is bounded in what is kept, and leads an idle target to new runs', async () => {
-      const target = harness.newTarget({ continueAsNewAfterEvents: RUN_EVENTS });
-      await target.startOnly();
-      await flood(
-        (turn) => target.signal(turn % 2 === 0 ? 'rollbak' : 'unhold', { who: `${turn}` }),
-        async () => !(await target.isBehind()) && (await target.runEvents()) < RUN_EVENTS,
-      );
-      const { state } = await target.view();
-      expect(sizesOf(state)).toEqual(SMALL);
-      expect(await target.runCount()).toBeGreaterThan(2);
-      const bound = RUN_EVENTS + BURST * EVENTS_PER_SIGNAL;
-      for (const { history } of await target.histories()) expect(history.events?.length).toBeLessThan(bound);
-    });
+describeWorkflows(`a flood of ${FLOOD} signals`, (harness) => {
+  it('that are ignored is bounded in what is kept, and leads an idle target to new runs', async () => {
+    const target = harness.newTarget({ continueAsNewAfterEvents: RUN_EVENTS });
+    await target.startOnly();
+    await flood(
+      (turn) => target.signal(turn % 2 === 0 ? 'rollbak' : 'unhold', { who: `${turn}` }),
+      async () => !(await target.isBehind()) && (await target.runEvents()) < RUN_EVENTS,
+    );
+    const { state } = await target.view();
+    expect(sizesOf(state)).toEqual(SMALL);
+    expect(await target.runCount()).toBeGreaterThan(2);
+    const bound = RUN_EVENTS + BURST * EVENTS_PER_SIGNAL;
+    for (const { history } of await target.histories()) expect(history.events?.length).toBeLessThan(bound);
+  });
 
-    it('to the release that runs is passed on in part, and neither ends nor holds it up', async () => {
-      const target = await releasing('awaitDeployed')(harness);
-      const said = await target.say('release-1', 'skip', { who: 'ada', what: 'greets' });
-      await flood(
-        (turn) => target.signal('resume', { reason: `turn ${turn}` }),
-        async () => !(await target.isBehind()) && !(await target.isBehind('release-1')),
-      );
-      const { state } = await target.view();
-      expect(state.ignored.at(-1)?.reason).toBe('100 messages were passed on to the release that runs');
-      target.world.close();
-      const { outcome, interventions } = await target.result('release-1');
-      expect(outcome).toBe('released');
-      expect(interventions).toHaveLength(51);
-      expect(interventions[0]).toMatchObject({ id: said.id, taken: true });
-    });
-  },
-  WITH_CACHE_ALONE,
-);
+  it('to the release that runs is passed on in part, and neither ends nor holds it up', async () => {
+    const target = await releasing('awaitDeployed')(harness);
+    const said = await target.say('release-1', 'skip', { who: 'ada', what: 'greets' });
+    await flood(
+      (turn) => target.signal('resume', { reason: `turn ${turn}` }),
+      async () => !(await target.isBehind()) && !(await target.isBehind('release-1')),
+    );
+    const { state } = await target.view();
+    expect(state.ignored.at(-1)?.reason).toBe('100 messages were passed on to the release that runs');
+    target.world.close();
+    const { outcome, interventions } = await target.result('release-1');
+    expect(outcome).toBe('released');
+    expect(interventions).toHaveLength(51);
+    expect(interventions[0]).toMatchObject({ id: said.id, taken: true });
+  });
+});
 
 /** What one signal adds to a history at most: itself, and a workflow task of its own. */
 const EVENTS_PER_SIGNAL = 4;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { ReleaseRequest } from '../../src/domain/release.ts';
 import { FULL_REQUEST, HOSTILE_VALUES, type Path, pathsOf, withPart } from '../domain/hostileRequests.ts';
-import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
 import { KNOWN_NAMES } from './garbage.ts';
 import type { TargetUnderTest } from './targetUnderTest.ts';
 
@@ -22,50 +22,46 @@ function fullRequest(target: TargetUnderTest): ReleaseRequest {
   };
 }
 
-describeWorkflows(
-  'a target that is sent hostile messages',
-  (harness) => {
-    it.each(PARTS)(
-      'takes the next release after each hostile update about its %s',
-      async (part) => {
-        const { target } = harness.newServingTarget();
-        await target.startOnly();
-        const base = fullRequest(target);
-        const isOf = ([field]: Path): boolean =>
-          part === 'other fields' ? !PARTS.slice(0, -1).includes(field ?? '') : field === part;
-        for (const path of pathsOf(base).filter(isOf)) {
-          // One at a time, so that each one that is taken begins.
-          for (const value of [null, 7, 'x\ud800']) {
-            await sendAndEnd(target, withPart(base, path, value));
-          }
+describeWorkflows('a target that is sent hostile messages', (harness) => {
+  it.each(PARTS)(
+    'takes the next release after each hostile update about its %s',
+    async (part) => {
+      const { target } = harness.newServingTarget();
+      await target.startOnly();
+      const base = fullRequest(target);
+      const isOf = ([field]: Path): boolean =>
+        part === 'other fields' ? !PARTS.slice(0, -1).includes(field ?? '') : field === part;
+      for (const path of pathsOf(base).filter(isOf)) {
+        // One at a time, so that each one that is taken begins.
+        for (const value of [null, 7, 'x\ud800']) {
+          await sendAndEnd(target, withPart(base, path, value));
         }
-        expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
-      },
-      MINUTES_MS,
-    );
+      }
+      expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
+    },
+    MINUTES_MS,
+  );
 
-    it(
-      'takes the next release after each hostile signal, whatever its name',
-      async () => {
-        const { target } = harness.newServingTarget();
-        await target.release('b');
-        for (const name of KNOWN_NAMES) {
-          await Promise.all(
-            HOSTILE_VALUES.flatMap((value) =>
-              [value, { to: value, artifact: value, what: value, requestedBy: value }].map((payload) =>
-                target.signal(name, payload),
-              ),
+  it(
+    'takes the next release after each hostile signal, whatever its name',
+    async () => {
+      const { target } = harness.newServingTarget();
+      await target.release('b');
+      for (const name of KNOWN_NAMES) {
+        await Promise.all(
+          HOSTILE_VALUES.flatMap((value) =>
+            [value, { to: value, artifact: value, what: value, requestedBy: value }].map((payload) =>
+              target.signal(name, payload),
             ),
-          );
-        }
-        await endAll(target);
-        expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
-      },
-      MINUTES_MS,
-    );
-  },
-  WITH_CACHE_ALONE,
-);
+          ),
+        );
+      }
+      await endAll(target);
+      expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
+    },
+    MINUTES_MS,
+  );
+});
 
 /** Sends a request, and has it stopped where it is taken. */
 async function sendAndEnd(target: TargetUnderTest, request: unknown): Promise<void> {

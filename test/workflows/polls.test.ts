@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { describeWorkflows, WITH_CACHE_ALONE } from './describeWorkflows.ts';
+import { describeWorkflows } from './describeWorkflows.ts';
 import { type Harness, openHarness } from './harness.ts';
 import { identity, QUICK } from './requests.ts';
 
@@ -71,19 +71,15 @@ describe('a worker whose slots are full of what waits', () => {
   });
 });
 
-describeWorkflows(
-  'a poll that hands its slot back',
-  (harness) => {
-    it('goes on until its deadline, however few attempts its step has', async () => {
-      const ATTEMPTS = 2;
-      const target = harness.newTarget();
-      target.world.slow.add(identity('a'));
-      const deployed = { ...QUICK.deployed, retry: { ...QUICK.deployed?.retry, maximumAttempts: ATTEMPTS } };
-      const { releaseId } = await target.submit('a', { steps: { ...QUICK, deployed } });
-      await target.world.called('awaitDeployed', ATTEMPTS + 1);
-      target.world.bringUp(target.world.deployment?.revisions.at(-1)?.revisionId ?? '');
-      expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
-    });
-  },
-  WITH_CACHE_ALONE,
-);
+describeWorkflows('a poll that hands its slot back', (harness) => {
+  it('goes on until its deadline, however few attempts its step has', async () => {
+    const ATTEMPTS = 2;
+    const target = harness.newTarget();
+    target.world.slow.add(identity('a'));
+    const deployed = { ...QUICK.deployed, retry: { ...QUICK.deployed?.retry, maximumAttempts: ATTEMPTS } };
+    const { releaseId } = await target.submit('a', { steps: { ...QUICK, deployed } });
+    await target.world.called('awaitDeployed', ATTEMPTS + 1);
+    target.world.bringUp(target.world.deployment?.revisions.at(-1)?.revisionId ?? '');
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+});

@@ -2,7 +2,6 @@ import { Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { createClient } from '../../src/temporal/connection.ts';
-import { MODES } from './describeWorkflows.ts';
 import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import { openTestServer } from '../support/testServer.ts';
@@ -10,7 +9,7 @@ import { PlacesUnderTest } from './placesUnderTest.ts';
 import { identity } from './requests.ts';
 import { IDENTITY } from './targetUnderTest.ts';
 
-describe.each(MODES)('promotions that are freed at once, $mode', ({ mode: _, ...options }) => {
+describe('promotions that are freed at once', () => {
   let harness: Harness;
   let promotions: PromotionsUnderTest;
   let connection: Connection;
@@ -25,7 +24,7 @@ describe.each(MODES)('promotions that are freed at once, $mode', ({ mode: _, ...
       taskQueue,
       nameWorld: (number) => `world-${id}-${number}`,
       places: { atOnce: 1, apartMs: 0 },
-      ...options,
+      ...inject('workerMode'),
     });
     connection = await Connection.connect({ address: inject('temporalAddress') });
     places = new PlacesUnderTest(createClient(connection), taskQueue);
