@@ -43,10 +43,10 @@ export function submitRelease(
   const queued: QueuedRelease = { releaseId, request, queuedAt: now };
   const refusal = refuse(state, request);
   if (refusal !== undefined) {
-    const row = neverStarted(queued, 'rejected', refusal, now);
+    const row = neverStarted(queued, 'rejected', refusal.reason, now);
     return {
       state: addHistory(numbered, row),
-      answer: { releaseId, disposition: 'rejected', reason: refusal },
+      answer: { releaseId, disposition: 'rejected', ...refusal },
     };
   }
   const superseded = request.queue === 'latest' ? state.queue : [];
@@ -183,22 +183,26 @@ function servingRelease(state: TargetState, request: ReleaseRequest): HistoryRow
   );
 }
 
-function refuse(state: TargetState, request: ReleaseRequest): string | undefined {
+function refuse(
+  state: TargetState,
+  request: ReleaseRequest,
+): Pick<ReleaseAnswer, 'reason' | 'rejectedFor'> | undefined {
   if (state.hold !== null && request.overrideHold !== true) {
     const { by, since } = state.hold;
     const why = by.reason === undefined ? '' : `: ${by.reason}`;
-    return `the target is on hold since ${since}, set by ${by.who}${why}`;
+    return { reason: `the target is on hold since ${since}, set by ${by.who}${why}`, rejectedFor: 'hold' };
   }
   const quarantined = findQuarantined(state, artifactIdentity(request.artifact));
   if (quarantined !== undefined) {
     const { by, since } = quarantined;
     const why = by.reason === undefined ? '' : `: ${by.reason}`;
-    return `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
+    const reason = `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
+    return { reason, rejectedFor: 'quarantine' };
   }
   if (request.queue === 'latest') return undefined;
-  if (state.queue.length >= QUEUE_MAX) return `${QUEUE_MAX} releases are waiting`;
+  if (state.queue.length >= QUEUE_MAX) return { reason: `${QUEUE_MAX} releases are waiting` };
   return jsonBytes(state.queue) + jsonBytes(request) > QUEUE_MAX_BYTES
-    ? `the releases that wait would take more than ${QUEUE_MAX_BYTES} bytes with this one`
+    ? { reason: `the releases that wait would take more than ${QUEUE_MAX_BYTES} bytes with this one` }
     : undefined;
 }
 

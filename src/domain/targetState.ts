@@ -182,6 +182,8 @@ export interface ReleaseAnswer {
   readonly releaseId: string;
   readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
   readonly reason: string;
+  /** What a person can end, of a release that was rejected for it. Absent: nothing. */
+  readonly rejectedFor?: 'hold' | 'quarantine';
 }
 
 /** The target's answer to a rollback request. */

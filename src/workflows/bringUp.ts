@@ -71,14 +71,14 @@ export async function bringUp(
         `revision ${revision.revisionId} ended ${revision.status}${why}`,
       );
     }
-    return { result: undefined, attempts: attempt, detail: revision.status };
+    return { result: undefined, attempt, detail: revision.status };
   });
   return journal.step('serving', undefined, async (activities) => {
     const { agentUrl, attempt } = await activities.confirmServing({
       ...subject,
       ...(overtakers.length === 0 ? {} : { overtakers }),
     });
-    return { result: agentUrl, attempts: attempt, detail: agentUrl };
+    return { result: agentUrl, attempt, detail: agentUrl };
   });
 }
 
@@ -121,7 +121,7 @@ export async function runCheck(
     if (!verdict.passed) {
       throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
     }
-    return { result: undefined, attempts: attempt, detail: verdict.answer };
+    return { result: undefined, attempt, detail: verdict.answer };
   };
   asked.begins();
   try {

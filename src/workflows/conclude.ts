@@ -1,8 +1,15 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { upsertSearchAttributes } from '@temporalio/workflow';
 
+import { describeArtifact } from '../domain/artifact.ts';
+import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
 import { type PassedChecks, withDigests } from '../domain/passedChecks.ts';
-import type { ReleaseResult } from '../domain/release.ts';
+import {
+  needsPerson,
+  type ReleaseRequest,
+  type ReleaseResult,
+  type RollbackRequest,
+} from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
 import { explain } from './failure.ts';
 import { type Journal, now } from './journal.ts';
@@ -12,6 +19,48 @@ export type Conclusion = Omit<
   ReleaseResult,
   'kind' | 'releaseId' | 'steps' | 'verdicts' | 'interventions' | 'startedAt' | 'endedAt' | 'baseline'
 >;
+
+/** How a release or a rollback ends; what is left out is nothing. */
+export type Ending = Pick<Conclusion, 'outcome' | 'reason'> &
+  Partial<Omit<Conclusion, 'instructions'>> & {
+    /** Why a restore failed, and the revisions that it tried, or the one that it left in place. */
+    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
+  };
+
+/** What a person should do after an ending; `null`: no person is needed. */
+export function instructionsAfter(
+  situation: Pick<Predicament, 'target' | 'deploymentId' | 'baseline' | 'known'>,
+  { outcome, reason, code = null }: Ending,
+  stuck: Ending['stuck'] = { code, attempted: [] },
+): string | null {
+  return needsPerson(outcome) ? restoreInstructions({ ...situation, reason, ...stuck }) : null;
+}
+
+/** What a release or a rollback concludes with if it found nothing and changed nothing. */
+export function emptyConclusion(
+  target: string,
+  request: ReleaseRequest | RollbackRequest,
+): Omit<Conclusion, 'outcome' | 'reason'> {
+  const isRelease = 'artifact' in request;
+  return {
+    target,
+    deploymentId: null,
+    artifact: isRelease ? describeArtifact(request.artifact) : null,
+    commit: isRelease ? (request.commit ?? null) : null,
+    requestKey: isRelease ? request.requestKey : null,
+    code: null,
+    instructions: null,
+    revisionId: null,
+    servingRevisionId: null,
+    servingVerified: false,
+    extraRevisionIds: [],
+    givenUpRevisionIds: [],
+    knownRevisions: [],
+    agentUrl: null,
+    requestedBy: request.requestedBy,
+    preemptedBy: null,
+  };
+}
 
 /**
  * Ends a release or a rollback: its outcome goes into the search attributes and the current details, its record into
@@ -41,7 +90,7 @@ export async function conclude(
     const digests = await journal.step('record', undefined, async (activities) => {
       const input = { store: recordStore, result, passed };
       const { location, digests: kept, attempt } = await activities.recordRelease(input);
-      return { result: kept, attempts: attempt, detail: location };
+      return { result: kept, attempt, detail: location };
     });
     const knownRevisions = withDigests(conclusion.knownRevisions, passed, digests);
     return resultOf(journal, { ...conclusion, knownRevisions });

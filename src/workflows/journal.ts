@@ -29,7 +29,8 @@ const DETAIL_MAX_BYTES = 2_000;
 export interface StepDone<T> {
   readonly result: T;
   readonly detail?: string;
-  readonly attempts?: number;
+  /** How many attempts it took. */
+  readonly attempt?: number;
 }
 
 /**
@@ -156,11 +157,11 @@ export class Journal {
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
       const overrides = this.restoring ? patiently(covered) : covered;
-      const { result, detail, attempts } = await work(activitiesOf(step, overrides, title, this.restoring));
+      const { result, detail, attempt } = await work(activitiesOf(step, overrides, title, this.restoring));
       settle({
         status: 'done',
         ...(detail === undefined ? {} : { detail }),
-        ...(attempts === undefined ? {} : { attempts }),
+        ...(attempt === undefined ? {} : { attempts: attempt }),
       });
       return result;
     } catch (error) {

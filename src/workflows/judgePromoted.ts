@@ -74,7 +74,7 @@ async function judgeOnce(
       switch (judgement.verdict) {
         case 'passed':
         case 'inconclusive':
-          return { result: judgement, attempts: attempt, detail: told };
+          return { result: judgement, attempt, detail: told };
         case 'failed':
           throw pipelineFailure('SLIPWAY_CANDIDATE_WORSE', `the judge: ${told}`, false, attempt);
         case 'errored':

@@ -4,14 +4,14 @@ import { isToBeKept, stateToKeep } from '../domain/keptState.ts';
 import type { TargetState } from '../domain/targetState.ts';
 import { explain } from './failure.ts';
 import { activitiesOf } from './steps.ts';
-import type { TargetDesk } from './targetMessages.ts';
+import type { Target } from './target.ts';
 
 /**
  * Writes what a target must not lose into its record store whenever it changes: hold, quarantine, verified revisions. It
  * is read where Temporal does not have the target's earlier runs any more, or cannot replay them.
  */
 export class StateKeeper {
-  readonly #desk: TargetDesk;
+  readonly #target: Target;
   readonly #recordStore: string | undefined;
   #kept: TargetState | null;
   #isWriting = false;
@@ -20,8 +20,8 @@ export class StateKeeper {
    * @param recordStore - where it is kept while no release has named a store.
    * @param kept - what is in the store already; `null`: that is not known.
    */
-  constructor(desk: TargetDesk, recordStore: string | undefined, kept: TargetState | null) {
-    this.#desk = desk;
+  constructor(target: Target, recordStore: string | undefined, kept: TargetState | null) {
+    this.#target = target;
     this.#recordStore = recordStore;
     this.#kept = kept;
   }
@@ -40,7 +40,7 @@ export class StateKeeper {
     try {
       for (;;) {
         await condition(() => this.#isBehind);
-        await this.#write(this.#desk.state);
+        await this.#write(this.#target.state);
       }
     } catch (error) {
       // A reset ends this life of the target.
@@ -49,11 +49,11 @@ export class StateKeeper {
   }
 
   get #isBehind(): boolean {
-    return this.#store !== undefined && isToBeKept(this.#desk.state, this.#kept);
+    return this.#store !== undefined && isToBeKept(this.#target.state, this.#kept);
   }
 
   get #store(): string | undefined {
-    return this.#desk.state.lastRequest?.recordStore ?? this.#recordStore;
+    return this.#target.state.lastRequest?.recordStore ?? this.#recordStore;
   }
 
   async #write(state: TargetState): Promise<void> {
@@ -67,7 +67,7 @@ export class StateKeeper {
     } catch (error) {
       const { canceled, message } = explain(error);
       if (canceled) throw error;
-      this.#desk.ignore('record', `the state could not be written to the record store: ${message}`);
+      this.#target.ignore('record', `the state could not be written to the record store: ${message}`);
     } finally {
       this.#isWriting = false;
     }

@@ -23,7 +23,7 @@ export async function passFreezes(
       const frozen = await look(journal, freezes, overrideFreeze ? `, overridden by ${requestedBy.who}` : '');
       if (frozen === null || overrideFreeze) return;
       const what = tellFrozen(frozen);
-      if (frozen.then === 'refuse') throw interventions.turnAway(what);
+      if (frozen.then === 'refuse') throw interventions.stop(what);
       await interventions.whileFrozen(frozen.until, `${what}: the ${called} waits`);
     }
   });
@@ -42,6 +42,6 @@ function look(
   return journal.step('freeze', undefined, async (activities) => {
     const { frozen, attempt } = await activities.lookAtFreezes({ freezes, at: Date.now() });
     const detail = frozen === null ? 'no freeze is in force' : `${tellFrozen(frozen)}${overridden}`;
-    return { result: frozen, attempts: attempt, detail };
+    return { result: frozen, attempt, detail };
   });
 }

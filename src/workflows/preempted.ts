@@ -4,6 +4,7 @@ import { missedRevision } from '../domain/knownRevisions.ts';
 import type { KnownRevision, RollbackRequest } from '../domain/release.ts';
 import { restoreCandidates } from '../domain/restoreChoice.ts';
 import { restoringSignal } from '../messages/target.ts';
+import { readPreemption } from '../messages/release.ts';
 import { explain } from './failure.ts';
 import type { Journal } from './journal.ts';
 import { readActive, type RestoreOrder } from './restore.ts';
@@ -27,25 +28,41 @@ export async function reportRestoring(journal: Journal, order: RestoreOrder): Pr
   }
 }
 
+/** Takes the target's message that the release makes way for a rollback, or never restores what a person leaves. */
+export async function preempt(run: Run, message: unknown): Promise<void> {
+  const { interventions } = run;
+  const preemption = readPreemption(message);
+  if (typeof preemption === 'string') {
+    interventions.ignorePreemption(preemption);
+    return;
+  }
+  const { goesOn, overtaker, ...rollback } = preemption;
+  if (rollback.from !== undefined) run.left.push(rollback.from);
+  if (goesOn === true) return;
+  if (!interventions.goesForward()) {
+    interventions.ignorePreemption('the release does not go forward any more');
+    return;
+  }
+  if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
+  run.preemptedBy ??= rollback;
+  run.forward.cancel();
+}
+
 /**
  * Whether a release has to make way for the counter of a revision that was given up on and serves now. Its own revision
  * replaces that one, so it goes on as long as it goes on by itself. It makes way where it waits for a person or a freeze.
  */
-export async function hasToMakeWay(
-  run: Run,
-  overtaker: string,
-  goesForward: () => boolean,
-): Promise<boolean> {
-  const { journal, request } = run.shipment;
+async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
+  const { journal, request, interventions } = run;
   const isWaiting = (): boolean => journal.progress.waiting !== null;
   for (;;) {
-    await condition(() => isWaiting() || !goesForward());
-    if (!goesForward()) return false;
+    await condition(() => isWaiting() || !interventions.goesForward());
+    if (!interventions.goesForward()) return false;
     const { deploymentId } = run;
     const active =
       deploymentId === null ? overtaker : await readActive(journal, request.target, deploymentId);
     if (active !== undefined && active !== overtaker) return false;
-    if (isWaiting() && goesForward()) return true;
+    if (isWaiting() && interventions.goesForward()) return true;
   }
 }
 

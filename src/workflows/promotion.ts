@@ -114,7 +114,7 @@ async function goForward(way: Way): Promise<Ending> {
 function findArtifact(way: Way, artifact: string): Promise<{ readonly sizeBytes: number }> {
   return way.journal.step('candidate', artifact, async (activities) => {
     const { sizeBytes, attempt } = await activities.findArtifact({ store: way.request.store, artifact });
-    return { result: { sizeBytes }, attempts: attempt };
+    return { result: { sizeBytes }, attempt };
   });
 }
 
@@ -164,7 +164,7 @@ async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
         result: result(reason),
         runId,
       });
-      return { result: undefined, attempts: attempt, detail: location };
+      return { result: undefined, attempt, detail: location };
     });
     return result(reason);
   } catch (error) {

@@ -3,8 +3,8 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { Artifact } from '../domain/artifact.ts';
 import { FREEZE } from '../domain/intervention.ts';
 import { confirmCandidate, type Line, shortIdentity } from '../domain/promotion/candidate.ts';
-import { promotionRequestKey } from '../domain/promotion/promotion.ts';
-import type { ReleaseRequest } from '../domain/release.ts';
+import { type PromotionRequest, promotionRequestKey } from '../domain/promotion/promotion.ts';
+import type { Actor, ReleaseRequest } from '../domain/release.ts';
 import type { HistoryRow } from '../domain/targetState.ts';
 import { Ended, type Way } from './promotionWay.ts';
 
@@ -14,7 +14,7 @@ export function lookAtLine({ journal, request }: Way): Promise<Line> {
   return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
     const { line, attempt } = await activities.lookAtLine({ from, to, downstream });
     const serves = line.from.artifact === null ? 'nothing of ours' : shortIdentity(line.from.artifact);
-    return { result: line, attempts: attempt, detail: `${serves} serves on ${from.name}` };
+    return { result: line, attempt, detail: `${serves} serves on ${from.name}` };
   });
 }
 
@@ -60,7 +60,7 @@ export async function releaseOnTarget(way: Way, sizeBytes: number): Promise<Hist
   const { releaseId } = await journal.step('promote', to.name, async (activities) => {
     const request = releaseRequest(way, sizeBytes);
     const { answer, attempt } = await activities.submitToTarget({ request, submission });
-    return { result: answer, attempts: attempt, detail: `${answer.releaseId}: ${answer.reason}` };
+    return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
   });
   const row = await awaitOwnRelease(way, releaseId);
   if (row.outcome === 'released') return row;
@@ -84,7 +84,7 @@ export function tellRelease({ request }: Way, { releaseId, outcome, reason }: Hi
 export function awaitRelease({ journal, request }: Way, id: string): Promise<HistoryRow> {
   return journal.step('promote', id, async (activities) => {
     const { row, attempt } = await activities.awaitRelease({ target: request.to, id });
-    return { result: row, attempts: attempt, detail: row.outcome };
+    return { result: row, attempt, detail: row.outcome };
   });
 }
 
@@ -101,20 +101,21 @@ export async function stopLineWhereBad(
   reason: string,
 ): Promise<boolean> {
   if (!STOPS_THE_LINE.has(outcome)) return false;
-  const by = {
-    who: 'slipway',
-    from: `promotion ${request.name}`,
-    reason: reason.slice(0, REASON_MAX_CHARACTERS),
-  };
+  const by = promotionActor(request, reason);
   await journal.step('promote', 'stop the line', async (activities) => {
     const { attempt } = await activities.holdTarget({ target: request.to, by });
-    return { result: undefined, attempts: attempt };
+    return { result: undefined, attempt };
   });
   return true;
 }
 
+/** As whom a promotion sends its messages to a target. */
+export function promotionActor({ name }: PromotionRequest, reason: string): Required<Actor> {
+  return { who: 'slipway', from: `promotion ${name}`, reason: reason.slice(0, REASON_MAX_CHARACTERS) };
+}
+
 /** What a message to a target takes. */
-export const REASON_MAX_CHARACTERS = 900;
+const REASON_MAX_CHARACTERS = 900;
 
 function releaseRequest({ request, candidate, interventions }: Way, sizeBytes: number): ReleaseRequest {
   const { to, from, store, release, freezes, overrideFreeze, requestedBy, name } = request;

@@ -12,7 +12,7 @@ import type { TargetInput } from '../messages/workflowTypes.ts';
 import { doorway } from './doorway.ts';
 import { explain } from './failure.ts';
 import { now } from './journal.ts';
-import type { TargetDesk } from './targetMessages.ts';
+import type { Target } from './target.ts';
 
 /**
  * Keeps a target going whatever Temporal's own tools do to it. A cancellation changes nothing: a target has no end of
@@ -58,12 +58,10 @@ const PATIENTLY = {
  * that cannot be read, the target is on hold, and is read again until it can, or until a person releases the hold: then
  * the target starts afresh, without what it knew.
  *
- * @param put - replaces the state without any notice: the earlier runs have notified the receivers.
  * @returns what an earlier run left running.
  */
 export async function recoverTarget(
-  desk: TargetDesk,
-  put: (state: TargetState) => void,
+  target: Target,
   recordStore: string | undefined,
 ): Promise<NextWork | undefined> {
   if (doorway.door === 'open') return undefined;
@@ -74,8 +72,9 @@ export async function recoverTarget(
     const isReset = runId !== originalExecutionRunId;
     return recallTarget({ recordStore: recordStore ?? null, afresh, isReset });
   };
-  const { state, work, isReset } = await recallOrWait(desk, recall);
-  if (state !== null) put(state);
+  const { state, work, isReset } = await recallOrWait(target, recall);
+  // The earlier runs have notified the receivers.
+  if (state !== null) target.replace(state);
   if (isReset) {
     doorway.door = 'reset';
     await condition(allHandlersFinished);
@@ -92,7 +91,7 @@ interface Recalled {
 }
 
 async function recallOrWait(
-  desk: TargetDesk,
+  target: Target,
   recall: (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean) => Promise<Recalled>,
 ): Promise<Recalled> {
   try {
@@ -101,13 +100,16 @@ async function recallOrWait(
     const failure = explain(error);
     if (failure.canceled) throw error;
     const reason = `its earlier state cannot be read: ${failure.message}`;
-    desk.change({ ...desk.state, hold: { since: now(), by: { who: 'slipway', from: 'recovery', reason } } });
+    target.change({
+      ...target.state,
+      hold: { since: now(), by: { who: 'slipway', from: 'recovery', reason } },
+    });
     doorway.problem =
       `the target takes no message because ${reason}. It tries again by itself. ` +
       'To start without its earlier hold, quarantine and verified revisions: slipway unhold';
     doorway.door = 'unreadable';
   }
-  const startsAfresh = condition(() => desk.state.hold === null).then(() => undefined);
+  const startsAfresh = condition(() => target.state.hold === null).then(() => undefined);
   const reading = new CancellationScope();
   const read = reading.run(() => recall(PATIENTLY, false)).catch(() => startsAfresh);
   const found = await Promise.race([read, startsAfresh]);
@@ -116,5 +118,5 @@ async function recallOrWait(
   doorway.door = 'reading';
   const recalled = await recall(PATIENTLY, true);
   // Who released the hold, and why, is part of what the target knows.
-  return { ...recalled, state: { ...EMPTY_TARGET, ...recalled.state, said: desk.state.said } };
+  return { ...recalled, state: { ...EMPTY_TARGET, ...recalled.state, said: target.state.said } };
 }

@@ -53,7 +53,7 @@ export async function redeploy(
       abandoned: () => false,
     });
     const { activeRevisionId: activeBefore } = before;
-    return { result: { revisionId: result, activeBefore }, attempts, detail: `following ${result}` };
+    return { result: { revisionId: result, activeBefore }, attempt: attempts, detail: `following ${result}` };
   });
 }
 

@@ -1,13 +1,11 @@
 import { CancellationScope } from '@temporalio/workflow';
 
-import type { ErrorCode } from '../domain/errors.ts';
-import { restoreInstructions } from '../domain/instructions.ts';
 import type { KnownRevision, ReleaseResult } from '../domain/release.ts';
 import { isSameRevision, leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import { previousVerified } from '../domain/restoreChoice.ts';
 import { revisionText, wordsOf } from '../domain/revisionName.ts';
 import type { RollbackInput } from '../messages/workflowTypes.ts';
-import { conclude, type Conclusion } from './conclude.ts';
+import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
 import { claimDeployment } from './deployment.ts';
 import { endWorkflow, explain } from './failure.ts';
 import { Journal, now } from './journal.ts';
@@ -15,6 +13,7 @@ import { missedText } from './preempted.ts';
 import { refuseInterventions } from './refuseInterventions.ts';
 import { onTheWayBack, readActive, restore, servesAgain } from './restore.ts';
 import { Settings } from './settings.ts';
+import { findDeployment } from './ship.ts';
 
 /**
  * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
@@ -30,39 +29,29 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const settings = new Settings(input.lastGood, lastRequest.target);
   const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
   refuseInterventions(journal);
-  const finish = (
-    ending: Pick<Conclusion, 'outcome' | 'reason'> & Partial<Conclusion>,
-  ): Promise<ReleaseResult> => conclude(journal, { ...emptyConclusion(input), ...ending }, recordStore);
-  const needsPerson = (
-    deploymentId: string | null,
-    restored: { readonly code: ErrorCode; readonly reason: string; readonly attempted: readonly string[] },
-    knownRevisions: readonly KnownRevision[],
-    servingRevisionId: string | null,
-  ): Promise<ReleaseResult> => {
-    const { code, reason, attempted } = restored;
-    const words = [...known, ...knownRevisions];
-    const instructions = restoreInstructions({
-      ...{ target: settings.current, deploymentId, baseline: null, known: words },
-      ...{ reason, code, attempted },
-    });
-    const situation = { deploymentId, knownRevisions, servingRevisionId };
-    return finish({ outcome: 'rollback_failed', code, reason, instructions, ...situation });
+  const finish = ({ stuck, ...ending }: Ending): Promise<ReleaseResult> => {
+    const { deploymentId = null, knownRevisions = [] } = ending;
+    const situation = { deploymentId, baseline: null, known: [...known, ...knownRevisions] };
+    const conclusion = {
+      ...emptyConclusion(lastRequest.target.name, request),
+      instructions: instructionsAfter({ target: settings.current, ...situation }, ending, stuck),
+      ...ending,
+    };
+    return conclude(journal, conclusion, recordStore);
   };
 
   let deployment;
   try {
     deployment = await onTheWayBack(journal, () =>
-      settings.under((target) =>
-        journal.step('find', target.deployment, async (activities) => {
-          const { deployment: found, attempt } = await activities.findDeployment({ target });
-          return { result: found, attempts: attempt, detail: found?.deploymentId ?? 'there is none' };
-        }),
-      ),
+      settings.under((target) => findDeployment(journal, target)),
     );
   } catch (error) {
     const { code, message } = explain(error);
-    const reason = `the deployment could not be read: ${message}`;
-    return needsPerson(null, { code, reason, attempted: [] }, [], null);
+    return finish({
+      outcome: 'rollback_failed',
+      code,
+      reason: `the deployment could not be read: ${message}`,
+    });
   }
   if (deployment === null) {
     return finish({
@@ -113,11 +102,18 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     shippedPath: null,
   });
   if (!restored.ok) {
-    const serving = await readActive(journal, settings.current, deploymentId);
-    return needsPerson(deploymentId, restored, restored.knownRevisions, serving ?? null);
+    const { code, reason, attempted, knownRevisions } = restored;
+    return finish({
+      outcome: 'rollback_failed',
+      reason,
+      code,
+      deploymentId,
+      servingRevisionId: (await readActive(journal, settings.current, deploymentId)) ?? null,
+      knownRevisions,
+      stuck: { code, attempted },
+    });
   }
   const { failed, revisionId } = restored;
-  const situation = { target: settings.current, deploymentId, baseline: null, known, attempted: [] };
   const news = [...known, ...restored.knownRevisions];
   const missed = missedText(journal, request, news, revisionId);
   const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
@@ -125,8 +121,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     outcome: failed === null ? 'rolled_back' : 'errored',
     reason: failed?.reason ?? `${missed ?? ''}${servesAgain(restored, serves)}`,
     code: failed?.code ?? (missed === undefined ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
-    instructions:
-      failed === null ? null : restoreInstructions({ ...situation, ...failed, restored: revisionId }),
+    ...(failed === null ? {} : { stuck: { code: failed.code, attempted: [], restored: revisionId } }),
     ...(failed === null && settings.areNewest ? { settingsWorked: true } : {}),
     deploymentId,
     servingRevisionId: restored.revisionId,
@@ -146,25 +141,4 @@ function leftBehind(
 ): readonly KnownRevision[] {
   if (left === null || isSameRevision(known, left, restored)) return [];
   return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
-}
-
-function emptyConclusion({ request, lastRequest }: RollbackInput): Omit<Conclusion, 'outcome' | 'reason'> {
-  return {
-    target: lastRequest.target.name,
-    deploymentId: null,
-    artifact: null,
-    commit: null,
-    requestKey: null,
-    code: null,
-    instructions: null,
-    revisionId: null,
-    servingRevisionId: null,
-    servingVerified: false,
-    extraRevisionIds: [],
-    givenUpRevisionIds: [],
-    knownRevisions: [],
-    agentUrl: null,
-    requestedBy: request.requestedBy,
-    preemptedBy: null,
-  };
 }

@@ -1,90 +1,97 @@
-import { describeArtifact } from '../domain/artifact.ts';
-import { type Predicament, restoreInstructions } from '../domain/instructions.ts';
+import { CancellationScope } from '@temporalio/workflow';
+
 import type { PassedChecks } from '../domain/passedChecks.ts';
-import { type Baseline, type KnownRevision, needsPerson, type ReleaseResult } from '../domain/release.ts';
+import type {
+  Baseline,
+  KnownRevision,
+  ReleaseRequest,
+  ReleaseResult,
+  RollbackRequest,
+  Waiting,
+} from '../domain/release.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
 import type { ReleaseInput } from '../messages/workflowTypes.ts';
 import type { Asked } from './bringUp.ts';
-import { conclude } from './conclude.ts';
-import { explain } from './failure.ts';
-import type { Interventions } from './interventions.ts';
+import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
+import { explain, type StepFailure } from './failure.ts';
+import { Interventions } from './interventions.ts';
+import { Journal } from './journal.ts';
 import { findExtraRevisions, type Shipment } from './ship.ts';
 
-/** One release under way: what it ships, and what it has found out and done so far. */
-export interface Run {
-  readonly input: ReleaseInput;
-  readonly shipment: Shipment;
-  readonly interventions: Interventions;
-  deploymentId: string | null;
-  baseline: Baseline | null;
-  objectPath: string | null;
-  /** Set before the PATCH is sent: from then on a failure puts the baseline back. */
-  mayHaveChanged: boolean;
-  /** A PATCH went unanswered on the way. */
-  ambiguous: boolean;
-  revisionId: string | null;
-  agentUrl: string | null;
-  knownRevisions: KnownRevision[];
-  /** The checks that revisions passed in it. */
-  passed: PassedChecks[];
-  /** What was found on what served before anything was changed. */
-  foundBefore: Finding[];
-  /** Its own revision, once that serves. */
-  asked: Asked | null;
-  /** What people have asked to leave: never restored automatically. */
-  readonly left: readonly string[];
+/** Why a release does not go on. */
+export interface Setback {
+  readonly failure: StepFailure;
+  /** Whether it was told to stop, whatever it failed of in the end. */
+  readonly stopped: boolean;
+  /** Who told it so and why, or why it stopped by itself; `null` if that was Temporal's own cancellation. */
+  readonly stopReason: string | null;
+  /** The rollback that it makes way for. */
+  readonly preemptedBy: RollbackRequest | null;
 }
 
-/** How a release ends; what is left out is nothing. */
-export type Ending = Pick<ReleaseResult, 'outcome' | 'reason' | 'servingRevisionId' | 'servingVerified'> &
-  Partial<
-    Pick<
-      ReleaseResult,
-      | 'code'
-      | 'extraRevisionIds'
-      | 'givenUpRevisionIds'
-      | 'copyRevisionIds'
-      | 'preemptedBy'
-      | 'instructions'
-      | 'settingsWorked'
-    >
-  > & {
-    /** What a restore failed of, and the revisions that it tried, or that it left in place. */
-    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
-  };
+/** One release under way: what it ships, and what it has found out and done so far. */
+export class Run implements Shipment {
+  readonly input: ReleaseInput;
+  readonly request: ReleaseRequest;
+  readonly journal: Journal;
+  readonly interventions: Interventions;
+  /** The way forward: a rollback, an abort or a cancellation ends it at once. */
+  readonly forward = new CancellationScope();
+  /** The rollback that it makes way for. */
+  preemptedBy: RollbackRequest | null = null;
+  deploymentId: string | null = null;
+  baseline: Baseline | null = null;
+  objectPath: string | null = null;
+  /** Undoes the PATCH. Set before the PATCH is sent; `null`: none was taken for sure. */
+  undoPatch: ((setback: Setback) => Promise<ReleaseResult>) | null = null;
+  /** A PATCH went unanswered before the one that made its revision. */
+  ambiguous = false;
+  revisionId: string | null = null;
+  agentUrl: string | null = null;
+  readonly knownRevisions: KnownRevision[] = [];
+  /** The checks that revisions passed in it. */
+  readonly passed: PassedChecks[] = [];
+  /** What was found on what served before anything was changed. */
+  readonly foundBefore: Finding[] = [];
+  /** Its own revision, once that serves. */
+  asked: Asked | null = null;
+  /** What people have asked to leave: never restored automatically. */
+  readonly left: string[] = [];
+
+  /** @param onPersonAwaited - called when a person has to approve, or to decide. It must not wait. */
+  constructor(input: ReleaseInput, onPersonAwaited: (waiting: Waiting) => void) {
+    const { releaseId, request } = input;
+    this.input = input;
+    this.request = request;
+    this.journal = new Journal(releaseId, 'release', request.steps, request.recordStore);
+    this.interventions = new Interventions(this.journal, request, this.forward, onPersonAwaited);
+  }
+
+  /** Whether it was told to stop. */
+  readonly stopped = (): boolean => this.forward.consideredCancelled;
+
+  /** What the target knew of its revisions, and what the release has found out, oldest first. */
+  get known(): readonly KnownRevision[] {
+    return [...this.input.known, ...this.knownRevisions];
+  }
+}
 
 /** Ends a release. An outcome that needs a person comes with what to do. */
 export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseResult> {
-  const { journal, request } = run.shipment;
+  const { journal, request, deploymentId, baseline, known, revisionId, knownRevisions, agentUrl } = run;
   run.interventions.enter('ended');
-  const unansweredUpload = wentUnanswered(run) ? run.objectPath : null;
+  const isUnanswered = run.undoPatch !== null && (run.ambiguous || revisionId === null);
   return conclude(
     journal,
     {
-      code: null,
-      extraRevisionIds: [],
-      givenUpRevisionIds: [],
-      preemptedBy: null,
-      ...(unansweredUpload === null ? {} : { unansweredUpload }),
-      instructions: needsPerson(ending.outcome)
-        ? restoreInstructions({
-            target: request.target,
-            deploymentId: run.deploymentId,
-            baseline: run.baseline,
-            known: [...run.input.known, ...run.knownRevisions],
-            reason: ending.reason,
-            ...(stuck ?? { code: ending.code ?? null, attempted: [] }),
-          })
-        : null,
-      target: request.target.name,
-      deploymentId: run.deploymentId,
-      artifact: describeArtifact(request.artifact),
-      commit: request.commit ?? null,
-      requestKey: request.requestKey,
-      revisionId: run.revisionId,
-      knownRevisions: run.knownRevisions,
-      agentUrl: run.agentUrl,
-      requestedBy: request.requestedBy,
+      ...emptyConclusion(request.target.name, request),
+      ...{ deploymentId, revisionId, knownRevisions, agentUrl },
+      ...(isUnanswered && run.objectPath !== null ? { unansweredUpload: run.objectPath } : {}),
+      instructions: instructionsAfter(
+        { target: request.target, deploymentId, baseline, known },
+        ending,
+        stuck,
+      ),
       ...ending,
     },
     request.recordStore,
@@ -96,23 +103,14 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
  * Looks for revisions that its PATCH left behind beside the one that was followed: a request that was given up on lands
  * late, and one that was answered may have been delivered twice on its way. Not being able to look is no reason to fail.
  */
-export async function lookForExtras({ shipment, ...run }: Run): Promise<readonly string[]> {
-  if (!run.mayHaveChanged || run.objectPath === null || run.deploymentId === null) return [];
+export async function lookForExtras(run: Run): Promise<readonly string[]> {
+  const { undoPatch, deploymentId, objectPath, revisionId, baseline } = run;
+  if (undoPatch === null || objectPath === null || deploymentId === null) return [];
   try {
-    const { deploymentId, objectPath, revisionId, baseline } = run;
     const since = baseline?.revisionId ?? null;
-    return (await findExtraRevisions(shipment, deploymentId, objectPath, revisionId, since)) ?? [];
+    return (await findExtraRevisions(run, deploymentId, objectPath, revisionId, since)) ?? [];
   } catch (error) {
-    shipment.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
+    run.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
     return [];
   }
-}
-
-/** Whether a PATCH of it may have been taken, and nobody was told. */
-function wentUnanswered({
-  mayHaveChanged,
-  ambiguous,
-  revisionId,
-}: Pick<Run, 'mayHaveChanged' | 'ambiguous' | 'revisionId'>): boolean {
-  return mayHaveChanged && (ambiguous || revisionId === null);
 }

@@ -4,6 +4,7 @@ import type { Activities } from '../activities/activities.ts';
 import { describeArtifact } from '../domain/artifact.ts';
 import type { ReleaseRequest } from '../domain/release.ts';
 import type { DeploymentSnapshot } from '../domain/revision.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import { explain, pipelineFailure } from './failure.ts';
 import type { Journal } from './journal.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
@@ -18,12 +19,11 @@ export interface Shipment {
   readonly stopped: () => boolean;
 }
 
-/** Finds the target's deployment; `null` where there is none yet. */
-export async function findDeployment({ journal, request }: Shipment): Promise<DeploymentSnapshot | null> {
-  const { target } = request;
+/** Finds the target's deployment; `null`: there is none. */
+export function findDeployment(journal: Journal, target: TargetSpec): Promise<DeploymentSnapshot | null> {
   return journal.step('find', target.deployment, async (activities) => {
     const { deployment, attempt } = await activities.findDeployment({ target });
-    return { result: deployment, attempts: attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
+    return { result: deployment, attempt, detail: deployment?.deploymentId ?? 'there is none' };
   });
 }
 
@@ -35,7 +35,7 @@ export async function findDeployment({ journal, request }: Shipment): Promise<De
 export async function findOrCreateDeployment(
   shipment: Shipment,
 ): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
-  const found = await findDeployment(shipment);
+  const found = await findDeployment(shipment.journal, shipment.request.target);
   const result = found === null ? await create(shipment) : { deployment: found, created: false };
   shipment.journal.note({ deploymentId: result.deployment.deploymentId });
   return result;
@@ -73,7 +73,7 @@ async function create(
         abandoned: stopped,
       });
       const deployment = { deployment: result, created: answered && !isConflict };
-      return { result: deployment, attempts, detail: result.deploymentId };
+      return { result: deployment, attempt: attempts, detail: result.deploymentId };
     }),
   );
 }
@@ -89,7 +89,7 @@ export async function upload(shipment: Shipment, deploymentId: string): Promise<
   if (artifact.kind !== 'tarball') return null;
   return journal.step('upload', describeArtifact(artifact), async (activities) => {
     const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
-    return { result: objectPath, attempts: attempt, detail: `${artifact.sizeBytes} bytes` };
+    return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
   });
 }
 
@@ -150,7 +150,7 @@ export async function patch(
       journal.note({ revisionId });
       return {
         result: { revisionId, ambiguous: unknownAnswers > 0 },
-        attempts,
+        attempt: attempts,
         detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
       };
     }),

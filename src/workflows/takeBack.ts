@@ -1,69 +1,49 @@
-import type { KnownRevision, Outcome, ReleaseResult, RollbackRequest } from '../domain/release.ts';
+import type { KnownRevision, Outcome, ReleaseResult } from '../domain/release.ts';
 import { couldNotTell } from '../domain/failure.ts';
 import { leaveRevision, withCopies } from '../domain/knownRevisions.ts';
 import type { Finding } from '../domain/restoreDecision.ts';
-import type { StepFailure } from './failure.ts';
+import type { Ending } from './conclude.ts';
 import { now } from './journal.ts';
 import { missedText, reportRestoring } from './preempted.ts';
 import { isSilent, readActive, restore, type Restored, type RestoreOrder, servesAgain } from './restore.ts';
-import { type Ending, finish, lookForExtras, type Run } from './run.ts';
+import { finish, lookForExtras, type Run, type Setback } from './run.ts';
 import { Settings } from './settings.ts';
 
-/** Why a release does not go on. */
-export interface Setback {
-  readonly failure: StepFailure;
-  /** Whether it was told to stop, whatever it failed of in the end. */
-  readonly stopped: boolean;
-  /** Who told it so and why, or why it stopped by itself; `null` where that was Temporal's own cancellation. */
-  readonly stopReason: string | null;
-  /** The rollback that it makes way for. */
-  readonly preemptedBy: RollbackRequest | null;
-}
-
 /**
- * The way back of a release, after a failure, a cancellation or a manual rollback.
+ * The way back of a release, after a failure, a cancellation or a manual rollback: undoes what it changed, or may have.
  *
  * To be run in a non-cancellable scope.
  */
-export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResult> {
-  const { journal, request } = run.shipment;
-  const { preemptedBy } = setback;
+export function takeBack(run: Run, setback: Setback): Promise<ReleaseResult> {
+  return run.undoPatch === null ? endUnchanged(run, setback) : run.undoPatch(setback);
+}
+
+function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
+  const outcome = untouchedOutcome(setback);
   const why = describeSetback(setback);
-  const code = setback.stopped ? null : setback.failure.code;
-  if (run.deploymentId === null || !run.mayHaveChanged) {
-    const outcome = untouchedOutcome(setback);
-    return finish(run, {
-      outcome,
-      reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
-      servingRevisionId: run.baseline?.revisionId ?? null,
-      servingVerified: run.baseline?.verified ?? false,
-      code,
-      preemptedBy,
-    });
-  }
-  const { onError } = request;
+  return finish(run, {
+    ...common(setback),
+    outcome,
+    reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
+    servingRevisionId: run.baseline?.revisionId ?? null,
+    servingVerified: run.baseline?.verified ?? false,
+  });
+}
+
+/** Undoes a PATCH that was taken, or may have been: restores the best earlier revision, unless the request says to stop. */
+export async function restoreWhatServed(
+  run: Run,
+  deploymentId: string,
+  setback: Setback,
+): Promise<ReleaseResult> {
+  const { journal, request } = run;
+  const { preemptedBy } = setback;
   const settings = new Settings(run.input.lastGood, request.target);
-  if (!setback.stopped && onError?.then === 'stop' && couldNotTell(setback.failure.code)) {
-    // A control plane that is away is waited for once.
-    const [extraRevisionIds, active] = await Promise.all([
-      lookForExtras(run),
-      readActive(journal, settings.current, run.deploymentId),
-    ]);
-    return finish(run, {
-      outcome: 'errored',
-      reason: `${why}; nothing was restored, as "onError: stop" asks`,
-      servingRevisionId: active ?? null,
-      servingVerified: false,
-      code,
-      extraRevisionIds,
-      // It keeps what serves now: what becomes active later is countered all the same.
-      givenUpRevisionIds: [...givenUp(run, setback), ...extraRevisionIds],
-    });
-  }
-  const { deploymentId } = run;
-  const found = await whatWasFound(run);
+  if (!setback.stopped && request.onError?.then === 'stop' && couldNotTell(setback.failure.code))
+    return leaveWhatServes(run, deploymentId, setback, settings);
+  const found = await whatWasFound(run, deploymentId);
   run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
-  const known = [...run.input.known, ...run.knownRevisions];
+  const { known } = run;
   const own = run.revisionId === null ? [] : [run.revisionId];
   const order: RestoreOrder = {
     settings,
@@ -90,28 +70,30 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
     ...(restored.ok ? restored.givenUpRevisionIds : []),
   ];
   const { copyRevisionIds } = restored;
-  const common = { code, preemptedBy, extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
-  if (!restored.ok)
-    return finish(run, { ...common, ...(await couldNotRestore(run, restored, setback, why, settings)) });
+  const ending = { ...common(setback), extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
+  if (!restored.ok) {
+    const stuck = await couldNotRestore(run, deploymentId, restored, setback, settings);
+    return finish(run, { ...ending, ...stuck });
+  }
   const { revisionId, originalRevisionId, failed } = restored;
   const passed = run.passed.find((other) => other.revisionId === originalRevisionId);
   if (passed !== undefined && revisionId !== originalRevisionId) run.passed.push({ ...passed, revisionId });
   run.agentUrl = restored.agentUrl;
-  const cause = `${why}${silentBefore(run, found)}`;
+  const cause = `${describeSetback(setback)}${silentBefore(run, found)}`;
   const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };
   if (failed !== null) {
     return finish(run, {
-      ...common,
+      ...ending,
       ...serving,
       outcome: 'errored',
-      code: code ?? failed.code,
+      code: ending.code ?? failed.code,
       reason: `${cause}; ${failed.reason}`,
       stuck: { code: failed.code, attempted: [], restored: revisionId },
     });
   }
-  const missed = missedText(journal, preemptedBy, [...known, ...restored.knownRevisions], revisionId);
+  const missed = missedText(journal, preemptedBy, run.known, revisionId);
   return finish(run, {
-    ...common,
+    ...ending,
     ...serving,
     ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
     outcome: restoredOutcome(setback),
@@ -120,19 +102,44 @@ export async function takeBack(run: Run, setback: Setback): Promise<ReleaseResul
   });
 }
 
+/** Ends a release that keeps what serves now, as its request asks. What becomes active later is countered all the same. */
+async function leaveWhatServes(
+  run: Run,
+  deploymentId: string,
+  setback: Setback,
+  { current }: Settings,
+): Promise<ReleaseResult> {
+  // A control plane that is away is waited for once.
+  const [extraRevisionIds, active] = await Promise.all([
+    lookForExtras(run),
+    readActive(run.journal, current, deploymentId),
+  ]);
+  return finish(run, {
+    ...common(setback),
+    outcome: 'errored',
+    reason: `${describeSetback(setback)}; nothing was restored, as "onError: stop" asks`,
+    servingRevisionId: active ?? null,
+    servingVerified: false,
+    extraRevisionIds,
+    givenUpRevisionIds: [...givenUp(run, setback), ...extraRevisionIds],
+  });
+}
+
+/** What every result of a release that does not go on says. */
+function common({ failure, stopped, preemptedBy }: Setback): Pick<Ending, 'code' | 'preemptedBy'> {
+  return { code: stopped ? null : failure.code, preemptedBy };
+}
+
 /** The known revision that a person asked to leave, marked as such: the result of the release carries it. */
-function leftWord({ input, knownRevisions }: Run, left: string): readonly KnownRevision[] {
-  return leaveRevision([...input.known, ...knownRevisions], left, now()).filter(
-    ({ revisionId }) => revisionId === left,
-  );
+function leftWord({ known }: Run, left: string): readonly KnownRevision[] {
+  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
 }
 
 /** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */
-async function whatWasFound({ shipment, ...run }: Run): Promise<readonly Finding[]> {
-  const { journal, request } = shipment;
-  const { asked, foundBefore, revisionId, deploymentId } = run;
+async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Finding[]> {
+  const { journal, request, asked, foundBefore, revisionId } = run;
   if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
-  if (revisionId === null || deploymentId === null) return foundBefore;
+  if (revisionId === null) return foundBefore;
   const silent = await isSilent(journal, { target: request.target, deploymentId, revisionId });
   return silent ? [...foundBefore, { failedCheck: null, silent }] : foundBefore;
 }
@@ -149,13 +156,13 @@ function silentBefore({ baseline }: Run, found: readonly Finding[]): string {
  */
 async function couldNotRestore(
   run: Run,
+  deploymentId: string,
   restored: Restored & { readonly ok: false },
   setback: Setback,
-  why: string,
-  settings: Settings,
+  { current }: Settings,
 ): Promise<Ending> {
-  const { journal } = run.shipment;
-  const active = await readActive(journal, settings.current, run.deploymentId ?? '');
+  const why = describeSetback(setback);
+  const active = await readActive(run.journal, current, deploymentId);
   const before = run.baseline?.revisionId ?? null;
   const ours = run.revisionId === null ? active !== before : active === run.revisionId;
   if (restored.nothingToRestore && active !== undefined && !ours) {
@@ -204,7 +211,7 @@ function restoredOutcome({ failure, stopped, preemptedBy }: Setback): Outcome {
  */
 function givenUp(run: Run, { failure }: Setback): readonly string[] {
   if (run.revisionId === null || failure.code === 'SLIPWAY_REVISION_FAILED') return [];
-  const served = run.shipment.journal.progress.steps.some(
+  const served = run.journal.progress.steps.some(
     (step) => step.step === 'serving' && !step.restoring && step.status === 'done',
   );
   return served ? [] : [run.revisionId];

@@ -5,7 +5,7 @@ import { explain, type StepFailure } from './failure.ts';
 import {
   awaitOwnRelease,
   awaitRelease,
-  REASON_MAX_CHARACTERS,
+  promotionActor,
   stopLineWhereBad,
   tellRelease,
 } from './promotionLine.ts';
@@ -58,9 +58,9 @@ async function withdraw(way: Way, submission: string, why: string): Promise<void
   const { journal, request } = way;
   const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
     const { to: target, store: recordStore } = request;
-    const message = { target, recordStore, submission, by: asker(way, why) };
+    const message = { target, recordStore, submission, by: promotionActor(request, why) };
     const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
-    return { result: led, attempts: attempt, detail: led ?? 'it had not arrived' };
+    return { result: led, attempt, detail: led ?? 'it had not arrived' };
   });
   if (releaseId !== null) await awaitOwnRelease(way, releaseId);
 }
@@ -83,13 +83,13 @@ async function rollBack(
   const before = way.before?.servingRevisionId ?? null;
   const message = {
     requestId,
-    ...asker(way, why),
+    ...promotionActor(request, why),
     ...(before === null ? {} : { to: before }),
     ...(released === null ? {} : { serving: released }),
   };
   const taken = await journal.step('promote', 'roll back', async (activities) => {
     const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
-    return { result: answer, attempts: attempt, detail: `${answer.disposition}: ${answer.reason}` };
+    return { result: answer, attempt, detail: `${answer.disposition}: ${answer.reason}` };
   });
   if (taken.disposition === 'ignored' || taken.disposition === 'done') {
     const outcome = taken.disposition === 'done' ? 'superseded' : 'errored';
@@ -99,11 +99,4 @@ async function rollBack(
   const reason = `${why}; ${row.reason}`;
   if (row.outcome !== 'rolled_back') return { outcome: 'rollback_failed', reason, code };
   return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
-}
-
-function asker(
-  { request }: Way,
-  why: string,
-): { readonly who: string; readonly from: string; readonly reason: string } {
-  return { who: 'slipway', from: `promotion ${request.name}`, reason: why.slice(0, REASON_MAX_CHARACTERS) };
 }

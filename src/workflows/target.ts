@@ -2,345 +2,255 @@ import {
   allHandlersFinished,
   condition,
   continueAsNew,
-  currentUpdateInfo,
   setCurrentDetails,
-  setHandler,
   upsertMemo,
-  uuid4,
 } from '@temporalio/workflow';
 
 import { artifactIdentity } from '../domain/artifact.ts';
 import { noticesBetween, startNotice } from '../domain/notify/targetNotices.ts';
-import type { Actor, Preemption, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
 import { countFailedChecks } from '../domain/quarantine.ts';
-import { releaseRequestProblem } from '../domain/requestProblem.ts';
-import { findRevision, noRevision } from '../domain/revisionName.ts';
-import type { StepOverrides } from '../domain/step.ts';
+import type { Actor, Preemption, ReleaseRequest } from '../domain/release.ts';
 import { tellTarget } from '../domain/story.ts';
 import { takeSubmission, withdrawnBy } from '../domain/submissions.ts';
 import { rejectQuarantined, takeNext } from '../domain/targetQueue.ts';
 import { keepSettings, recordResult } from '../domain/targetResult.ts';
-import { dependsOnWhatServes, requestRollback } from '../domain/targetRollback.ts';
+import type { TargetSpec } from '../domain/targetSpec.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
-  type Lookup,
-  lookUp,
-  noteSaid,
+  type NextWork,
   type ReleaseAnswer,
-  type RollbackAnswer,
   type Running,
   type TargetState,
 } from '../domain/targetState.ts';
 import { INTERVENTION_SIGNALS, preemptSignal } from '../messages/release.ts';
-import {
-  lookupQuery,
-  readRestoring,
-  readRollbackMessage,
-  restoringSignal,
-  rollbackSignal,
-  rollbackUpdate,
-  submitReleaseUpdate,
-  type TargetView,
-  viewQuery,
-} from '../messages/target.ts';
 import type { TargetInput } from '../messages/workflowTypes.ts';
-import { atTheDoor, doorway } from './doorway.ts';
-import { explain, refuse } from './failure.ts';
+import { explain } from './failure.ts';
 import { now } from './journal.ts';
 import { StateKeeper } from './keepState.ts';
-import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from './looks.ts';
+import { readWhatServes } from './looks.ts';
 import { Notices } from './notices.ts';
 import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
 import { stepPolicy } from './steps.ts';
-import {
-  handleHolds,
-  handleQuarantine,
-  handleUndelivered,
-  handleWithdrawals,
-  passInterventionsOn,
-  type TargetDesk,
-} from './targetMessages.ts';
+import { handleTargetMessages } from './targetMessages.ts';
 import { takeUnknownSignals } from './unknownSignals.ts';
 import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
-/**
- * One target's life: queue, lock, hold, history. It decides what runs on the target and when, one thing at a time;
- * it never touches the deployment itself. It lives on until it is terminated, continuing as new between two pieces of
- * work.
- */
+/** One target, until it is terminated: a run of it ends between two releases, and the next run carries its state. */
 export function target(input: TargetInput = {}): Promise<void> {
-  return outlive(input, live);
+  return outlive(input, async (current) => {
+    const subject = new Target(current);
+    handleTargetMessages(subject);
+    await subject.run();
+  });
 }
 
-async function live(input: TargetInput): Promise<void> {
-  // What an earlier version carried over has not every field.
-  const startsAs: TargetState = { ...EMPTY_TARGET, ...input.state };
-  let state = startsAs;
-  let running: Running | null = null;
-  let child: WorkHandle | null = null;
-  const runLength = new RunLength(input.continueAsNewAfterEvents);
+/**
+ * A target's queue, lock, hold and history. It decides what runs on the target and when, one release or rollback at a
+ * time, and never changes the deployment itself.
+ */
+export class Target {
+  readonly #input: TargetInput;
+  readonly #startsAs: TargetState;
+  readonly #runLength: RunLength;
+  readonly #notices = new Notices();
+  readonly #lateWatch = new LateWatch(this, async (counter) => {
+    await condition(() => this.#child !== null || this.#running === null);
+    await this.preempt(counter);
+  });
+  #state: TargetState;
+  #running: Running | null = null;
+  #child: WorkHandle | null = null;
 
-  const notices = new Notices();
+  constructor(input: TargetInput) {
+    this.#input = input;
+    // The state of an earlier version lacks the fields that are newer.
+    this.#state = this.#startsAs = { ...EMPTY_TARGET, ...input.state };
+    this.#runLength = new RunLength(input.continueAsNewAfterEvents);
+  }
 
-  const put = (next: TargetState): void => {
-    state = next;
-    runLength.note();
-    setCurrentDetails(tellTarget(state, running));
-  };
-  const change = (next: TargetState): void => {
-    const news = noticesBetween(state, next);
-    put(next);
-    for (const notice of news) notices.tell(notice, state.lastRequest);
-  };
+  get state(): TargetState {
+    return this.#state;
+  }
 
-  const desk: TargetDesk = {
-    get state() {
-      return state;
-    },
-    get running() {
-      return running;
-    },
-    change,
-    ignore: (message, reason) => change(ignoreMessage(state, message, reason, now())),
-    updateTaken: () => runLength.updateTaken(),
-  };
+  get running(): Running | null {
+    return this.#running;
+  }
 
-  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
-  const mark = (): void =>
-    upsertMemo({ running: running?.releaseId ?? null, serves: state.activeRevisionId });
+  /** The release that runs, to be signaled. */
+  get runningRelease(): WorkHandle | undefined {
+    return this.#running?.kind === 'release' && this.#child !== null ? this.#child : undefined;
+  }
 
-  /** Tells the running release to stop. One that has just ended needs no telling: its result says what it did. */
-  const preempt = async (preemption: Preemption): Promise<void> => {
+  /** Replaces the state, and notifies the receivers of what changed. */
+  change(next: TargetState): void {
+    const news = noticesBetween(this.#state, next);
+    this.replace(next);
+    for (const notice of news) this.#notices.tell(notice, this.#state.lastRequest);
+  }
+
+  /** Replaces the state without any notice. */
+  replace(next: TargetState): void {
+    this.#state = next;
+    this.#runLength.note();
+    setCurrentDetails(tellTarget(this.#state, this.#running));
+  }
+
+  /** Records a message that is not acted upon, and why. */
+  ignore(message: string, reason: string): void {
+    this.change(ignoreMessage(this.#state, message, reason, now()));
+  }
+
+  /** Notes that this workflow task takes an update. */
+  updateTaken(): void {
+    this.#runLength.updateTaken();
+  }
+
+  /** Queues a release, or joins the one that has the same request key. */
+  submit(id: string, request: ReleaseRequest): ReleaseAnswer | Promise<ReleaseAnswer> {
+    const { state, answer } = takeSubmission(this.#state, this.#running, id, request, now());
+    if (answer.disposition === 'already_released') return this.#submitAfterLook(id, request);
+    this.change(state);
+    return answer;
+  }
+
+  /** A person may have changed the deployment by hand: a release joins one that has ended only if that still serves. */
+  async #submitAfterLook(id: string, request: ReleaseRequest): Promise<ReleaseAnswer> {
+    const activeRevisionId = (await readWhatServes(request)) ?? null;
+    this.updateTaken();
+    const seen = { ...this.#state, activeRevisionId };
+    const { state, answer } = takeSubmission(seen, this.#running, id, request, now());
+    // The revision that served before stays in the state: by it the release that begins now notices the change by hand.
+    this.change({ ...state, activeRevisionId: this.#state.activeRevisionId });
+    return answer;
+  }
+
+  /** Tells the running release to make way. One that has just ended is told nothing: its result says what it did. */
+  async preempt(preemption: Preemption): Promise<void> {
     try {
-      await child?.signal(preemptSignal, preemption);
+      await this.#child?.signal(preemptSignal, preemption);
     } catch (error) {
-      desk.ignore('preempt', explain(error).message);
+      this.ignore('preempt', explain(error).message);
     }
-  };
+  }
 
   /** Tells the running release to abort: every submission of it was withdrawn. */
-  const abortWithdrawn = async (by: Actor): Promise<void> => {
+  async abortWithdrawn(by: Actor): Promise<void> {
     try {
-      await child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+      await this.#child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
     } catch (error) {
-      desk.ignore('withdraw', explain(error).message);
+      this.ignore('withdraw', explain(error).message);
     }
-  };
+  }
 
-  /** By request id: a client that does not wait for the answer says the same by signal. */
-  const answering = new Map<string, Promise<RollbackAnswer | Refused>>();
-  let looking: ReturnType<typeof readWhatServes> | undefined;
+  /** Notes that the running release restores a revision. */
+  noteRestoring(releaseId: string, revisionId: string): void {
+    if (this.#running?.releaseId === releaseId) this.#running = { ...this.#running, restores: revisionId };
+  }
 
-  /** What serves, as the control plane says. Rollbacks that arrive together share one look. */
-  const lookAtWhatServes = (lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> => {
-    looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  };
-
-  /** Looks before anything is held or stopped: at the revision that is named, or at what serves. */
-  const answerRollback = async (asked: RollbackRequest): Promise<RollbackAnswer | Refused> => {
-    const { lastRequest } = state;
-    const meant = asked.to === undefined ? undefined : findRevision(state, asked.to);
-    if (meant !== undefined && 'problem' in meant) return { refused: meant.problem };
-    if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
-      const problem = await whyNoRevision(lastRequest, meant.askFor);
-      if (problem !== undefined) return { refused: noRevision(state, meant.askFor, problem) };
-    }
-    const to = meant === undefined ? {} : { to: 'askFor' in meant ? meant.askFor : meant.revisionId };
-    const request = { ...asked, ...to };
-    const looks = lastRequest !== null && dependsOnWhatServes({ state, running }, request);
-    const active = looks ? await lookAtWhatServes(lastRequest) : undefined;
-    const taken = requestRollback({ state, running, now: now(), active }, request);
-    change(tellRollback(taken, request));
-    if (taken.preempt !== undefined) await preempt(taken.preempt);
-    return taken.answer;
-  };
-
-  const takeRollback = (request: RollbackRequest): Promise<RollbackAnswer | Refused> => {
-    const same = answering.get(request.requestId);
-    if (same !== undefined) return same;
-    const answer = answerRollback(request).finally(() => answering.delete(request.requestId));
-    answering.set(request.requestId, answer);
-    return answer;
-  };
-
-  /** Somebody may have changed the deployment by hand: what is said to serve must be what serves. */
-  const lookAgain = async (id: string, request: ReleaseRequest): Promise<ReleaseAnswer> => {
-    const activeRevisionId = (await readWhatServes(request)) ?? null;
-    desk.updateTaken();
-    const { state: next, answer } = takeSubmission(
-      { ...state, activeRevisionId },
-      running,
-      id,
-      request,
-      now(),
-    );
-    // What was known to serve stays: against it the release that begins now notices the change by hand.
-    change({ ...next, activeRevisionId: state.activeRevisionId });
-    return answer;
-  };
-
-  setHandler(
-    submitReleaseUpdate,
-    (request) => {
-      desk.updateTaken();
-      const id = currentUpdateInfo()?.id ?? '';
-      const { state: next, answer } = takeSubmission(state, running, id, request, now());
-      if (answer.disposition === 'already_released') return lookAgain(id, request);
-      change(next);
-      return answer;
-    },
-    {
-      description: 'Queue a release; joins one with the same request key',
-      validator: atTheDoor(submitReleaseUpdate, (request) => refuseWhere(releaseRequestProblem(request))),
-    },
-  );
-  const onRollbackUpdate = async (message: unknown): Promise<RollbackAnswer> => {
-    desk.updateTaken();
-    const request = readRollbackMessage(message, 'update', uuid4());
-    if (typeof request === 'string') refuse(request);
-    const answer = await takeRollback(request);
-    desk.updateTaken();
-    if ('refused' in answer) refuse(answer.refused);
-    return answer;
-  };
-  setHandler(rollbackUpdate, onRollbackUpdate, {
-    description: 'Restore an earlier verified revision, before everything that waits',
-    validator: atTheDoor(rollbackUpdate, (message) => {
-      const request = readRollbackMessage(message, 'update', 'none');
-      if (typeof request === 'string') refuse(request);
-      if (state.spec === null) refuse('this target has never taken a release');
-      if (request.to === undefined) return;
-      const meant = findRevision(state, request.to);
-      if ('problem' in meant) refuse(meant.problem);
-    }),
-  });
-  setHandler(
-    rollbackSignal,
-    async (message) => {
-      const request = readRollbackMessage(message, 'signal', uuid4());
-      const answer = typeof request === 'string' ? { refused: request } : await takeRollback(request);
-      if ('refused' in answer) desk.ignore('rollback', answer.refused);
-    },
-    {
-      description: 'The same, fire and forget: {"reason": "…", "to": "revision or release, optional"}',
-    },
-  );
-  setHandler(restoringSignal, (message) => {
-    const restoring = readRestoring(message);
-    if (typeof restoring === 'string') desk.ignore('restoring', restoring);
-    else if (running?.releaseId === restoring.releaseId)
-      running = { ...running, restores: restoring.revisionId };
-  });
-  handleHolds(desk);
-  handleWithdrawals(desk, abortWithdrawn);
-  handleQuarantine(desk);
-  handleUndelivered(desk);
-  passInterventionsOn(desk, () => (running?.kind === 'release' && child !== null ? child : undefined));
-  const view = (): TargetView =>
-    doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
-  setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
-  const find = (id: string): Lookup | null => {
-    if (doorway.door !== 'open') return READING;
-    return lookUp(state, running, id) ?? (answering.has(id) ? ASKING : null);
-  };
-  setHandler(lookupQuery, find, {
-    description: 'Where a release or a rollback request stands',
-  });
-
-  change(state);
-  mark();
-  let left = await recoverTarget(desk, put, input.recordStore);
-  const keeper = new StateKeeper(desk, input.recordStore, startsAs === state ? state : null);
-  void keeper.keep();
-  const lateWatch = new LateWatch(desk, async (counter) => {
-    await condition(() => child !== null || running === null);
-    await preempt(counter);
-  });
-  void lateWatch.keep();
-  void whenCanceled(() => desk.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
-  const overrides = (): StepOverrides => state.lastRequest?.steps ?? {};
-  const isToRollBack = (): boolean => state.rollbacks.length > 0;
-  const goesFirst = (): boolean => isToRollBack() && !runLength.isExhausted;
-  const hasWork = (): boolean => isToRollBack() || state.queue.length > 0;
-
-  for (;;) {
-    runLength.note();
-    takeUnknownSignals((name, reason) => desk.ignore(name, reason));
-    // What waits goes over to the new run, so that a queue that is never empty cannot keep this one; only a rollback
-    // does not wait for that, as long as there are few.
-    if (runLength.isReached && !goesFirst()) {
-      await notices.begun();
-      await keeper.written();
-      if ((await runLength.canEnd(goesFirst)) && notices.allBegun && keeper.isWritten) {
-        await continueAsNew<typeof target>({ ...input, state });
+  /** Runs one release or rollback after the other, until this run of the workflow continues as new. */
+  async run(): Promise<never> {
+    this.change(this.#state);
+    this.#mark();
+    const left = await recoverTarget(this, this.#input.recordStore);
+    const isKept = this.#state === this.#startsAs;
+    const keeper = new StateKeeper(this, this.#input.recordStore, isKept ? this.#state : null);
+    void keeper.keep();
+    void this.#lateWatch.keep();
+    void whenCanceled(() => this.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
+    if (left !== undefined) await this.#adopt(left);
+    for (;;) {
+      this.#runLength.note();
+      this.#ignoreUnknownSignals();
+      // What waits goes over to the next run, so that a queue that is never empty cannot keep this one. Only a rollback
+      // goes first, as long as there are few.
+      if (this.#runLength.isReached && !this.#rollbackGoesFirst) {
+        await this.#continueAsNew(keeper);
+        continue;
       }
-      continue;
+      const next = takeNext(this.#state);
+      if (next !== undefined) await this.#start(next.work, next.state);
+      else await this.#awaitWork();
     }
-    const next = left === undefined ? takeNext(state) : { state, work: left };
-    if (next !== undefined) {
-      running = describeWork(next.work);
-      change(next.state);
-      const { spec: lastSpec } = state;
-      if (left === undefined) {
-        child = await startWork(next.work, state, running.workflowId);
-        mark();
-        if (state.spec !== null) notices.tell(startNotice(state.spec, next.work), state.lastRequest);
-      } else {
-        child = adoptWork(running.workflowId);
-        left = undefined;
-      }
-      // What was said between queueing and starting has not reached the child yet.
-      const [waiting] = state.rollbacks;
-      if (running.kind === 'release' && waiting !== undefined) await preempt(waiting);
-      const withdrawn = withdrawnBy(state, running.releaseId);
-      if (withdrawn !== undefined) await abortWithdrawn(withdrawn);
-      const settings = next.work.kind === 'release' ? next.work.request.target : lastSpec;
-      const result = await resultOf(child, next.work, state);
-      running = null;
-      child = null;
-      const watchMs = stepPolicy('watch', overrides()).scheduleToCloseMs;
-      change(keepSettings(recordResult(state, result, watchMs), result, settings));
-      if (next.work.kind === 'release') {
-        const artifact = artifactIdentity(next.work.request.artifact);
-        change(rejectQuarantined(countFailedChecks(state, result, artifact, now()), now()));
-      }
-      mark();
-      await lateWatch.counterOvertakers();
-      continue;
+  }
+
+  async #start(work: NextWork, state: TargetState): Promise<void> {
+    const running = this.#begin(work, state);
+    const settings = this.#settingsOf(work);
+    this.#child = await startWork(work, this.#state, running.workflowId);
+    this.#mark();
+    const { spec, lastRequest } = this.#state;
+    if (spec !== null) this.#notices.tell(startNotice(spec, work), lastRequest);
+    await this.#follow(work, this.#child, settings);
+  }
+
+  /** Follows a release or a rollback that an earlier run of the target started. */
+  async #adopt(work: NextWork): Promise<void> {
+    const running = this.#begin(work, this.#state);
+    this.#child = adoptWork(running.workflowId);
+    await this.#follow(work, this.#child, this.#settingsOf(work));
+  }
+
+  #begin(work: NextWork, state: TargetState): Running {
+    const running = describeWork(work);
+    this.#running = running;
+    this.change(state);
+    return running;
+  }
+
+  /** Follows what runs to its end, and records the result. */
+  async #follow(work: NextWork, child: WorkHandle, settings: TargetSpec | null): Promise<void> {
+    // A message that came between queueing and starting has not reached the child yet.
+    const [waiting] = this.#state.rollbacks;
+    if (work.kind === 'release' && waiting !== undefined) await this.preempt(waiting);
+    const withdrawn = withdrawnBy(this.#state, work.releaseId);
+    if (withdrawn !== undefined) await this.abortWithdrawn(withdrawn);
+    const result = await resultOf(child, work, this.#state);
+    this.#running = null;
+    this.#child = null;
+    const { scheduleToCloseMs: watchMs } = stepPolicy('watch', this.#state.lastRequest?.steps ?? {});
+    this.change(keepSettings(recordResult(this.#state, result, watchMs), result, settings));
+    if (work.kind === 'release') {
+      const artifact = artifactIdentity(work.request.artifact);
+      this.change(rejectQuarantined(countFailedChecks(this.#state, result, artifact, now()), now()));
     }
-    await condition(() => {
-      takeUnknownSignals((name, reason) => desk.ignore(name, reason));
-      return hasWork() || (runLength.isReached && allHandlersFinished());
+    this.#mark();
+    await this.#lateWatch.counterOvertakers();
+  }
+
+  #settingsOf(work: NextWork): TargetSpec | null {
+    return work.kind === 'release' ? work.request.target : this.#state.spec;
+  }
+
+  #awaitWork(): Promise<void> {
+    return condition(() => {
+      this.#ignoreUnknownSignals();
+      const { rollbacks, queue } = this.#state;
+      return rollbacks.length + queue.length > 0 || (this.#runLength.isReached && allHandlersFinished());
     });
   }
-}
 
-/** Nothing can be said of a release yet, and a client that follows it goes on waiting. */
-const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
-const ASKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };
+  /** Ends this run of the workflow, where nothing would be lost; else returns. */
+  async #continueAsNew(keeper: StateKeeper): Promise<void> {
+    await this.#notices.begun();
+    await keeper.written();
+    const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
+    if (!canEnd || !this.#notices.allBegun || !keeper.isWritten) return;
+    await continueAsNew<typeof target>({ ...this.#input, state: this.#state });
+  }
 
-/** Why a rollback is refused: then nothing is held or stopped. */
-interface Refused {
-  readonly refused: string;
-}
+  get #rollbackGoesFirst(): boolean {
+    return this.#state.rollbacks.length > 0 && !this.#runLength.isExhausted;
+  }
 
-/** The state after a rollback was asked for, which tells of it unless it was told before. */
-function tellRollback(
-  { state, answer: { disposition, reason } }: ReturnType<typeof requestRollback>,
-  { requestedBy: by }: RollbackRequest,
-): TargetState {
-  const at = now();
-  if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
-  return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
-}
+  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
+  #mark(): void {
+    upsertMemo({ running: this.#running?.releaseId ?? null, serves: this.#state.activeRevisionId });
+  }
 
-/** Refuses an update whose message a reader has found wrong: the reader's sentence is the reason. */
-function refuseWhere(problem: unknown): void {
-  if (typeof problem === 'string') refuse(problem);
+  #ignoreUnknownSignals(): void {
+    takeUnknownSignals((name, reason) => this.ignore(name, reason));
+  }
 }

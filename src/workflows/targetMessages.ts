@@ -1,4 +1,5 @@
-import { type ExternalWorkflowHandle, setHandler } from '@temporalio/workflow';
+import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } from '@temporalio/workflow';
 
 import { INTERVENTION_KINDS } from '../domain/intervention.ts';
 import { noteUndelivered } from '../domain/notify/undelivered.ts';
@@ -9,238 +10,315 @@ import {
   quarantineArtifact,
   unquarantineArtifact,
 } from '../domain/quarantine.ts';
-import type { Actor } from '../domain/release.ts';
+import type { Actor, RollbackRequest } from '../domain/release.ts';
+import { releaseRequestProblem } from '../domain/requestProblem.ts';
+import { findRevision } from '../domain/revisionName.ts';
 import { withdrawSubmission } from '../domain/submissions.ts';
 import { rejectQuarantined, releaseHold, setHold, withdrawReleases } from '../domain/targetQueue.ts';
-import { noteSaid, type Running, type TargetState } from '../domain/targetState.ts';
-import { INTERVENTION_SIGNALS } from '../messages/release.ts';
+import { type Lookup, lookUp, noteSaid, type TargetState } from '../domain/targetState.ts';
 import {
-  holdSignal,
-  holdUpdate,
-  quarantineSignal,
-  quarantineUpdate,
   readHoldMessage,
   readQuarantineMessage,
-  readUndelivered,
+  readRestoring,
+  readRollbackMessage,
   readWithdrawMessage,
+  readUndelivered,
+  holdSignal,
+  holdUpdate,
+  lookupQuery,
+  quarantineSignal,
+  quarantineUpdate,
+  restoringSignal,
+  rollbackSignal,
+  rollbackUpdate,
+  submitReleaseUpdate,
+  type TargetView,
   undeliveredSignal,
   unholdSignal,
   unholdUpdate,
   unquarantineSignal,
   unquarantineUpdate,
+  viewQuery,
   withdrawSignal,
   withdrawUpdate,
 } from '../messages/target.ts';
-import { atTheDoor } from './doorway.ts';
+import { INTERVENTION_SIGNALS } from '../messages/release.ts';
+import { atTheDoor, doorway } from './doorway.ts';
 import { explain, refuse } from './failure.ts';
 import { now } from './journal.ts';
+import { RollbackRequests } from './rollbackRequests.ts';
+import type { Target } from './target.ts';
 
-/** What the handlers of a target's messages see of it, and may do to it. */
-export interface TargetDesk {
-  readonly state: TargetState;
-  readonly running: Running | null;
-  change(next: TargetState): void;
-  /** Records a message that is not acted upon, and why. */
-  ignore(message: string, reason: string): void;
-  /** Notes that this workflow task takes an update. */
-  updateTaken(): void;
+/** Has a target take its messages. */
+export function handleTargetMessages(target: Target): void {
+  const rollbacks = new RollbackRequests(target);
+  handleReleases(target);
+  handleRollbacks(target, rollbacks);
+  handleHolds(target);
+  handleWithdrawals(target);
+  handleQuarantine(target);
+  handleReports(target);
+  forwardInterventions(target);
+  answerQueries(target, rollbacks);
 }
 
-/** Takes `hold` and `unhold`: whether releases are taken. */
-export function handleHolds(desk: TargetDesk): void {
-  const take = (raw: unknown, origin: string, holding: boolean): boolean => {
-    const message = holding ? 'hold' : 'unhold';
-    const by = readHoldMessage(raw, origin);
-    if (typeof by === 'string') {
-      desk.ignore(message, by);
-      return desk.state.hold !== null;
-    }
-    const next = holding ? setHold(desk.state, by, now()) : releaseHold(desk.state);
-    if (next === desk.state) {
-      if (origin === 'signal') {
-        desk.ignore(message, holding ? 'the target is on hold already' : 'the target is not on hold');
-      }
-      return holding;
-    }
-    const note = holding ? 'no release is taken until "unhold"' : 'releases are taken again';
-    desk.change(noteSaid(next, { at: now(), message, by, note }));
-    return holding;
-  };
-  const validator = (message: unknown): void => {
-    const read = readHoldMessage(message, 'update');
-    if (typeof read === 'string') refuse(read);
-  };
-  for (const [update, signal, holding] of [
-    [holdUpdate, holdSignal, true],
-    [unholdUpdate, unholdSignal, false],
-  ] as const) {
-    setHandler(
-      update,
-      (message) => {
-        desk.updateTaken();
-        return take(message, 'update', holding);
-      },
-      { validator: atTheDoor(update, validator) },
-    );
-    setHandler(signal, (message) => {
-      take(message, 'signal', holding);
-    });
-  }
+/** What came of a message. */
+export type Taken<Answer> =
+  /** `unused`: why it changed nothing. A sender who does not wait for the answer finds that in the target's state. */
+  { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };
+
+/** A message that people send by update or by signal: both are read, refused and taken alike. */
+interface TargetMessage<Message, Read, Answer> {
+  readonly update: UpdateDefinition<Answer, [Message]>;
+  readonly signal: SignalDefinition<[Message?]>;
+  readonly description: string;
+  /** What the message means, or a sentence that says what is wrong with it. `newId` gives a message without an id one. */
+  readonly read: (raw: unknown, origin: 'update' | 'signal', newId: () => string) => Read | string;
+  /** Why the message has no use now; `undefined`: it has one. */
+  readonly wrongMoment?: (read: Read) => string | undefined;
+  readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
 }
 
-/**
- * Takes `withdraw`: releases that wait end before they begin. A submission is withdrawn wherever it has got to.
- *
- * @param stop - tells the release that runs to abort.
- */
-export function handleWithdrawals(desk: TargetDesk, stop: (by: Actor) => Promise<void>): void {
-  const waits = (release: string | undefined): boolean =>
-    desk.state.queue.some((queued) => release === undefined || queued.releaseId === release);
-  const noneWaits = (release: string | undefined): string =>
-    release === undefined ? 'no release waits' : `no release "${release}" waits`;
-  const problemOf = (raw: unknown): string | undefined => {
-    const read = readWithdrawMessage(raw, 'update');
-    if (typeof read === 'string') return read;
-    return read.submission !== undefined || waits(read.release) ? undefined : noneWaits(read.release);
+/** An update is refused, with the reason, before Temporal accepts it. A signal that is refused is recorded, with the reason. */
+function handleMessage<Message, Read extends object, Answer>(
+  target: Target,
+  { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,
+): void {
+  const readUpdate = (raw: unknown, newId: () => string): Read => {
+    const message = read(raw, 'update', newId);
+    if (typeof message === 'string') refuse(message);
+    const problem = wrongMoment?.(message);
+    if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
+    return message;
   };
-  const takeSubmission = async (id: string, by: Actor): Promise<readonly string[]> => {
-    const { state, releaseId, stops, note } = withdrawSubmission(desk.state, desk.running, id, by, now());
-    desk.change(noteSaid(state, { at: now(), message: 'withdraw', by, note }));
-    if (stops) await stop(by);
-    return releaseId === null ? [] : [releaseId];
+  // What is taken at once is recorded at once: messages that arrive together stay in their order.
+  const takeAnd = <T>(message: Read, then: (taken: Taken<Answer>) => T): T | Promise<T> => {
+    const taken = take(message);
+    return taken instanceof Promise ? taken.then(then) : then(taken);
   };
-  const take = async (raw: unknown, origin: string): Promise<readonly string[]> => {
-    const read = readWithdrawMessage(raw, origin);
-    if (typeof read === 'string') {
-      desk.ignore('withdraw', read);
-      return [];
-    }
-    if (read.submission !== undefined) return takeSubmission(read.submission, read.by);
-    const { state, withdrawn } = withdrawReleases(desk.state, read.release, read.by, now());
-    if (withdrawn.length === 0) desk.ignore('withdraw', noneWaits(read.release));
-    else {
-      const note = `withdrawn: ${withdrawn.join(', ')}`;
-      desk.change(noteSaid(state, { at: now(), message: 'withdraw', by: read.by, note }));
-    }
-    return withdrawn;
+  const ignore = (reason: string | undefined): void => {
+    if (reason !== undefined) target.ignore(signal.name, reason);
   };
   setHandler(
-    withdrawUpdate,
-    (message) => {
-      desk.updateTaken();
-      return take(message, 'update');
+    update,
+    (raw) => {
+      target.updateTaken();
+      return takeAnd(readUpdate(raw, uuid4), (taken) => {
+        target.updateTaken();
+        return 'refused' in taken ? refuse(taken.refused) : taken.answer;
+      });
+    },
+    { description, validator: atTheDoor(update, (raw) => void readUpdate(raw, () => 'validated')) },
+  );
+  setHandler(
+    signal,
+    (raw) => {
+      const message = read(raw, 'signal', uuid4);
+      const problem = typeof message === 'string' ? message : wrongMoment?.(message);
+      if (typeof message !== 'string' && problem === undefined)
+        return takeAnd(message, (taken) => ignore('refused' in taken ? taken.refused : taken.unused));
+      ignore(problem);
+    },
+    { description: `${description}. A signal has no answer: "view" shows what came of it` },
+  );
+}
+
+function handleReleases(target: Target): void {
+  setHandler(
+    submitReleaseUpdate,
+    (request) => {
+      target.updateTaken();
+      return target.submit(currentUpdateInfo()?.id ?? '', request);
     },
     {
-      description: 'Withdraw releases that wait, or a submission wherever it has got to',
-      validator: atTheDoor(withdrawUpdate, (message) => {
-        const problem = problemOf(message);
-        if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
+      description: 'Queue a release; joins one with the same request key',
+      validator: atTheDoor(submitReleaseUpdate, (request) => {
+        const problem = releaseRequestProblem(request);
+        if (problem !== undefined) refuse(problem);
       }),
     },
   );
-  setHandler(withdrawSignal, async (message) => {
-    await take(message, 'signal');
+}
+
+function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
+  handleMessage(target, {
+    update: rollbackUpdate,
+    signal: rollbackSignal,
+    description: 'Restore an earlier verified revision, before everything that waits',
+    read: (raw, origin, newId): RollbackRequest | string => {
+      const request = readRollbackMessage(raw, origin, newId());
+      if (typeof request === 'string') return request;
+      if (target.state.spec === null) return 'this target has never taken a release';
+      if (request.to === undefined) return request;
+      const meant = findRevision(target.state, request.to);
+      return 'problem' in meant ? meant.problem : request;
+    },
+    take: (request) => rollbacks.take(request),
   });
 }
 
-/** Takes `quarantine` and `unquarantine`: an artifact that is not released any more, or may be again. */
-export function handleQuarantine(desk: TargetDesk): void {
-  const read = (raw: unknown, origin: string) => {
-    const message = readQuarantineMessage(raw, origin);
-    if (typeof message === 'string') return { problem: message };
-    const found = findArtifact(desk.state, message.artifact);
-    return 'problem' in found ? found : { ...found, by: message.by };
-  };
-  const take = (raw: unknown, origin: string, name: 'quarantine' | 'unquarantine'): string => {
-    const meant = read(raw, origin);
-    if ('problem' in meant) {
-      desk.ignore(name, meant.problem);
-      return '';
-    }
-    const { artifact, by } = meant;
-    const isIn = findQuarantined(desk.state, artifact) !== undefined;
-    const isNews = name === 'quarantine' ? !isIn : isIn || isHeldAgainst(desk.state, artifact);
-    if (!isNews) {
-      if (isIn) desk.change(rejectQuarantined(desk.state, now()));
-      if (origin === 'signal') {
-        desk.ignore(name, `${artifact} is ${isIn ? 'in quarantine already' : 'not in quarantine'}`);
-      }
-      return artifact;
-    }
-    const next =
-      name === 'quarantine'
-        ? rejectQuarantined(quarantineArtifact(desk.state, artifact, by, now()), now())
-        : unquarantineArtifact(desk.state, artifact);
-    desk.change(noteSaid(next, { at: now(), message: name, by, note: artifact }));
-    return artifact;
-  };
-  for (const [name, update, signal, description] of [
-    ['quarantine', quarantineUpdate, quarantineSignal, 'Take no release of an artifact any more'],
-    ['unquarantine', unquarantineUpdate, unquarantineSignal, 'Take releases of an artifact again'],
-  ] as const) {
-    setHandler(
-      update,
-      (message) => {
-        desk.updateTaken();
-        return take(message, 'update', name);
-      },
-      {
-        description,
-        validator: atTheDoor(update, (message) => {
-          const meant = read(message, 'update');
-          if ('problem' in meant) refuse(meant.problem);
-        }),
-      },
-    );
-    setHandler(signal, (message) => {
-      take(message, 'signal', name);
-    });
-  }
+function handleHolds(target: Target): void {
+  handleMessage(target, {
+    update: holdUpdate,
+    signal: holdSignal,
+    description: 'Take no release until "unhold"',
+    read: readHoldMessage,
+    take: (by) => {
+      const note = 'no release is taken until "unhold"';
+      const isChanged = say(target, setHold(target.state, by, now()), 'hold', by, note);
+      return { answer: true, ...(isChanged ? {} : { unused: 'the target is on hold already' }) };
+    },
+  });
+  handleMessage(target, {
+    update: unholdUpdate,
+    signal: unholdSignal,
+    description: 'Take releases again',
+    read: readHoldMessage,
+    take: (by) => {
+      const isChanged = say(target, releaseHold(target.state), 'unhold', by, 'releases are taken again');
+      return { answer: false, ...(isChanged ? {} : { unused: 'the target is not on hold' }) };
+    },
+  });
 }
 
-/** Takes `undelivered`: what a receiver could not be told is kept as a warning, and changes nothing else. */
-export function handleUndelivered(desk: TargetDesk): void {
+function handleWithdrawals(target: Target): void {
+  handleMessage(target, {
+    update: withdrawUpdate,
+    signal: withdrawSignal,
+    description: 'Withdraw releases that wait, or a submission wherever it has got to',
+    read: readWithdrawMessage,
+    wrongMoment: ({ release, submission }) => {
+      if (submission !== undefined) return undefined;
+      const { queue } = target.state;
+      if (release === undefined) return queue.length > 0 ? undefined : 'no release waits';
+      return queue.some(({ releaseId }) => releaseId === release)
+        ? undefined
+        : `no release "${release}" waits`;
+    },
+    take: ({ release, submission, by }) => {
+      if (submission === undefined) {
+        const { state, withdrawn } = withdrawReleases(target.state, release, by, now());
+        say(target, state, 'withdraw', by, `withdrawn: ${withdrawn.join(', ')}`);
+        return { answer: withdrawn };
+      }
+      const { state, releaseId, stops, note } = withdrawSubmission(
+        target.state,
+        target.running,
+        submission,
+        by,
+        now(),
+      );
+      say(target, state, 'withdraw', by, note);
+      const taken = { answer: releaseId === null ? [] : [releaseId] };
+      return stops ? target.abortWithdrawn(by).then(() => taken) : taken;
+    },
+  });
+}
+
+function handleQuarantine(target: Target): void {
+  const read = (raw: unknown, origin: string): { readonly artifact: string; readonly by: Actor } | string => {
+    const message = readQuarantineMessage(raw, origin);
+    if (typeof message === 'string') return message;
+    const found = findArtifact(target.state, message.artifact);
+    return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
+  };
+  handleMessage(target, {
+    update: quarantineUpdate,
+    signal: quarantineSignal,
+    description: 'Take no release of an artifact any more',
+    read,
+    take: ({ artifact, by }) => {
+      const isIn = findQuarantined(target.state, artifact) !== undefined;
+      if (isIn) target.change(rejectQuarantined(target.state, now()));
+      else {
+        const next = quarantineArtifact(target.state, artifact, by, now());
+        say(target, rejectQuarantined(next, now()), 'quarantine', by, artifact);
+      }
+      return { answer: artifact, ...(isIn ? { unused: `${artifact} is in quarantine already` } : {}) };
+    },
+  });
+  handleMessage(target, {
+    update: unquarantineUpdate,
+    signal: unquarantineSignal,
+    description: 'Take releases of an artifact again',
+    read,
+    take: ({ artifact, by }) => {
+      const { state } = target;
+      const isIn = findQuarantined(state, artifact) !== undefined || isHeldAgainst(state, artifact);
+      if (isIn) say(target, unquarantineArtifact(state, artifact), 'unquarantine', by, artifact);
+      return { answer: artifact, ...(isIn ? {} : { unused: `${artifact} is not in quarantine` }) };
+    },
+  });
+}
+
+/** Changes the state as a person said, and records who said it. @returns whether that changed anything. */
+function say(target: Target, next: TargetState, message: string, by: Actor, note: string): boolean {
+  if (next === target.state) return false;
+  target.change(noteSaid(next, { at: now(), message, by, note }));
+  return true;
+}
+
+/** Takes what the target's own releases and notices report. */
+function handleReports(target: Target): void {
+  setHandler(restoringSignal, (message) => {
+    const restoring = readRestoring(message);
+    if (typeof restoring === 'string') target.ignore('restoring', restoring);
+    else target.noteRestoring(restoring.releaseId, restoring.revisionId);
+  });
   setHandler(undeliveredSignal, (message) => {
     const undelivered = readUndelivered(message);
-    if (typeof undelivered === 'string') desk.ignore('undelivered', undelivered);
-    else desk.change(noteUndelivered(desk.state, undelivered));
+    if (typeof undelivered === 'string') target.ignore('undelivered', undelivered);
+    else target.change(noteUndelivered(target.state, undelivered));
   });
 }
 
-/** Passes on what is said by signal to the release that runs, so that the target's id is all that has to be known. */
-export function passInterventionsOn(
-  desk: TargetDesk,
-  runningRelease: () => Pick<ExternalWorkflowHandle, 'signal'> | undefined,
-): void {
-  let told: ReturnType<typeof runningRelease>;
-  let passedOn = 0;
+/** Forwards signals to the release that runs: a person needs to know the target's id alone. */
+function forwardInterventions(target: Target): void {
+  let last: Pick<ExternalWorkflowHandle, 'signal'> | undefined;
+  let forwarded = 0;
   for (const kind of INTERVENTION_KINDS) {
     setHandler(INTERVENTION_SIGNALS[kind], async (message) => {
-      const release = runningRelease();
+      const release = target.runningRelease;
       if (release === undefined) {
-        desk.ignore(kind, 'no release runs');
+        target.ignore(kind, 'no release runs');
         return;
       }
-      if (release !== told) passedOn = 0;
-      told = release;
-      if (passedOn >= PASSED_ON_MAX) {
-        desk.ignore(kind, `${PASSED_ON_MAX} messages were passed on to the release that runs`);
+      if (release !== last) forwarded = 0;
+      last = release;
+      if (forwarded >= FORWARDED_MAX) {
+        target.ignore(kind, `${FORWARDED_MAX} messages were passed on to the release that runs`);
         return;
       }
-      passedOn++;
+      forwarded++;
       try {
         await release.signal(INTERVENTION_SIGNALS[kind], message);
       } catch (error) {
-        desk.ignore(kind, explain(error).message);
+        target.ignore(kind, explain(error).message);
       }
     });
   }
 }
 
 /**
- * More than people ever say to one release. Each message that is passed on costs the target two events and the release a
- * workflow task, and the server fails the task of a workflow that has 2,000 on their way, again and again: a flood must
- * not be passed on. Counted over the whole release, and not over those on their way: when these arrive is told in another
- * order where the workflow is rebuilt from its history.
+ * More than people ever say to one release. Each forwarded message costs the target two events and the release a workflow
+ * task, and the server fails the task of a workflow that has 2,000 on their way, again and again. Counted over the whole
+ * release: a replay may order arrivals differently, so a count of messages on their way would not be deterministic.
  */
-const PASSED_ON_MAX = 100;
+const FORWARDED_MAX = 100;
+
+function answerQueries(target: Target, rollbacks: RollbackRequests): void {
+  const view = (): TargetView => {
+    const { state, running } = target;
+    return doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
+  };
+  setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
+  const find = (id: string): Lookup | null => {
+    if (doorway.door !== 'open') return READING;
+    return lookUp(target.state, target.running, id) ?? (rollbacks.isTaking(id) ? LOOKING : null);
+  };
+  setHandler(lookupQuery, find, { description: 'Where a release or a rollback request stands' });
+}
+
+/** The target cannot say more yet, and a client that follows goes on waiting. */
+const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
+const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };

@@ -16,7 +16,7 @@ import { now } from './journal.ts';
 import { readWhatServes, ROLLBACK_LOOK_MS } from './looks.ts';
 import { Settings } from './settings.ts';
 import { activitiesOf } from './steps.ts';
-import type { TargetDesk } from './targetMessages.ts';
+import type { Target } from './target.ts';
 
 /**
  * Watches the revisions that were given up on and may still become active (design, rule 6), and the uploads whose PATCH
@@ -27,7 +27,7 @@ import type { TargetDesk } from './targetMessages.ts';
  * runs it tells that release.
  */
 export class LateWatch {
-  readonly #desk: TargetDesk;
+  readonly #target: Target;
   readonly #tellRelease: (counter: Preemption) => Promise<void>;
   /** What is being watched: ids of revisions, and paths of uploads. */
   readonly #watched = new Set<string>();
@@ -35,8 +35,8 @@ export class LateWatch {
   readonly #overtakers = new Set<string>();
 
   /** @param tellRelease - tells the running release that a revision that was given up on serves. */
-  constructor(desk: TargetDesk, tellRelease: (counter: Preemption) => Promise<void>) {
-    this.#desk = desk;
+  constructor(target: Target, tellRelease: (counter: Preemption) => Promise<void>) {
+    this.#target = target;
     this.#tellRelease = tellRelease;
   }
 
@@ -55,16 +55,16 @@ export class LateWatch {
    * has ended, so that the counter goes before the next release.
    */
   async counterOvertakers(): Promise<void> {
-    const { lastRequest } = this.#desk.state;
+    const { lastRequest } = this.#target.state;
     if (this.#overtakers.size === 0 || lastRequest === null) return;
     const active = await readWhatServes(lastRequest, ROLLBACK_LOOK_MS);
-    const late = this.#desk.state.late.find(({ revisionId }) => revisionId === active);
+    const late = this.#target.state.late.find(({ revisionId }) => revisionId === active);
     if (late !== undefined) this.#counter(late);
     this.#overtakers.clear();
   }
 
   get #unwatched(): readonly Late[] {
-    const { late, lateUploads } = this.#desk.state;
+    const { late, lateUploads } = this.#target.state;
     return [...late, ...lateUploads].filter((one) => !this.#watched.has(keyOf(one)));
   }
 
@@ -79,7 +79,7 @@ export class LateWatch {
 
   async #watchRevision(revisionId: string): Promise<void> {
     const find = (): LateRevision | undefined =>
-      this.#desk.state.late.find((other) => other.revisionId === revisionId);
+      this.#target.state.late.find((other) => other.revisionId === revisionId);
     for (let late = find(); late !== undefined; late = find()) {
       const { deploymentId, until } = late;
       const seen = await this.#ask(`revision ${revisionId}`, late, (activities, target) =>
@@ -95,7 +95,7 @@ export class LateWatch {
 
   /** What became active beside a release or a rollback is left to that, and looked at again when that has ended. */
   async #noticeActive(late: LateRevision): Promise<void> {
-    const { running, state } = this.#desk;
+    const { running, state } = this.#target;
     if (running === null) {
       this.#counter(late);
       return;
@@ -108,12 +108,12 @@ export class LateWatch {
   }
 
   #counter(late: LateRevision): void {
-    this.#desk.change(counterLateRevision(this.#desk.state, late, uuid4()));
+    this.#target.change(counterLateRevision(this.#target.state, late, uuid4()));
   }
 
   async #watchUpload(objectPath: string): Promise<void> {
     const find = (): LateUpload | undefined =>
-      this.#desk.state.lateUploads.find((other) => other.objectPath === objectPath);
+      this.#target.state.lateUploads.find((other) => other.objectPath === objectPath);
     for (let upload = find(); upload !== undefined; upload = find()) {
       const { releaseId, deploymentId, known, until } = upload;
       const seen = await this.#ask(`for a late PATCH of ${releaseId}`, upload, (activities, target) =>
@@ -125,12 +125,12 @@ export class LateWatch {
       // A restore may make copies that carry the same upload, and names them when it has ended.
       else if (this.#isRestoring) await condition(() => !this.#isRestoring);
       else if (!current.known.includes(seen.revisionId))
-        this.#desk.change(landUpload(this.#desk.state, current, seen.revisionId, now()));
+        this.#target.change(landUpload(this.#target.state, current, seen.revisionId, now()));
     }
   }
 
   get #isRestoring(): boolean {
-    const { running } = this.#desk;
+    const { running } = this.#target;
     return running !== null && (running.kind === 'rollback' || running.restores !== undefined);
   }
 
@@ -140,7 +140,7 @@ export class LateWatch {
     late: Late,
     look: (activities: Activities, target: TargetSpec) => Promise<T>,
   ): Promise<T | undefined> {
-    const { spec, lastGood, lastRequest } = this.#desk.state;
+    const { spec, lastGood, lastRequest } = this.#target.state;
     if (spec === null) throw new TypeError('something was given up on before there was any release');
     const steps = lastRequest?.steps ?? {};
     const endless = { ...steps, watch: { ...steps.watch, scheduleToCloseMs: Infinity } };
@@ -151,17 +151,17 @@ export class LateWatch {
       const { canceled, code, message } = explain(error);
       if (canceled) throw error;
       // Newer settings may be taken.
-      if (spec !== this.#desk.state.spec) return undefined;
+      if (spec !== this.#target.state.spec) return undefined;
       // A rollback named it by mistake, or it was removed: it cannot become active.
-      if (code !== 'SLIPWAY_NOT_FOUND') this.#desk.ignore('watch', `stopped watching ${what}: ${message}`);
+      if (code !== 'SLIPWAY_NOT_FOUND') this.#target.ignore('watch', `stopped watching ${what}: ${message}`);
       this.#forget(late);
       return undefined;
     }
   }
 
   #forget(late: Late): void {
-    const { state } = this.#desk;
-    this.#desk.change('objectPath' in late ? forgetUpload(state, late) : forgetLateRevision(state, late));
+    const { state } = this.#target;
+    this.#target.change('objectPath' in late ? forgetUpload(state, late) : forgetLateRevision(state, late));
   }
 }
 

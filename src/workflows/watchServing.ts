@@ -40,7 +40,7 @@ export async function watchServing(
       ...watch,
       store: journal.store,
     });
-    if (failed === null) return { result: undefined, attempts: attempt };
+    if (failed === null) return { result: undefined, attempt };
     journal.verdict(failed);
     const failure = pipelineFailure(
       'SLIPWAY_CHECK_FAILED',

@@ -11,13 +11,13 @@ import {
 } from '@temporalio/workflow';
 
 import { describeArtifact } from '../domain/artifact.ts';
-import { restoreInstructions } from '../domain/instructions.ts';
 import { lateBaselines } from '../domain/lateRevisions.ts';
 import type { ReleaseRequest, ReleaseResult } from '../domain/release.ts';
 import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../domain/searchAttributes.ts';
 import type { NextWork, Running, TargetState } from '../domain/targetState.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from '../messages/workflowTypes.ts';
+import { emptyConclusion, instructionsAfter } from './conclude.ts';
 import { now } from './journal.ts';
 import { release } from './release.ts';
 import { rollback } from './rollback.ts';
@@ -108,37 +108,20 @@ export async function resultOf(
     const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
     const message = cause instanceof Error ? cause.message : String(cause);
     const reason = `its workflow ended without a result: ${message}`;
+    const ending = { outcome: 'errored', reason, code: 'SLIPWAY_INTERNAL' } as const;
     const target = work.kind === 'release' ? work.request.target : spec;
     return {
+      ...emptyConclusion(target?.name ?? '', work.request),
       releaseId: work.releaseId,
       kind: work.kind,
-      target: target?.name ?? '',
-      deploymentId: null,
-      artifact: work.kind === 'release' ? describeArtifact(work.request.artifact) : null,
-      commit: work.kind === 'release' ? (work.request.commit ?? null) : null,
-      requestKey: work.kind === 'release' ? work.request.requestKey : null,
-      outcome: 'errored',
-      reason,
-      code: 'SLIPWAY_INTERNAL',
+      ...ending,
       instructions:
         target === null
           ? null
-          : restoreInstructions({
-              ...{ target, deploymentId: null, baseline: null, known },
-              ...{ reason, code: 'SLIPWAY_INTERNAL', attempted: [] },
-            }),
-      revisionId: null,
+          : instructionsAfter({ target, deploymentId: null, baseline: null, known }, ending),
       baseline: null,
-      servingRevisionId: null,
-      servingVerified: false,
-      extraRevisionIds: [],
-      givenUpRevisionIds: [],
-      knownRevisions: [],
-      agentUrl: null,
       steps: [],
       verdicts: [],
-      requestedBy: work.request.requestedBy,
-      preemptedBy: null,
       interventions: [],
       startedAt,
       endedAt: now(),

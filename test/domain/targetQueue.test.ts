@@ -81,6 +81,7 @@ describe('a release that is submitted', () => {
     expect(rejected.answer).toEqual({
       releaseId: 'release-2',
       disposition: 'rejected',
+      rejectedFor: 'hold',
       reason: `the target is on hold since ${NOW}, set by ada: a reason`,
     });
     expect(rejected.state.queue).toEqual([]);

@@ -121,7 +121,7 @@ describe('an incompatible change of the workflows is caught:', () => {
       from: 'activities.patchDeployment(',
       to: 'activities.changeDeployment(',
     },
-    { change: 'a target that notes nothing in its memo', from: '    mark();', to: '    ' },
+    { change: 'a target that notes nothing in its memo', from: '.upsertMemo)(', to: '.isCancellation)(' },
   ])('$change', async ({ from, to }) => {
     const code = await readFile(inject('workflowBundle'), 'utf8');
     expect(code).toContain(from);

@@ -111,8 +111,8 @@ export async function releaseTarget(
   if (disposition === 'rejected') {
     output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
     const hints = [
-      ...(reason.includes('on hold') ? [endOfHold(name)] : []),
-      ...(reason.includes('in quarantine')
+      ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
+      ...(answer.rejectedFor === 'quarantine'
         ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" lets it be released again`]
         : []),
     ];
