@@ -1,74 +1,64 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
-const PLATFORM = 'packages/platform/';
+import { proseOf } from './docs/pages.ts';
 
-/** The paths that the map names: a line's depth says what it lies in. */
-function pathsOfMap(page = text): string[] {
-  const [, map = ''] = /(?<=\n\n)```\n(.*?)^```/ms.exec(page) ?? [];
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PLATFORM = 'packages/platform';
+const PAGES = ['CONTRIBUTING.md', 'DESIGN.md', 'test/README.md', 'scripts/README.md', 'bench/README.md'];
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8');
+}
+
+/** The folders in a folder that are not empty, by their names. */
+function foldersIn(folder: string): readonly string[] {
+  return readdirSync(join(ROOT, folder))
+    .filter((name) => statSync(join(ROOT, folder, name)).isDirectory())
+    .filter((name) => readdirSync(join(ROOT, folder, name)).length > 0);
+}
+
+/** The paths that the platform's map names: a line's depth says what it lies in. */
+function pathsOfPlatform(): readonly string[] {
+  const [, map = ''] = /(?<=\n\n)```\n(.*?)^```/ms.exec(read(`${PLATFORM}/README.md`)) ?? [];
   const above: string[] = [];
-  return map
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [, indent = '', name = ''] = /^( *)(\S+)/.exec(line) ?? [];
-      above.length = indent.length / 2;
-      above.push(name);
-      return above.join('');
-    });
+  return [...map.matchAll(/^( *)(\S+)/gm)].map(([, indent = '', name = '']) => {
+    above.length = indent.length / 2;
+    above.push(name);
+    return above.join('');
+  });
 }
 
-function foldersIn(folder: string): string[] {
-  return readdirSync(join(root, folder))
-    .map((name) => join(folder, name))
-    .filter((path) => statSync(join(root, path)).isDirectory())
-    .filter((path) => readdirSync(join(root, path)).length > 0)
-    .map((path) => `${path}/`);
-}
-
-describe('the map of the rooms', () => {
-  const paths = pathsOfMap();
-
-  it('names only what is there', () => {
-    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+describe('the maps', () => {
+  it('of `src` names its rooms, and no other', () => {
+    const [, map = ''] = read('CONTRIBUTING.md').split('## The map');
+    const rooms = [...map.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+    expect(rooms.toSorted()).toEqual(foldersIn('src').toSorted());
   });
 
-  it('names every room, and every file of the workflows', () => {
-    const workflows = readdirSync(join(root, 'src/workflows')).map((name) => `src/workflows/${name}`);
-    const rooms = ['src', 'packages', 'packages/contract/src'].flatMap(foldersIn);
-    expect(paths).toEqual(expect.arrayContaining([...rooms, ...workflows]));
+  it('of the platform names its rooms, and only what is there', () => {
+    const paths = pathsOfPlatform();
+    expect(paths.filter((path) => !existsSync(join(ROOT, PLATFORM, path)))).toEqual([]);
+    const rooms = ['src', 'src/agentServer'].flatMap((folder) =>
+      foldersIn(join(PLATFORM, folder)).map((name) => `${folder}/${name}/`),
+    );
+    expect(paths).toEqual(expect.arrayContaining(rooms));
   });
 });
 
-describe('the map of the platform', () => {
-  const paths = pathsOfMap(readFileSync(join(root, PLATFORM, 'README.md'), 'utf8'));
-
-  it('names only what is there', () => {
-    expect(paths.filter((path) => !existsSync(join(root, PLATFORM, path)))).toEqual([]);
-  });
-
-  it('names every room', () => {
-    const rooms = ['src', 'src/agentServer'].flatMap((folder) => foldersIn(join(PLATFORM, folder)));
-    expect(paths.map((path) => join(PLATFORM, path))).toEqual(expect.arrayContaining(rooms));
-  });
+it.each(PAGES)('%s links only to what is there', (page) => {
+  const links = [...proseOf(read(page)).matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, link = '']) => link);
+  expect(links.filter((link) => !existsSync(join(ROOT, dirname(page), link)))).toEqual([]);
 });
 
-it.each(['', 'packages/contract', PLATFORM])('every direct dependency of %j has its reason', (folder) => {
-  const { dependencies, devDependencies } = JSON.parse(
-    readFileSync(join(root, folder, 'package.json'), 'utf8'),
-  ) as {
-    readonly dependencies: Readonly<Record<string, string>>;
-    readonly devDependencies?: Readonly<Record<string, string>>;
-  };
-  const [, table = ''] = /^## Direct dependencies, and why\n(.*)/ms.exec(text) ?? [];
-  const temporal = [...table.matchAll(/`(worker|workflow|activity|common)`/g)].map(
-    ([, name]) => `@temporalio/${name ?? ''}`,
-  );
-  const told = [...[...table.matchAll(/`([^`]+)`/g)].map(([, name]) => name), ...temporal];
-  expect(told).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...devDependencies })));
+it.each(['.', 'packages/contract', PLATFORM])('every direct dependency of %s has its reason', (folder) => {
+  const { dependencies, devDependencies } = JSON.parse(read(`${folder}/package.json`)) as Record<
+    'dependencies' | 'devDependencies',
+    Readonly<Record<string, string>> | undefined
+  >;
+  const explained = [...read('docs/dependencies.md').matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+  expect(explained).toEqual(expect.arrayContaining(Object.keys({ ...dependencies, ...devDependencies })));
 });

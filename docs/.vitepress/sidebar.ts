@@ -2,7 +2,14 @@ import type { DefaultTheme } from 'vitepress';
 
 /** Every page of the site but the first, in the order in which they are read. A test holds this against the folder. */
 export const SIDEBAR: DefaultTheme.SidebarItem[] = [
-  { text: 'Start', items: [{ text: 'Tutorial: ten minutes', link: '/tutorial' }] },
+  {
+    text: 'Start',
+    items: [
+      { text: 'Tutorial: ten minutes', link: '/tutorial' },
+      { text: 'Installing', link: '/installing' },
+      { text: 'Concepts and glossary', link: '/concepts' },
+    ],
+  },
   {
     text: 'How to',
     items: [
@@ -11,6 +18,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Roll back at 3 a.m.', link: '/guides/rollback' },
       { text: 'Move off a stuck release', link: '/guides/stuck-release' },
       { text: 'Use Temporal Cloud', link: '/guides/temporal-cloud' },
+      { text: 'Operate it', link: '/operating' },
       { text: 'Run it in containers', link: '/containers' },
       { text: 'Talk to the public service', link: '/public-vocabulary' },
     ],
@@ -21,6 +29,7 @@ export const SIDEBAR: DefaultTheme.SidebarItem[] = [
       { text: 'Why it cannot deploy twice', link: '/never-twice' },
       { text: 'The crash matrix', link: '/crash-matrix' },
       { text: 'Chaos', link: '/chaos' },
+      { text: 'Dependencies', link: '/dependencies' },
     ],
   },
   {

@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { isCodedError } from '@slipway/contract/codedError';
 
 import { ConfigError } from '../config/configError.ts';
-import { SlipwayError } from '../domain/errors.ts';
+import { errorPage, SlipwayError } from '../domain/errors.ts';
 import type { EventOf } from './events/index.ts';
 import { tellProblems } from './lint/tellProblems.ts';
 import type { Output } from './output.ts';
@@ -26,7 +26,8 @@ export function reportError(error: unknown): EventOf<'error'> {
 }
 
 /**
- * Prints an error: `error SLIPWAY_X: message`, then the place and the hint; with `--verbose` the stack and its causes.
+ * Prints an error: `error SLIPWAY_X: message`, then the place, the hint and the code's page; with `--verbose` the stack
+ * and its causes.
  * What is wrong in `slipway.yaml` is told before it, as `slipway lint` does.
  *
  * @returns the exit code.
@@ -45,6 +46,7 @@ export function printError(output: Output, error: unknown): number {
   // A place that the message names already is not repeated.
   if (told.place !== null && !told.message.includes(told.place)) output.note(`  at ${told.place}`);
   if (report.hint !== null) output.note(`  ${report.hint}`);
+  output.note(style.faint(`  ${errorPage(report.code)}`));
   if (output.verbose) output.note(style.faint(inspect(error)));
   return report.exitCode;
 }

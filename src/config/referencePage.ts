@@ -20,27 +20,25 @@ interface Schema {
 
 const INTRODUCTION = `# \`slipway.yaml\`
 
-One file in the root of an agent's repository. This page is made from the schema that the file is checked against
-(\`npm run build\`); editors read the same as \`docs/slipway.schema.json\`.
-\`slipway lint\` tells what is wrong in a file, with line and column, and what has no effect. A field that is not here is
-refused.
+One file in the root of an agent's repository. \`npm run build\` makes this page from the schema that the file is checked
+against. Editors read the same schema as \`docs/slipway.schema.json\`. \`slipway lint\` lists what is wrong in a file, with line
+and column, and what has no effect. A field that is not on this page is refused.
 
-Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. Secrets are never in this file: it says
-where they come from, \`env:NAME\` or \`file:/absolute/path\`, on the machine of the worker.
+Durations are written as \`250ms\`, \`30s\`, \`5m\`, \`1h30m\`, \`2d\`: 30 days at most. The file contains no secrets. It says where
+they come from on the worker's machine: \`env:NAME\` or \`file:/absolute/path\`.
 
 ## Parts that files share
 
 \`\`\`yaml
-extends: ../shared/agents.yaml # or a list; of several, the last one is right
+extends: ../shared/agents.yaml # or a list: later files override earlier ones
 targets:
   staging:
-    deployment: greeter # the rest of staging stands in the other file
+    deployment: greeter # the other file has the rest of staging
     freezes: null # none, whatever the other file says
 \`\`\`
 
-What a file says is right over what it extends. What stands below names is put together; a list or a value is taken
-whole; \`null\` takes away. The names of files are relative to the file that names them; all other paths are relative to the
-file that is released by, wherever they stand.
+A file overrides what it extends. Fields below names are merged. A list or a value is replaced as a whole; \`null\` removes it.
+Names of files are relative to the file that names them. All other paths are relative to the file that you release with.
 
 ## Variables
 
@@ -51,15 +49,15 @@ targets:
     deployment: greeter-\${vars.STAGE}
 \`\`\`
 
-\`\${vars.STAGE}\` is what \`SLIPWAY_VAR_STAGE\` is set to where the command is typed, or the text after \`:-\` where it is not set or
-empty. Nothing else of the environment gets in, and no value that is also that of a variable named like a secret: what the
-file says gets into histories. Within braces or brackets a text with a variable needs quotes. A whole value without quotes
-becomes a number, \`true\` or \`false\` where it reads as one. Everything else that is written with a dollar sign is left alone.
+\`\${vars.STAGE}\` becomes the value of \`SLIPWAY_VAR_STAGE\` where the command runs. If that is not set or empty, it becomes the
+text after \`:-\`. No other variable of the environment can be used. A value that is also the value of a variable named like a secret
+is refused, because what the file says gets into histories. Within braces or brackets, quote a text with a variable. A whole
+value without quotes becomes a number, \`true\` or \`false\` if it reads as one. All other dollar signs are left alone.
 `;
 
 /**
- * The reference of `slipway.yaml` as Markdown, published as `docs/slipway-yaml.md`: a section per object, a row per
- * field.
+ * The reference of `slipway.yaml` as Markdown, published as `docs/slipway-yaml.md`: a section per object, a list item
+ * per field.
  *
  * @param schema - the file's JSON Schema, see `configJsonSchema`.
  */
@@ -70,18 +68,17 @@ export function configReferencePage(schema: object): string {
 /** The section of an object, and of those in it. */
 function sectionsOf(place: string, schema: Schema): string[] {
   const fields = Object.entries(schema.properties ?? {});
-  const rows = fields.map(([name, field]) => {
-    const isRequired = schema.required?.includes(name) === true;
-    return `| \`${name}\` | ${kindOf(field)} | ${isRequired ? 'required' : defaultOf(field)} | ${inCell(whatOf(field))} |`;
+  const items = fields.map(([name, field]) => {
+    const facts = [kindOf(field), schema.required?.includes(name) === true ? 'required' : defaultOf(field)];
+    return `- ${code(name)} (${facts.filter((fact) => fact !== '').join('; ')}):\n  ${whatOf(field)}`;
   });
   const heading = place === '' ? '## The file' : `## \`${place}\``;
-  const table = ['| field | kind | default | what it says |', '| --- | --- | --- | --- |', ...rows];
   const inner = fields.flatMap(([name, field]) => {
     const below = place === '' ? name : `${place}.${name}`;
     const [object, at] = objectIn(field, below);
     return object === undefined ? [] : sectionsOf(at, object);
   });
-  return [`${heading}\n\n${table.join('\n')}\n`, ...inner];
+  return [`${heading}\n\n${items.join('\n')}\n`, ...inner];
 }
 
 /** The object that a field is, or is a list or a map of, with how its place is written. */
@@ -130,22 +127,18 @@ function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }: Schema): strin
 /** A default that the schema says in words stands there; one of several fields is told by them. */
 function defaultOf({ default: value, description = '' }: Schema): string {
   const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
-  if (told !== undefined && told !== value) return told;
+  if (told !== undefined && told !== value) return `default: ${told}`;
   return value === undefined || typeof value === 'object'
     ? ''
-    : code(JSON.stringify(value).replaceAll('"', ''));
+    : `default: ${code(JSON.stringify(value).replaceAll('"', ''))}`;
 }
 
 function whatOf({ description = '' }: Schema): string {
-  return description.replace(DEFAULT_IN_WORDS, '');
+  return description.replace(DEFAULT_IN_WORDS, '').replace(/\.?$/u, '.');
 }
 
 const DEFAULT_IN_WORDS = /\.? ?Default: (.+)$/u;
 
 function code(text: string): string {
   return `\`${text}\``;
-}
-
-function inCell(text: string): string {
-  return text.replaceAll('|', '\\|');
 }

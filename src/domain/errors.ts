@@ -84,6 +84,14 @@ export const ERROR_CATALOGUE = {
  */
 export type ErrorCode = keyof typeof ERROR_CATALOGUE;
 
+/** The page with a section for each code: in the repository, and in the published package. */
+const ERRORS_PAGE = 'docs/errors.md';
+
+/** Where the page says what happened, why, and what to do. */
+export function errorPage(code: string): string {
+  return `${ERRORS_PAGE}#${code.toLowerCase()}`;
+}
+
 /** What a {@link SlipwayError} carries beside its code. */
 export type SlipwayErrorOptions = CodedErrorOptions;
 

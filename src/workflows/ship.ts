@@ -23,7 +23,7 @@ export interface Shipment {
 export function findDeployment(journal: Journal, target: TargetSpec): Promise<DeploymentSnapshot | null> {
   return journal.step('find', target.deployment, async (activities) => {
     const { deployment, attempt } = await activities.findDeployment({ target });
-    return { result: deployment, attempt, detail: deployment?.deploymentId ?? 'there is none' };
+    return { result: deployment, attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
   });
 }
 

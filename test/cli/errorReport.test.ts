@@ -12,13 +12,14 @@ const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
 });
 
 describe('printing an error', () => {
-  it('tells the code, the message, the place and the hint, and ends with its exit code', () => {
+  it('tells the code, the message, the place, the hint and the page, and ends with its exit code', () => {
     const output = testOutput();
     expect(printError(output, error)).toBe(6);
     expect(output.noted).toEqual([
       'error SLIPWAY_NO_WORKER: no worker polls',
       '  at task queue "slipway"',
       '  start one',
+      '  docs/errors.md#slipway_no_worker',
     ]);
     expect(output.said).toEqual([]);
   });
@@ -68,6 +69,7 @@ describe('printing an error', () => {
       '    |     ^^',
       'error SLIPWAY_CONFIG_INVALID: slipway.yaml is not right',
       '  mend the file; docs/slipway.schema.json describes every field',
+      '  docs/errors.md#slipway_config_invalid',
     ]);
     const json = testOutput({ json: true });
     printError(json, new ConfigError('slipway.yaml', [problem]));

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, IllegalStateError } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
@@ -23,11 +23,20 @@ declare module 'vitest' {
 
 /** One real Temporal dev server, and one bundle of the workflows as they are now, for all tests of the project. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  Runtime.install({ logger: new DefaultLogger('ERROR') });
+  installRuntime();
   const server = await startTemporalServer();
   project.provide('temporalAddress', server.address);
   project.provide('workflowBundle', await bundleWorkflows());
   return server.close;
+}
+
+/** Once in the process: several projects may be set up in it. */
+function installRuntime(): void {
+  try {
+    Runtime.install({ logger: new DefaultLogger('ERROR') });
+  } catch (error) {
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
 }
 
 /** Starts a real Temporal dev server that keeps nothing, tuned for many short workflows. */

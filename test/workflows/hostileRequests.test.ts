@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import type { ReleaseRequest } from '../../src/domain/release.ts';
 import { FULL_REQUEST, HOSTILE_VALUES, type Path, pathsOf, withPart } from '../domain/hostileRequests.ts';
@@ -56,6 +56,7 @@ describeWorkflows('a target that is sent hostile messages', (harness) => {
           ),
         );
       }
+      await vi.waitFor(async () => expect(await looksAround(target)).toBe(false), { timeout: MINUTES_MS });
       await endAll(target);
       expect(await target.release('z', { overrideHold: true })).toMatchObject({ outcome: 'released' });
     },
@@ -68,6 +69,15 @@ async function sendAndEnd(target: TargetUnderTest, request: unknown): Promise<vo
   const sent = target.handle.executeUpdate<unknown, [unknown]>('submitRelease', { args: [request] });
   const [{ status }] = await Promise.allSettled([sent]);
   if (status === 'fulfilled') await endAll(target);
+}
+
+/** Whether the target has messages to read, or looks at the control plane for some: a rollback that nobody sees wait yet. */
+async function looksAround(target: TargetUnderTest): Promise<boolean> {
+  const { raw } = await target.handle.describe();
+  const looks = raw.pendingActivities?.filter(
+    ({ activityType }) => activityType?.name !== 'awaitLateSuccess',
+  );
+  return raw.pendingWorkflowTask != null || (looks ?? []).length > 0;
 }
 
 /** Ends whatever runs or waits, as people would. */

@@ -54,7 +54,7 @@ beforeAll(async () => {
   await before.close();
   const code = await readFile(inject('workflowBundle'), 'utf8');
   const incompatible = join(folder, 'incompatible.js');
-  await writeFile(incompatible, code.replaceAll('    mark();', '    '));
+  await writeFile(incompatible, code.replaceAll('.upsertMemo)(', '.isCancellation)('));
   harness = await workersWith(incompatible);
   target = harness.newTargetIn(world, {});
   await target.loseWorker();

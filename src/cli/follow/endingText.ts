@@ -1,4 +1,5 @@
 import { formatDuration } from '../../domain/duration.ts';
+import { errorPage } from '../../domain/errors.ts';
 import { type Outcome, outcomeExitCode, type ReleaseResult } from '../../domain/release.ts';
 import type { Ending } from '../../temporal/follow.ts';
 import { MARKS, type Style } from '../style.ts';
@@ -61,7 +62,7 @@ function durationOf(result: ReleaseResult): number {
 function resultLines(result: ReleaseResult): string[] {
   const { code, revisionId, servingRevisionId, servingVerified, agentUrl } = result;
   const lines: string[] = [];
-  if (code !== null) lines.push(`  code:       ${code} (docs/errors.md says what to do)`);
+  if (code !== null) lines.push(`  code:       ${code} (${errorPage(code)})`);
   if (revisionId !== null && revisionId !== servingRevisionId)
     lines.push(`  made:       revision ${revisionId}`);
   if (servingRevisionId !== null) {
