@@ -2,7 +2,7 @@ import type { Plan, Stop } from './plan.ts';
 import { copiesOf, type Found, putBack, rollBack } from './putBack.ts';
 import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
 
-type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check';
+type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'end';
 
 /** Why a release does not go on. */
 type Failure = 'refused' | 'not told' | 'revision failed' | 'check failed';
@@ -60,7 +60,7 @@ export class ReleaseModel {
 
   /** Whether the check is still to pass, and can be left out. */
   get checkLiesAhead(): boolean {
-    return !this.skipped;
+    return !this.skipped && this.#step !== 'end';
   }
 
   /** Opens the gate that it stands at. */
@@ -108,7 +108,7 @@ export class ReleaseModel {
   #take(): Failure | 'went well' | 'held up' | 'released' | 'stopped' {
     const step = this.#step;
     if (this.stopped && !(step === 'patch' && this.stage === 'patch')) return 'stopped';
-    if (step === 'check' && this.skipped) return 'released';
+    if (step === 'end' || (step === 'check' && this.skipped)) return this.#end();
     if (this.paused && step !== 'approval' && !this.#begun) return this.#holdUp('paused');
     this.#begun = true;
     if (this.plan.stop === step && !this.#gateIsOpen) return this.#holdUp(step);
@@ -145,12 +145,18 @@ export class ReleaseModel {
     return this.#next('check');
   }
 
-  #check(): Failure | 'released' {
+  /** A pause stands before the end, too. */
+  #end(): 'released' | 'held up' {
+    this.#step = 'end';
+    return this.paused ? this.#holdUp('paused') : 'released';
+  }
+
+  #check(): Failure | 'released' | 'held up' {
     const checks = this.#checks;
     this.#checks = 'answered';
     this.#found.pop();
     if (checks !== 'unreachable' && this.#model.passes(this.#revision ?? 0, this.#question))
-      return 'released';
+      return this.#end();
     this.#found.push({ check: this.#question, silent: checks === 'unreachable' });
     return checks === 'unreachable' ? 'not told' : 'check failed';
   }
