@@ -47,6 +47,18 @@ async function ending() {
   return { thread, run, path: `/threads/${thread}/runs/${run.run_id}` };
 }
 
+/** Waits until a statement waits for a row that a client holds, whatever row it waited for before. */
+async function untilBlockedBy(client: pg.Client) {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return until(async () => {
+    const found = await looker.query(
+      'SELECT 1 FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))',
+      [rows[0]?.pid],
+    );
+    return found.rowCount === 1;
+  }, 'a statement waits for the client');
+}
+
 /** Waits until that many statements like this wait for a row that another one holds. */
 function untilWaiting(statement: string, count: number) {
   return until(async () => {
@@ -90,7 +102,7 @@ describe('a cancel that arrives when a run’s graph has ended', () => {
       await runHolder.query('BEGIN');
       await runHolder.query(`SELECT 1 FROM slipway_agent.runs WHERE run_id = $1 FOR UPDATE`, [run.run_id]);
       await holder.query('COMMIT');
-      await untilWaiting('%update%runs%', 1);
+      await untilBlockedBy(runHolder);
       const cancelled = api.send('POST', `${path}/cancel${action}`);
       await untilWaiting('%update%runs%', 2);
       // The end came first, and is the first to have the row.
