@@ -259,7 +259,7 @@ export const Config = z
     promotions: Promotions.default({}).describe(
       'What is released on one target once it is verified on another',
     ),
-    notify: Notify.default([]).describe('Who is told of what happens on the targets'),
+    notify: Notify.default([]).describe('Receivers of notices about the targets'),
   })
   .superRefine(({ promotions, notify, targets, checks, steps }: LooseConfig, context) => {
     const names = Object.keys(targets ?? {});

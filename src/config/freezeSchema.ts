@@ -13,7 +13,7 @@ export const TimeZone = Text.refine(isTimeZone, {
 
 const Freeze = z
   .strictObject({
-    name: Text.describe('What it is called, for whoever waits'),
+    name: Text.describe('The name that a waiting release shows'),
     timeZone: TimeZone.default('UTC'),
     from: Text.describe('When it begins: "2026-12-23 18:00", "Fri 16:00", or "22:00" for every day'),
     until: Text.describe('When it ends, written as from is'),

@@ -27,7 +27,7 @@ const Receiver = z
       .array(z.enum(NOTICE_EVENTS))
       .min(1)
       .optional()
-      .describe('What it is told of (docs/notifications.md). Default: everything'),
+      .describe('The events that it gets (docs/notifications.md). Default: everything'),
     targets: z.array(Text).min(1).optional().describe('Of which targets it is told. Default: of each'),
     url: SecretReference.optional().describe('The webhook’s URL; needed by slack and webhook'),
     secret: SecretReference.optional().describe('The key of the signature; needed by webhook'),

@@ -23,7 +23,7 @@ const Schedule = z
     every: Duration.optional().describe('How often, instead of cron: 4h'),
     timeZone: TimeZone.default('UTC'),
     jitter: Duration.default(MINUTE_MS).describe(
-      'Each time comes round up to this much later, so that many do not at once. Default: 1m',
+      'Each start is up to this much later, to spread many. Default: 1m',
     ),
     overlap: z
       .enum(['skip', 'buffer_one'])
