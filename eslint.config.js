@@ -129,7 +129,8 @@ export default tseslint.config(
         {
           patterns: [
             {
-              regex: '^(node:|zod|undici|hono|pino|@temporalio/(client|worker|activity)|\\.\\./activities)',
+              regex:
+                '^(node:|zod|undici|hono|pino|@temporalio/(client|worker|activity)|(\\.\\./)+activities)',
               message: 'Workflow code and the domain stay deterministic and light: `import type` only.',
               allowTypeImports: true,
             },

@@ -7,16 +7,16 @@ import { QUICK_START } from './test/support/quickStart.ts';
 const needsTemporal = ['test/workflows/**/*.test.ts', 'test/rehearsal/rehearse.test.ts'];
 /** What would find nothing more where each workflow is rebuilt from its history at each task. */
 const withCacheAlone = [
-  'cronTimes',
+  'schedule/cronTimes',
   'failuresWithoutDetails',
   'fuzz',
-  'hostileRequests',
-  'longAnswers',
+  'target/hostileRequests',
+  'check/longAnswers',
   'pausedWorker',
   'polls',
   'replay',
   'steps',
-  'stuckTarget',
+  'target/stuckTarget',
   'taskBoundaries',
 ].map((name) => `test/workflows/${name}.test.ts`);
 const endToEnd = ['test/e2e/**/*.test.ts'];

@@ -13,9 +13,9 @@ import {
   Runtime,
 } from '@temporalio/worker';
 
-import { connectTemporal, type TemporalConnection } from '../src/temporal/connection.ts';
-import { startDevServer } from '../src/temporal/devServer.ts';
-import { installTemporal } from '../src/temporal/installation.ts';
+import { connectTemporal, type TemporalConnection } from '../src/temporal/client/connection.ts';
+import { startDevServer } from '../src/temporal/server/devServer.ts';
+import { installTemporal } from '../src/temporal/server/installation/installation.ts';
 import { runWorker, type RunWorkerOptions } from '../src/worker.ts';
 import { bundleSources } from '../test/support/fromSource.ts';
 
@@ -125,7 +125,7 @@ async function bundle(folder: string): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
     payloadConverterPath: workflows('payloadConverter.ts'),
-    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
+    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('target/doorway.ts')],
     logger: new DefaultLogger('ERROR'),
     webpackConfigHook: bundleSources,
   });

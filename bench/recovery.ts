@@ -16,13 +16,13 @@ import { parseArgs } from 'node:util';
 
 import { WorkflowNotFoundError } from '@temporalio/client';
 
-import type { TarballArtifact } from '../src/domain/artifact.ts';
-import type { ReleaseResult } from '../src/domain/release.ts';
+import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
+import type { ReleaseResult } from '../src/domain/release/release.ts';
 import type { StepName } from '../src/domain/step.ts';
 import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
-import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
-import { submitRelease } from '../src/temporal/targetClient.ts';
+import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startTemporal } from './engine.ts';
 import { machine } from './machine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { openArtifactStore } from '../src/artifact/artifactStore.ts';
 import { digestFile } from '../src/artifact/digest.ts';
-import type { TarballArtifact } from '../src/domain/artifact.ts';
-import type { ReleaseRequest } from '../src/domain/release.ts';
+import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
+import type { ReleaseRequest } from '../src/domain/release/release.ts';
 import { RIGHT_ANSWER, type StandInDeployment } from './standIn.ts';
 
 /** The environment variable that holds the stand-in's API key: any text. */

@@ -8,11 +8,11 @@ import { parseArgs } from 'node:util';
 
 import type { WorkflowHandle } from '@temporalio/client';
 
-import type { TarballArtifact } from '../src/domain/artifact.ts';
-import type { HistoryRow } from '../src/domain/targetState.ts';
-import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
+import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
+import type { HistoryRow } from '../src/domain/target/targetState.ts';
 import { lookupQuery, rollbackUpdate } from '../src/messages/target.ts';
-import { submitRelease } from '../src/temporal/targetClient.ts';
+import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';

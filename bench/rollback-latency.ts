@@ -7,12 +7,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { createControlPlaneClient } from '../src/clients/controlPlane.ts';
-import type { TarballArtifact } from '../src/domain/artifact.ts';
-import type { ReleaseResult } from '../src/domain/release.ts';
-import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
+import type { ReleaseResult } from '../src/domain/release/release.ts';
+import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
 import { rollbackSignal } from '../src/messages/target.ts';
-import { submitRelease } from '../src/temporal/targetClient.ts';
+import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
 import { machine } from './machine.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';

@@ -6,11 +6,11 @@ import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
 
 import { jsonBytes, STATE_MAX_BYTES } from '../src/domain/bounds.ts';
-import type { ReleaseRequest, ReleaseResult } from '../src/domain/release.ts';
-import { submitRelease, takeNext } from '../src/domain/targetQueue.ts';
-import { recordResult } from '../src/domain/targetResult.ts';
-import { EMPTY_TARGET, type TargetState } from '../src/domain/targetState.ts';
-import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import type { ReleaseRequest, ReleaseResult } from '../src/domain/release/release.ts';
+import { submitRelease, takeNext } from '../src/domain/target/targetQueue.ts';
+import { recordResult } from '../src/domain/target/targetResult.ts';
+import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
+import { EMPTY_TARGET, type TargetState } from '../src/domain/target/targetState.ts';
 import { viewQuery } from '../src/messages/target.ts';
 import { WORKFLOW_TYPES } from '../src/messages/workflowTypes.ts';
 import { type Engine, startEngine } from './engine.ts';

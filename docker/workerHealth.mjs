@@ -3,9 +3,9 @@
 import { hostname } from 'node:os';
 
 import { slipwayHome } from '../dist/config/home.js';
-import { connectTemporal } from '../dist/temporal/connection.js';
-import { temporalSettings } from '../dist/temporal/temporalSettings.js';
-import { pollingWorkers } from '../dist/temporal/workerPresence.js';
+import { connectTemporal } from '../dist/temporal/client/connection.js';
+import { temporalSettings } from '../dist/temporal/client/temporalSettings.js';
+import { pollingWorkers } from '../dist/temporal/client/workerPresence.js';
 
 try {
   const settings = await temporalSettings(slipwayHome());

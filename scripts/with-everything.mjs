@@ -133,7 +133,7 @@ async function temporalIsElsewhere() {
 }
 
 function builtInstallation() {
-  return import(pathToFileURL(join(DIST, 'temporal/installation.js')).href);
+  return import(pathToFileURL(join(DIST, 'temporal/server/installation/installation.js')).href);
 }
 
 /** The npm that runs this script, where one does. */

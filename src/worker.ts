@@ -4,8 +4,8 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
+import { queryAgain } from './temporal/client/queryAgain.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
-import { queryAgain } from './temporal/queryAgain.ts';
 
 /** How a worker is run. */
 export interface RunWorkerOptions {

@@ -39,6 +39,10 @@ describe('the maps', () => {
     expect(rooms.toSorted()).toEqual(foldersIn('src').toSorted());
   });
 
+  it.each(['workflows', 'activities', 'temporal/client'])('of %s has the nouns of the domain', (room) => {
+    expect(foldersIn('src/domain')).toEqual(expect.arrayContaining([...foldersIn(`src/${room}`)]));
+  });
+
   it('of the platform names its rooms, and only what is there', () => {
     const paths = pathsOfPlatform();
     expect(paths.filter((path) => !existsSync(join(ROOT, PLATFORM, path)))).toEqual([]);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 import { parseConfig } from '../src/config/loadConfig.ts';
-import { targetWorkflowId } from '../src/domain/targetSpec.ts';
+import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { commandLineProblem } from './docs/commandLine.ts';
 import { shellCommands } from './docs/shellCommands.ts';
 

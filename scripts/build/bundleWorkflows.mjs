@@ -30,7 +30,7 @@ export async function bundleWorkflows() {
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(DIST, 'workflows/index.js'),
     payloadConverterPath: join(DIST, 'workflows/payloadConverter.js'),
-    workflowInterceptorModules: ['taskBoundaries.js', 'doorway.js'].map((file) =>
+    workflowInterceptorModules: ['taskBoundaries.js', 'target/doorway.js'].map((file) =>
       join(DIST, 'workflows', file),
     ),
     logger: quietLogger(),

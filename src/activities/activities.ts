@@ -1,24 +1,24 @@
-import type { Artifact, TarballArtifact } from '../domain/artifact.ts';
-import type { Check } from '../domain/check.ts';
+import type { Artifact, TarballArtifact } from '../domain/artifact/artifact.ts';
+import type { Check } from '../domain/check/check.ts';
+import type { PassedChecks } from '../domain/check/passedChecks.ts';
+import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
-import type { KeptState } from '../domain/keptState.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
-import type { PassedChecks } from '../domain/passedChecks.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
-import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
-import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
+import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
+import type { KeptState } from '../domain/target/keptState.ts';
+import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type {
   HistoryRow,
   NextWork,
   ReleaseAnswer,
   RollbackAnswer,
   TargetState,
-} from '../domain/targetState.ts';
-import type { TargetSpec } from '../domain/targetSpec.ts';
+} from '../domain/target/targetState.ts';
 import type { RollbackMessage } from '../messages/target.ts';
 
 /** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */

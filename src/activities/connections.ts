@@ -3,10 +3,10 @@ import type { Agent } from 'undici';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
-import { createAgent } from '../clients/service.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
+import { createAgent } from '../clients/service.ts';
 import { resolveSecret } from '../config/secretReference.ts';
-import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/targetSpec.ts';
+import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
 /**
  * The clients of the worker, one per service, key and tenant, so that connections are pooled and kept alive across releases.

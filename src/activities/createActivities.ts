@@ -1,24 +1,24 @@
 import { openArtifactStore } from '../artifact/artifactStore.ts';
 import type { PlaceRules } from '../domain/promotion/places.ts';
-import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Activities } from './activities.ts';
-import { checkActivities } from './checkActivities.ts';
+import { checkActivities } from './check/checkActivities.ts';
 import { Connections } from './connections.ts';
-import { deploymentActivities } from './deploymentActivities.ts';
-import { freezeActivities } from './freezeActivities.ts';
-import { judgeActivities } from './judgeActivities.ts';
-import { lineActivities } from './lineActivities.ts';
-import { lockActivities } from './lockActivities.ts';
-import { noticeActivities } from './noticeActivities.ts';
-import { placesOf } from './places.ts';
-import { pollActivities } from './pollActivities.ts';
+import { deploymentActivities } from './deployment/deploymentActivities.ts';
+import { lockActivities } from './deployment/lockActivities.ts';
+import { pollActivities } from './deployment/pollActivities.ts';
+import { uploadActivities } from './deployment/uploadActivities.ts';
+import { freezeActivities } from './freeze/freezeActivities.ts';
+import { judgeActivities } from './judge/judgeActivities.ts';
+import { noticeActivities } from './notify/noticeActivities.ts';
 import { pollsUntilShutdown } from './polling.ts';
-import { promotionRecordActivities } from './promotionRecordActivities.ts';
-import { recordActivities } from './recordActivities.ts';
-import { recoveryActivities } from './recoveryActivities.ts';
+import { lineActivities } from './promotion/lineActivities.ts';
+import { placesOf } from './promotion/places.ts';
+import { promotionRecordActivities } from './promotion/promotionRecordActivities.ts';
+import { recordActivities } from './release/recordActivities.ts';
+import { recoveryActivities } from './target/recoveryActivities.ts';
+import { watchActivities } from './target/watchActivities.ts';
 import { track } from './track.ts';
-import { uploadActivities } from './uploadActivities.ts';
-import { watchActivities } from './watchActivities.ts';
 
 /** Activities, and the connections that they hold. */
 export interface OpenActivities {

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
+import type { HeldArtifact } from '../domain/artifact/retention.ts';
+import { readS3Url, storeScheme, storeUrlProblem } from '../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { HeldArtifact } from '../domain/retention.ts';
-import { readS3Url, storeScheme, storeUrlProblem } from '../domain/storeUrl.ts';
 import { folderStore } from './folderStore.ts';
 import { s3Store } from './s3/s3Store.ts';
 

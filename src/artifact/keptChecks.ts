@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
-import type { ArtifactStore } from './artifactStore.ts';
-import type { Check } from '../domain/check.ts';
+import type { Check } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import type { ArtifactStore } from './artifactStore.ts';
 
 /** The digest under which a list of checks is kept: equal lists, one digest. */
 export function checksDigest(checks: readonly Check[]): string {

@@ -4,8 +4,8 @@ import { type Command, CommanderError } from 'commander';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { commandContext, type CommandContext, type CommonOptions } from './context.ts';
-import { printError } from './errorReport.ts';
-import { buildProgram } from './program.ts';
+import { buildProgram } from './program/program.ts';
+import { printError } from './ui/errorReport.ts';
 
 /** As a shell reports a program that SIGPIPE ended: Node's programs are not sent it. */
 const READER_GONE = 141;

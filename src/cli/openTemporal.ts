@@ -1,5 +1,5 @@
-import { connectTemporal, type TemporalConnection } from '../temporal/connection.ts';
-import { temporalSettings } from '../temporal/temporalSettings.ts';
+import { connectTemporal, type TemporalConnection } from '../temporal/client/connection.ts';
+import { temporalSettings } from '../temporal/client/temporalSettings.ts';
 import type { CommandContext } from './context.ts';
 
 /** A Temporal that has not answered by then is named, in milliseconds. */

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 import type { JsonEvent } from './events/index.ts';
-import { type Style, styleOf } from './style.ts';
+import { type Style, styleOf } from './ui/style.ts';
 
 /** Where a command's words go. A command says each thing once: as text for people, or as an event for programs. */
 export interface Output {

@@ -1,4 +1,4 @@
-import type { Check, ObservedRun } from '../domain/check.ts';
+import type { Check, ObservedRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import type { RunApiClient } from './runApi.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { tooFewApprovers } from '../domain/intervention.ts';
+import { tooFewApprovers } from '../domain/intervention/intervention.ts';
 import { Duration, Text } from './scalarFields.ts';
 
 const DAY_MS = 86_400_000;

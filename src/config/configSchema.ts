@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
-import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/retention.ts';
+import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/artifact/retention.ts';
+import { storeUrlProblem } from '../domain/artifact/storeUrl.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
-import { storeUrlProblem } from '../domain/storeUrl.ts';
-import { TARGET_NAME } from '../domain/targetSpec.ts';
+import { TARGET_NAME } from '../domain/target/targetSpec.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { Expectation } from './expectationSchema.ts';
 import { FreezeList } from './freezeSchema.ts';

@@ -4,7 +4,7 @@ import {
   type Expectation as ExpectationOfRun,
   PATTERN_MAX_CHARACTERS,
   patternProblem,
-} from '../domain/check.ts';
+} from '../domain/check/check.ts';
 import { Duration, Text } from './scalarFields.ts';
 
 /** What a run must show, as it is written in `slipway.yaml` and in a file of inputs. */

@@ -1,5 +1,5 @@
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
-import { normalizeServiceUrl } from '../domain/targetSpec.ts';
+import { normalizeServiceUrl } from '../domain/target/targetSpec.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
 
 /** Where GitHub's API is, unless the file says otherwise. */

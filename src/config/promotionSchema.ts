@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { cronProblem } from '../domain/promotion/cron.ts';
+import { cronProblem } from '../domain/schedule/cron.ts';
 import { approvalFields, enoughApprovers } from './approvalSchema.ts';
 import { FreezeList, TimeZone } from './freezeSchema.ts';
 import { Judge } from './judgeSchema.ts';

@@ -1,5 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
-import type { ApprovalPolicy } from '../domain/intervention.ts';
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { configDifferences } from '../domain/promotion/configDifferences.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';

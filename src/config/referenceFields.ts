@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
-import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/targetSpec.ts';
+import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts';
 
 /** Fields of `slipway.yaml` that say where something is: a secret, a service. */
 

@@ -1,10 +1,10 @@
-import type { Check } from '../domain/check.ts';
+import type { Check } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { ApprovalPolicy } from '../domain/intervention.ts';
-import type { ErrorPolicy, ReleaseRequest } from '../domain/release.ts';
-import { releaseRequestProblem } from '../domain/requestProblem.ts';
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
+import type { ErrorPolicy, ReleaseRequest } from '../domain/release/release.ts';
+import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import type { StepOverride, StepOverrides } from '../domain/step.ts';
-import { normalizeServiceUrl, type TargetSpec } from '../domain/targetSpec.ts';
+import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
 import { toExpectation } from './expectationSchema.ts';
 import { nearestWord } from './nearestWord.ts';

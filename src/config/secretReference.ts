@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { readSecretReference, SECRET_REFERENCE, secretInFile } from '@slipway/contract/secretReference';
-import type { SecretReference } from '../domain/targetSpec.ts';
+import type { SecretReference } from '../domain/target/targetSpec.ts';
 
 /**
  * The secret behind a reference, read from this process's environment or files. Line ends at the end of a file are dropped.

@@ -1,4 +1,4 @@
-import type { Check } from './check.ts';
+import type { Check } from './check/check.ts';
 import { overrideStep, STEP_NAMES, type StepName, type StepOverrides, type StepPolicy } from './step.ts';
 
 const SECOND = 1_000;
@@ -59,7 +59,7 @@ const WRITE_RETRY = {
  * ({@link patiently}).
  *
  * None of them is what a killed worker costs where it is started again: its successor knows of the kill, and fails what
- * it held (`temporal/predecessors`), so that the release goes on without waiting for any of them. They are what a
+ * it held (`temporal/server/predecessors`), so that the release goes on without waiting for any of them. They are what a
  * worker costs that dies with its machine: 10 s of silence, or 15 to 20 s of an attempt, then at most 5 s until the next
  * attempt of a poll, 1 s of any other step's first, and 1 s for the dead worker's queue of workflow tasks (`worker.ts`)
  * or 3 s for one that it had begun (`WORKFLOW_TASK_TIMEOUT_MS`): together below the step's own deadline and 15 s.

@@ -1,7 +1,7 @@
 import { type Bound, cutText, newest } from './bounds.ts';
 import { undeliveredWords } from './notify/undelivered.ts';
-import type { JudgementRecord, Progress, StepRecord } from './release.ts';
-import type { Drift, ExtraRevision, Running, TargetState } from './targetState.ts';
+import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
+import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';
 
 /** The rows of the table of steps that Temporal's UI shows: the newest. */
 const SHOWN_STEPS: Bound = { items: 200, bytes: 100_000 };

@@ -1,4 +1,4 @@
-import type { Outcome } from './release.ts';
+import type { Outcome } from './release/release.ts';
 
 /** What releases, rollbacks and promotions end with. */
 interface Ended {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
 import { Expectation, toExpectation } from '../config/expectationSchema.ts';
-import type { Expectation as ExpectationOfRun } from '../domain/check.ts';
+import type { Expectation as ExpectationOfRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
 /** One input that both sides are given. */

@@ -1,4 +1,4 @@
-import { answerText, type Expectation, judge, type ObservedRun, valueAt } from '../domain/check.ts';
+import { answerText, type Expectation, judge, type ObservedRun, valueAt } from '../domain/check/check.ts';
 import type { Side } from '../domain/judge/report.ts';
 
 /** One run that counts, reduced to what is compared: small, so that thousands can be kept. */

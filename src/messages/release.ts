@@ -1,13 +1,13 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
+import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import {
   type Intervention,
   INTERVENTION_KINDS,
   type InterventionAnswer,
   type InterventionKind,
-} from '../domain/intervention.ts';
-import type { Preemption, Progress } from '../domain/release.ts';
-import { isRevisionId } from '../domain/revisionName.ts';
+} from '../domain/intervention/intervention.ts';
+import type { Preemption, Progress } from '../domain/release/release.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 import { readRollbackMessage } from './target.ts';
 

@@ -1,9 +1,15 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
+import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import type { Undelivered } from '../domain/notify/undelivered.ts';
-import type { Actor, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
-import { isRevisionId } from '../domain/revisionName.ts';
-import type { Lookup, ReleaseAnswer, RollbackAnswer, Running, TargetState } from '../domain/targetState.ts';
+import type { Actor, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
+import type {
+  Lookup,
+  ReleaseAnswer,
+  RollbackAnswer,
+  Running,
+  TargetState,
+} from '../domain/target/targetState.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 
 /** Queue a release; answers when it is queued or joined. `releaseRequestProblem` reads it. */

@@ -1,5 +1,5 @@
 import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
 /**

@@ -1,13 +1,13 @@
-import type { LateBaselines } from '../domain/lateRevisions.ts';
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
-import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
-import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release.ts';
+import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
+import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
 import type { StepOverrides } from '../domain/step.ts';
-import type { TargetSpec } from '../domain/targetSpec.ts';
-import type { TargetState } from '../domain/targetState.ts';
+import type { LateBaselines } from '../domain/target/lateRevisions.ts';
+import type { TargetSpec } from '../domain/target/targetSpec.ts';
+import type { TargetState } from '../domain/target/targetState.ts';
 
 /** The workflow types, by the names under which they are registered. */
 export const WORKFLOW_TYPES = {

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 
-import { isOutOfTime } from '../temporal/temporalError.ts';
+import { isOutOfTime } from '../temporal/client/temporalError.ts';
 
 /** A worker in the same process answers in milliseconds. */
 const PATIENCE_MS = 1_000;

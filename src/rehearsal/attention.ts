@@ -4,10 +4,10 @@ import { Context, type Info } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 
 import type { Activities } from '../activities/activities.ts';
-import type { Progress } from '../domain/release.ts';
+import type { Progress } from '../domain/release/release.ts';
 import { progressQuery } from '../messages/release.ts';
 import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
-import type { SkippedTime } from '../temporal/skippedTime.ts';
+import type { SkippedTime } from '../temporal/server/skippedTime.ts';
 import { askAgain } from './askAgain.ts';
 
 /** Told where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */

@@ -1,7 +1,7 @@
-import type { Artifact } from '../domain/artifact.ts';
+import type { Artifact } from '../domain/artifact/artifact.ts';
+import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/revision.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 
 /** How long a build takes here, in milliseconds. */
 export const BUILD_MS = 2 * 60_000;

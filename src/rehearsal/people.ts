@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 
+import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import type { Said } from '../domain/rehearsal/injection.ts';
-import type { ApprovalPolicy } from '../domain/intervention.ts';
-import type { Progress } from '../domain/release.ts';
+import type { Progress } from '../domain/release/release.ts';
 import { INTERVENTION_SIGNALS } from '../messages/release.ts';
 import type { Outcomes } from './outcomes.ts';
 

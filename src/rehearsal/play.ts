@@ -2,17 +2,17 @@ import { setTimeout } from 'node:timers/promises';
 
 import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
 
-import { firstTime } from '../domain/rehearsal/when.ts';
-import { scheduleTimes } from '../domain/promotion/scheduleTimes.ts';
 import { type PromotionResult, promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release.ts';
-import { targetWorkflowId } from '../domain/targetSpec.ts';
+import { firstTime } from '../domain/rehearsal/when.ts';
+import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
+import { scheduleTimes } from '../domain/schedule/scheduleTimes.ts';
+import { targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';
 import { lookupQuery, submitReleaseUpdate } from '../messages/target.ts';
 import { targetStart } from '../messages/targetStart.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
-import type { SkippedTime } from '../temporal/skippedTime.ts';
+import type { SkippedTime } from '../temporal/server/skippedTime.ts';
 import { askAgain } from './askAgain.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';

@@ -1,17 +1,17 @@
 import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 
-import { type Artifact, artifactIdentity } from '../domain/artifact.ts';
+import { type Artifact, artifactIdentity } from '../domain/artifact/artifact.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { Injection } from '../domain/rehearsal/injection.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
-import type { PromotionSchedule } from '../domain/promotion/schedule.ts';
-import type { ReleaseRequest } from '../domain/release.ts';
-import { EMPTY_TARGET } from '../domain/targetState.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/targetSpec.ts';
+import type { Injection } from '../domain/rehearsal/injection.ts';
+import type { ReleaseRequest } from '../domain/release/release.ts';
+import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
+import { EMPTY_TARGET } from '../domain/target/targetState.ts';
 import { type TargetInput, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
-import { createClient } from '../temporal/connection.ts';
-import type { TestServer } from '../temporal/testServer.ts';
+import { createClient } from '../temporal/client/connection.ts';
+import type { TestServer } from '../temporal/server/testServer.ts';
 import { runWorker } from '../worker.ts';
 import { Attention } from './attention.ts';
 import { Deployments } from './deployments.ts';

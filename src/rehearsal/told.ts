@@ -1,5 +1,5 @@
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
-import type { Progress, ReleaseResult } from '../domain/release.ts';
+import type { Progress, ReleaseResult } from '../domain/release/release.ts';
 
 /** What a rehearsal tells. Instants are milliseconds since 1970, in the time that is skipped. */
 export type Told =

@@ -1,17 +1,17 @@
 import { Context } from '@temporalio/activity';
 
 import type { Activities } from '../activities/activities.ts';
-import { freezeActivities } from '../activities/freezeActivities.ts';
-import { checksDigest } from '../artifact/keptChecks.ts';
-import { lineActivities } from '../activities/lineActivities.ts';
-import { EVERYBODY_AT_ONCE } from '../activities/places.ts';
+import { freezeActivities } from '../activities/freeze/freezeActivities.ts';
+import { lineActivities } from '../activities/promotion/lineActivities.ts';
+import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
+import { watchActivities } from '../activities/target/watchActivities.ts';
 import { track, type Untracked } from '../activities/track.ts';
-import { watchActivities } from '../activities/watchActivities.ts';
-import type { Check } from '../domain/check.ts';
+import { checksDigest } from '../artifact/keptChecks.ts';
+import type { Check } from '../domain/check/check.ts';
+import { revisionPhase } from '../domain/deployment/revision.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
-import { revisionPhase } from '../domain/revision.ts';
-import type { TargetSpec } from '../domain/targetSpec.ts';
+import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Deployments } from './deployments.ts';
 import type { AskedNow, Outcomes } from './outcomes.ts';
 import { pollsInSkippedTime } from './polls.ts';

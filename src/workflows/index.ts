@@ -1,9 +1,9 @@
 /** The bundle's entry: every workflow that the worker knows, by its type's name. */
-export { deployment } from './deployment.ts';
-export { notice } from './notice.ts';
-export { promotion } from './promotion.ts';
-export { promotionPlaces } from './promotionPlaces.ts';
-export { promotionTurn } from './promotionTurn.ts';
-export { release } from './release.ts';
-export { rollback } from './rollback.ts';
-export { target } from './target.ts';
+export { deployment } from './deployment/deployment.ts';
+export { notice } from './notify/notice.ts';
+export { promotion } from './promotion/promotion.ts';
+export { promotionPlaces } from './promotion/promotionPlaces.ts';
+export { promotionTurn } from './schedule/promotionTurn.ts';
+export { release } from './release/release.ts';
+export { rollback } from './rollback/rollback.ts';
+export { target } from './target/target.ts';

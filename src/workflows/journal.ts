@@ -1,9 +1,10 @@
 import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
-import type { Check } from '../domain/check.ts';
 import { cutText } from '../domain/bounds.ts';
-import { addIntervention, type InterventionRecord } from '../domain/intervention.ts';
+import type { Check } from '../domain/check/check.ts';
+import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
+import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
 import type {
   Baseline,
   CheckVerdict,
@@ -12,9 +13,8 @@ import type {
   Progress,
   StepRecord,
   Waiting,
-} from '../domain/release.ts';
+} from '../domain/release/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { boundedSteps, boundedVerdicts } from '../domain/progressBounds.ts';
 import { stepTitle, tellProgress } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';

@@ -7,7 +7,7 @@ import {
 
 import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
-import type { Check } from '../domain/check.ts';
+import type { Check } from '../domain/check/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { coverChecks, stepPolicy, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';

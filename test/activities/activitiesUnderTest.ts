@@ -8,7 +8,7 @@ import { expect, onTestFinished, vi } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
-import type { TargetSpec } from '../../src/domain/targetSpec.ts';
+import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { type FaultyService, json, type SeenRequest, startService } from '../clients/faultyService.ts';
 
 export const DEPLOYMENT_ID = '11111111-1111-4111-8111-111111111111';

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import type { TarballArtifact } from '../../src/domain/artifact.ts';
-import type { TargetSpec } from '../../src/domain/targetSpec.ts';
+import type { TarballArtifact } from '../../src/domain/artifact/artifact.ts';
+import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { activitiesUnderTest, failureOf, SECRET, targetOn } from './activitiesUnderTest.ts';
 import { type PublicService, startPublicService } from './publicService.ts';
 

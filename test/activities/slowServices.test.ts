@@ -2,9 +2,9 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
-import { checksDigest } from '../../src/artifact/keptChecks.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
-import type { Check } from '../../src/domain/check.ts';
+import { checksDigest } from '../../src/artifact/keptChecks.ts';
+import type { Check } from '../../src/domain/check/check.ts';
 import type { StepName } from '../../src/domain/step.ts';
 import { coverChecks, stepPolicy } from '../../src/domain/stepTable.ts';
 import { REVISION_ID, deploymentAnswer, revisionAnswer, revisionOn } from './activitiesUnderTest.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { S3 } from '@aws-sdk/client-s3';
 
-import { readS3Url, type S3Place } from '../../src/domain/storeUrl.ts';
+import { readS3Url, type S3Place } from '../../src/domain/artifact/storeUrl.ts';
 import { useAwsEnvironment } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
-import { buildProgram } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/program/program.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string): unknown => parse(readFileSync(`${ROOT}${path}`, 'utf8'));

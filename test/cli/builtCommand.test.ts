@@ -80,7 +80,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
       ]),
     );
     // Which of two it is depends on whether it runs from its source.
-    const all = [...asked, 'dist/temporal/serverGuard.js'].filter((path) => !path.endsWith('.ts'));
+    const all = [...asked, 'dist/temporal/server/serverGuard.js'].filter((path) => !path.endsWith('.ts'));
     expect(all.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { jsonLine, type Output } from '../../src/cli/output.ts';
-import { styleOf } from '../../src/cli/style.ts';
+import { styleOf } from '../../src/cli/ui/style.ts';
 import { lineProblem } from '../support/jsonLines.ts';
 
 /** An output that keeps what is said, for tests to look at. Throws at an event that does not fit the published schema. */

@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 
-import { buildProgram } from '../../src/cli/program.ts';
+import { buildProgram } from '../../src/cli/program/program.ts';
 
 const PROGRAM = buildProgram({ version: '0.0.0', onExit: () => undefined });
 /** The commands that have read a line already, and have the values of its options. */

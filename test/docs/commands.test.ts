@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { describe, expect, it } from 'vitest';
 
+import { buildProgram } from '../../src/cli/program/program.ts';
 import { commandReferencePage } from '../../src/cli/program/referencePage.ts';
-import { buildProgram } from '../../src/cli/program.ts';
 import { commandLineProblem } from './commandLine.ts';
 import { blocksOf, pages, withoutBlocks } from './pages.ts';
 import { shellCommands } from './shellCommands.ts';

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
 import { cutText, fitting, jsonBytes, newest, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
-import { quarantineArtifact } from '../../src/domain/quarantine.ts';
-import { releaseRequestProblem } from '../../src/domain/requestProblem.ts';
-import { withdrawSubmission } from '../../src/domain/submissions.ts';
-import { submitRelease } from '../../src/domain/targetQueue.ts';
-import { requestRollback } from '../../src/domain/targetRollback.ts';
-import { recordResult } from '../../src/domain/targetResult.ts';
-import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/targetState.ts';
-import { NOW, request, result } from './targets.ts';
+import { releaseRequestProblem } from '../../src/domain/release/requestProblem.ts';
+import { requestRollback } from '../../src/domain/rollback/targetRollback.ts';
+import { quarantineArtifact } from '../../src/domain/target/quarantine.ts';
+import { withdrawSubmission } from '../../src/domain/target/submissions.ts';
+import { submitRelease } from '../../src/domain/target/targetQueue.ts';
+import { recordResult } from '../../src/domain/target/targetResult.ts';
+import { EMPTY_TARGET, ignoreMessage, type TargetState } from '../../src/domain/target/targetState.ts';
+import { NOW, request, result } from './target/targets.ts';
 
 /** As long as any text may be, and three bytes to the character. */
 const LONG = '界'.repeat(1_000);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Progress, StepRecord } from '../../src/domain/release.ts';
+import type { Progress, StepRecord } from '../../src/domain/release/release.ts';
 import { stepElapsedMs, stepTitle, tellProgress, tellTarget } from '../../src/domain/story.ts';
-import { EMPTY_TARGET } from '../../src/domain/targetState.ts';
+import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 
 const STEP: StepRecord = {
   step: 'check',

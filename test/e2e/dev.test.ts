@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
-import { connectTemporal } from '../../src/temporal/connection.ts';
-import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
-import { pollingWorkers } from '../../src/temporal/workerPresence.ts';
+import { connectTemporal } from '../../src/temporal/client/connection.ts';
+import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';
+import { pollingWorkers } from '../../src/temporal/client/workerPresence.ts';
 import { prepareHome } from '../support/preparedHome.ts';
 import { callByHand } from './callByHand.ts';
 import { freshFetch } from './freshFetch.ts';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { targetWorkflowId } from '../../src/domain/targetSpec.ts';
+import { targetWorkflowId } from '../../src/domain/target/targetSpec.ts';
 import type { ProxiedRequest } from './faultProxy.ts';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { Repository } from '../../packages/platform/test/git/repository.ts';
 import { type ArtifactStore, openArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { digestFile } from '../../src/artifact/digest.ts';
 import { artifactPath } from '../../src/artifact/storeLayout.ts';
-import { tenantHeaders } from '../../src/domain/targetSpec.ts';
+import { tenantHeaders } from '../../src/domain/target/targetSpec.ts';
 import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';
-import { Repository } from '../../packages/platform/test/git/repository.ts';
 import { Observer } from './observer.ts';
 import { type Process, slipway } from './processes.ts';
 import { Project } from './project.ts';

@@ -1,5 +1,5 @@
-import type { ReleaseResult } from '../../src/domain/release.ts';
-import { targetWorkflowId, tenantHeaders } from '../../src/domain/targetSpec.ts';
+import type { ReleaseResult } from '../../src/domain/release/release.ts';
+import { targetWorkflowId, tenantHeaders } from '../../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
 import { type TargetView, viewQuery } from '../../src/messages/target.ts';
 import { freshFetch } from './freshFetch.ts';

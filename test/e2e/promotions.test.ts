@@ -4,20 +4,23 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 
-import { runHoldCommand } from '../../src/cli/hold.ts';
-import { type InterventionOptions, runInterventionCommand } from '../../src/cli/intervene.ts';
-import { runPlanCommand } from '../../src/cli/plan.ts';
-import { type PromoteOptions, runPromoteCommand } from '../../src/cli/promote.ts';
-import { runReleaseCommand } from '../../src/cli/release.ts';
+import {
+  type InterventionOptions,
+  runInterventionCommand,
+} from '../../src/cli/commands/intervention/intervene.ts';
+import { runPlanCommand } from '../../src/cli/commands/plan.ts';
+import { type PromoteOptions, runPromoteCommand } from '../../src/cli/commands/promotion/promote.ts';
+import { runReleaseCommand } from '../../src/cli/commands/release/release.ts';
 import {
   runScheduleApply,
   runScheduleList,
   runSchedulePause,
   runScheduleTrigger,
-} from '../../src/cli/schedule.ts';
-import { runStatusCommand } from '../../src/cli/status.ts';
-import type { InterventionKind } from '../../src/domain/intervention.ts';
-import type { StepRecord } from '../../src/domain/release.ts';
+} from '../../src/cli/commands/schedule/schedule.ts';
+import { runStatusCommand } from '../../src/cli/commands/status/status.ts';
+import { runHoldCommand } from '../../src/cli/commands/target/hold.ts';
+import type { InterventionKind } from '../../src/domain/intervention/intervention.ts';
+import type { StepRecord } from '../../src/domain/release/release.ts';
 import { Observer } from './observer.ts';
 import { Person, type Said } from './person.ts';
 import { type Process, slipway } from './processes.ts';

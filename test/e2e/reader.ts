@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 import { expect } from 'vitest';
 
-import { installTemporal } from '../../src/temporal/installation.ts';
+import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
 import type { Block } from '../docs/pages.ts';
 import { essentialOutput, shownPattern } from '../docs/shownOutput.ts';
 import { Process } from './processes.ts';

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-import { connectTemporal } from '../../src/temporal/connection.ts';
-import { temporalSettings } from '../../src/temporal/temporalSettings.ts';
-import { requireWorker } from '../../src/temporal/workerPresence.ts';
+import { connectTemporal } from '../../src/temporal/client/connection.ts';
+import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';
+import { requireWorker } from '../../src/temporal/client/workerPresence.ts';
 import { Observer } from './observer.ts';
 import { Project } from './project.ts';
 import { eventually, Stack } from './stack.ts';

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-import { logOnStderr } from '../../src/cli/workerLog.ts';
-import type { Artifact } from '../../src/domain/artifact.ts';
+import { logOnStderr } from '../../src/cli/commands/worker/workerLog.ts';
+import type { Artifact } from '../../src/domain/artifact/artifact.ts';
 import type { PromotionRequest, PromotionResult } from '../../src/domain/promotion/promotion.ts';
-import type { TargetSpec } from '../../src/domain/targetSpec.ts';
+import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { readInjections } from '../../src/rehearsal/readInjections.ts';
 import { type Rehearsal, rehearse, type Rehearsed } from '../../src/rehearsal/rehearse.ts';
 import type { Told } from '../../src/rehearsal/told.ts';
-import type { TestServer } from '../../src/temporal/testServer.ts';
+import type { TestServer } from '../../src/temporal/server/testServer.ts';
 import { openTestServer } from '../support/testServer.ts';
 
 const HOUR_MS = 3_600_000;

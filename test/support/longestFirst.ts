@@ -10,12 +10,12 @@ const LONG = [
   'e2e/promotions',
   'e2e/controlPlaneFaults',
   'workflows/words',
-  'workflows/ambiguousAnswers',
-  'workflows/restore',
-  'workflows/promotion',
-  'workflows/patch',
-  'workflows/target',
-  'workflows/promotionJudge',
+  'workflows/release/ambiguousAnswers',
+  'workflows/restore/restore',
+  'workflows/promotion/promotion',
+  'workflows/release/patch',
+  'workflows/target/target',
+  'workflows/judge/promotionJudge',
 ].map((name) => `/test/${name}.test.ts`);
 
 /** Begins with the files that take longest: on a fresh clone, no earlier run has told which. */

@@ -7,10 +7,10 @@ import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
 import type { TestProject } from 'vitest/node';
 
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
-import { installTemporal } from '../../src/temporal/installation.ts';
-import { stacklessBundle, withoutStacks } from './stackless.ts';
-import { bundleSources } from './fromSource.ts';
+import { installTemporal } from '../../src/temporal/server/installation/installation.ts';
 import type { WorkerMode } from '../workflows/harness.ts';
+import { bundleSources } from './fromSource.ts';
+import { stacklessBundle, withoutStacks } from './stackless.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -65,7 +65,7 @@ export async function bundleWorkflows(): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: workflows('index.ts'),
     payloadConverterPath: workflows('payloadConverter.ts'),
-    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('doorway.ts')],
+    workflowInterceptorModules: [workflows('taskBoundaries.ts'), workflows('target/doorway.ts')],
     logger: new DefaultLogger('ERROR'),
     webpackConfigHook: bundleSources,
   });

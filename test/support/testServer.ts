@@ -1,7 +1,7 @@
-import { choosePort } from '../../src/cli/dev/ports.ts';
+import { choosePort } from '../../src/cli/commands/dev/ports.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
-import { startTestServer, type TestServer } from '../../src/temporal/testServer.ts';
-import { installTestServer } from '../../src/temporal/testServerInstallation.ts';
+import { installTestServer } from '../../src/temporal/server/installation/testServerInstallation.ts';
+import { startTestServer, type TestServer } from '../../src/temporal/server/testServer.ts';
 
 /** A test server whose time is skipped; or why there is none on this machine. To be stopped by whoever asked for it. */
 export async function openTestServer(): Promise<TestServer | string> {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
 import { audit } from '../../src/domain/audit/audit.ts';
-import { hasOpenChild, readTargetFacts } from '../../src/temporal/audit/readFacts.ts';
+import { hasOpenChild, readTargetFacts } from '../../src/temporal/history/readFacts.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
 import type { RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 
+import type { DeploymentSnapshot } from '../../src/domain/deployment/revision.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
-import type { DeploymentSnapshot } from '../../src/domain/revision.ts';
 import { failure, type Fault, type World } from './world.ts';
 
 /** The service refuses for good: the call was surely not carried out. */

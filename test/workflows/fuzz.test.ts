@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { jsonBytes, STATE_MAX_BYTES } from '../../src/domain/bounds.ts';
-import type { TargetState } from '../../src/domain/targetState.ts';
+import type { TargetState } from '../../src/domain/target/targetState.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import { type Garbage, someGarbage } from './garbage.ts';

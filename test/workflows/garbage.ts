@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-import { INTERVENTION_KINDS } from '../../src/domain/intervention.ts';
+import { INTERVENTION_KINDS } from '../../src/domain/intervention/intervention.ts';
 
 /** A message that nobody should ever send. */
 export interface Garbage {

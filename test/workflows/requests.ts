@@ -1,5 +1,5 @@
-import type { Check } from '../../src/domain/check.ts';
-import type { Actor, ReleaseRequest, ReleaseResult } from '../../src/domain/release.ts';
+import type { Check } from '../../src/domain/check/check.ts';
+import type { Actor, ReleaseRequest, ReleaseResult } from '../../src/domain/release/release.ts';
 import type { StepOverrides } from '../../src/domain/step.ts';
 
 export const ADA: Actor = { who: 'ada', from: 'test' };

@@ -16,7 +16,7 @@ import { ENDINGS } from './lives/endings.ts';
 import { MESSAGES } from './lives/messages.ts';
 import { NOTICES } from './lives/notices.ts';
 import { PROMOTIONS } from './lives/promotions.ts';
-import { PromotionsUnderTest } from './promotionsUnderTest.ts';
+import { PromotionsUnderTest } from './promotion/promotionsUnderTest.ts';
 
 const FOLDER = fileURLToPath(new URL('../histories/', import.meta.url));
 

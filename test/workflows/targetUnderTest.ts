@@ -8,9 +8,14 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
-import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention.ts';
-import type { Progress, ReleaseRequest, ReleaseResult, StepRecord } from '../../src/domain/release.ts';
-import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/targetState.ts';
+import type { InterventionAnswer, InterventionKind } from '../../src/domain/intervention/intervention.ts';
+import type {
+  Progress,
+  ReleaseRequest,
+  ReleaseResult,
+  StepRecord,
+} from '../../src/domain/release/release.ts';
+import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/target/targetState.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
 import { INTERVENTION_UPDATES, type InterventionMessage, progressQuery } from '../../src/messages/release.ts';
 import {

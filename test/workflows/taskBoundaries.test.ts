@@ -8,7 +8,7 @@ import type { ActivateInput, ConcludeActivationInput } from '@temporalio/workflo
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../src/messages/earlyQuery.ts';
-import { createClient } from '../../src/temporal/connection.ts';
+import { createClient } from '../../src/temporal/client/connection.ts';
 import { interceptors } from '../../src/workflows/taskBoundaries.ts';
 import { openHarness, replayFailures } from './harness.ts';
 import { seen } from './seen.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { INTERVENTION_KINDS, type InterventionKind } from '../../src/domain/intervention.ts';
+import { INTERVENTION_KINDS, type InterventionKind } from '../../src/domain/intervention/intervention.ts';
 import { describeWorkflows } from './describeWorkflows.ts';
 import { notTaken } from './faults.ts';
 import type { Harness } from './harness.ts';

@@ -4,15 +4,19 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { checksDigest } from '../../src/artifact/keptChecks.ts';
-import { type Artifact, artifactIdentity } from '../../src/domain/artifact.ts';
-import { type Check, judge } from '../../src/domain/check.ts';
+import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
+import { type Check, judge } from '../../src/domain/check/check.ts';
+import {
+  type DeploymentSnapshot,
+  revisionPhase,
+  type RevisionSnapshot,
+} from '../../src/domain/deployment/revision.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
 import type { Notice } from '../../src/domain/notify/notice.ts';
-import type { ReleaseResult } from '../../src/domain/release.ts';
-import { type DeploymentSnapshot, revisionPhase, type RevisionSnapshot } from '../../src/domain/revision.ts';
-import type { TargetSpec } from '../../src/domain/targetSpec.ts';
+import type { ReleaseResult } from '../../src/domain/release/release.ts';
+import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 
 /** The activities that call a control plane, an agent, or the store. */
 export type ActivityName = Exclude<

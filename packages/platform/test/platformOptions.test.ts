@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { buildProgram } from '../../../src/cli/program/program.ts';
 import { platformOptionsOf } from '../src/platformOptions.ts';
-import { buildProgram } from '../../../src/cli/program.ts';
 
 const CALLED = { port: 0, home: '/home', json: true };
 

@@ -1,6 +1,6 @@
 import type { S3 } from '@aws-sdk/client-s3';
 
-import type { S3Place } from '../../domain/storeUrl.ts';
+import type { S3Place } from '../../domain/artifact/storeUrl.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
 const CONNECT_MS = 5_000;

@@ -1,5 +1,5 @@
+import { type S3Place, s3Url } from '../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type S3Place, s3Url } from '../../domain/storeUrl.ts';
 
 /** What of an error of the SDK tells what happened. The rest of it may hold headers, and with them credentials. */
 interface SdkError {

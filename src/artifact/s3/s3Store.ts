@@ -9,8 +9,8 @@ import type {
   S3,
 } from '@aws-sdk/client-s3';
 
+import { type S3Place, s3Url } from '../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type S3Place, s3Url } from '../../domain/storeUrl.ts';
 import type { ArtifactStore, StoredArtifact } from '../artifactStore.ts';
 import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from '../storeLayout.ts';
 import { artifactNotFound, corrupt, verifiedBytes } from '../verifiedBytes.ts';

@@ -1,10 +1,10 @@
 import { relative } from 'node:path';
 
-import type { ConfigProblem } from '../../config/configProblem.ts';
 import { ConfigError } from '../../config/configError.ts';
+import type { ConfigProblem } from '../../config/configProblem.ts';
 import type { CommandContext } from '../context.ts';
-import { reportError } from '../errorReport.ts';
 import type { Output } from '../output.ts';
+import { reportError } from '../ui/errorReport.ts';
 import { ciRun } from './ciRun.ts';
 
 /** How a CI system shows a log. Elsewhere, and with `--json`, nothing is said. */

@@ -1,9 +1,9 @@
-import type { TemporalConnection } from '../../temporal/connection.ts';
-import type { Ending } from '../../temporal/follow.ts';
-import { workflowPage } from '../../temporal/temporalSettings.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import type { Ending } from '../../temporal/client/release/follow.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
-import { endingExitCode, OUTCOME_WORDS } from '../follow/endingText.ts';
 import { type Followed, type FollowedToEnd, followToEnd } from '../follow/followToEnd.ts';
+import { endingExitCode, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { jobSummary } from './jobSummary.ts';
 import { tellInCi } from './tellInCi.ts';

@@ -1,8 +1,8 @@
-import type { TemporalConnection } from '../../temporal/connection.ts';
-import { workflowPage } from '../../temporal/temporalSettings.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
+import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
-import { OUTCOME_WORDS } from '../follow/endingText.ts';
-import { type FollowedPromotion, followPromotion } from '../promote/followPromotion.ts';
+import { OUTCOME_WORDS } from '../ui/endingText.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { promotionSummary } from './promotionSummary.ts';
 import { tellInCi } from './tellInCi.ts';

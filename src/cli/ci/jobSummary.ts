@@ -1,8 +1,8 @@
 import { formatDuration } from '../../domain/duration.ts';
-import type { ReleaseResult } from '../../domain/release.ts';
-import type { Ending } from '../../temporal/follow.ts';
-import { type Asked, endingExitCode, OUTCOME_WORDS } from '../follow/endingText.ts';
-import { MARKS } from '../style.ts';
+import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { Ending } from '../../temporal/client/release/follow.ts';
+import { type Asked, endingExitCode, OUTCOME_WORDS } from '../ui/endingText.ts';
+import { MARKS } from '../ui/style.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
 
 /** What a job's summary is made from. */

@@ -1,8 +1,8 @@
 import { formatDuration } from '../../domain/duration.ts';
-import type { CheckVerdict, StepRecord } from '../../domain/release.ts';
+import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
-import { MARKS } from '../style.ts';
-import { exactText } from '../times.ts';
+import { MARKS } from '../ui/style.ts';
+import { exactText } from '../ui/times.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 

@@ -1,9 +1,9 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import { outcomeExitCode } from '../../domain/release.ts';
+import { outcomeExitCode } from '../../domain/release/release.ts';
 import { judgementWords } from '../../domain/story.ts';
-import { OUTCOME_WORDS } from '../follow/endingText.ts';
-import { MARKS } from '../style.ts';
+import { OUTCOME_WORDS } from '../ui/endingText.ts';
+import { MARKS } from '../ui/style.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { CommandContext } from '../context.ts';
-import { reportError } from '../errorReport.ts';
-import { MARKS } from '../style.ts';
+import { reportError } from '../ui/errorReport.ts';
+import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell } from './markdown.ts';
 import { type Outputs, tellJob } from './tellJob.ts';

@@ -1,15 +1,19 @@
 import type { ArtifactFile, FilesDifference } from '../../artifact/artifactFiles.ts';
-import type { Artifact } from '../../domain/artifact.ts';
-import type { Check } from '../../domain/check.ts';
+import type { Artifact } from '../../domain/artifact/artifact.ts';
+import type { Check } from '../../domain/check/check.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Frozen } from '../../domain/freeze/freeze.ts';
-import type { ApprovalPolicy } from '../../domain/intervention.ts';
+import type { ApprovalPolicy } from '../../domain/intervention/intervention.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import type { KnownRevision, Progress, ReleaseResult } from '../../domain/release.ts';
-import type { PlannedAnswer, PlannedChange, PlannedStep as Planned } from '../../domain/releasePlan.ts';
+import type { KnownRevision, Progress, ReleaseResult } from '../../domain/release/release.ts';
+import type {
+  PlannedAnswer,
+  PlannedChange,
+  PlannedStep as Planned,
+} from '../../domain/release/releasePlan.ts';
 import type { Instant, WholeNumber } from '../../domain/scalars.ts';
 import type { StepPolicy } from '../../domain/step.ts';
-import type { LocalHold } from '../rollback/localHold.ts';
+import type { LocalHold } from '../commands/target/localHold.ts';
 
 /** The events of commands that plan and rehearse. */
 export interface PlanSections {

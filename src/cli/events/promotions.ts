@@ -1,6 +1,6 @@
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import type { PromotionSchedule, ScheduleChange } from '../../domain/promotion/schedule.ts';
 import type { ExitCode, Instant } from '../../domain/scalars.ts';
+import type { PromotionSchedule, ScheduleChange } from '../../domain/schedule/schedule.ts';
 
 /** The events of promotions and their schedules. */
 export interface PromotionSections {

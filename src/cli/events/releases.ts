@@ -1,11 +1,11 @@
-import type { FieldDifference } from '../../domain/fieldDifferences.ts';
-import type { ErrorCode } from '../../domain/errors.ts';
 import type { FilesDifference } from '../../artifact/artifactFiles.ts';
 import type { SuspectedSecret } from '../../artifact/suspectedSecrets.ts';
-import type { Artifact } from '../../domain/artifact.ts';
+import type { Artifact } from '../../domain/artifact/artifact.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
-import type { InterventionKind, InterventionRecord } from '../../domain/intervention.ts';
-import type { PastRelease } from '../../domain/pastRelease.ts';
+import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
+import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
+import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type {
   CheckVerdict,
   Outcome,
@@ -13,9 +13,9 @@ import type {
   ReleaseResult,
   StepRecord,
   Waiting,
-} from '../../domain/release.ts';
+} from '../../domain/release/release.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
-import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/targetState.ts';
+import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
 
 /** The events of commands that release, roll back, follow and control releases. */
 export interface ReleaseSections {

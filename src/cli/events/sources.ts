@@ -1,5 +1,5 @@
 import type { ConfigProblem } from '../../config/configProblem.ts';
-import type { RecordedRelease } from '../../domain/retention.ts';
+import type { RecordedRelease } from '../../domain/artifact/retention.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 
 /** The events of commands that work with the source, `slipway.yaml` and artifacts. */

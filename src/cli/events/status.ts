@@ -1,12 +1,12 @@
 import type { ActivityFact } from '../../domain/audit/facts.ts';
+import type { DescribedRevision } from '../../domain/deployment/revisionName.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { Undelivered } from '../../domain/notify/undelivered.ts';
-import type { PastRelease } from '../../domain/pastRelease.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import type { Quarantined } from '../../domain/quarantine.ts';
-import type { Actor, Progress, RollbackRequest } from '../../domain/release.ts';
-import type { DescribedRevision } from '../../domain/revisionName.ts';
+import type { PastRelease } from '../../domain/release/pastRelease.ts';
+import type { Actor, Progress, RollbackRequest } from '../../domain/release/release.ts';
 import type { Instant } from '../../domain/scalars.ts';
+import type { Quarantined } from '../../domain/target/quarantine.ts';
 import type {
   Drift,
   HistoryRow,
@@ -15,8 +15,8 @@ import type {
   NeedsPerson,
   Running,
   SaidMessage,
-} from '../../domain/targetState.ts';
-import type { LocalHold } from '../rollback/localHold.ts';
+} from '../../domain/target/targetState.ts';
+import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';
 
 /** The events of `slipway status`. */

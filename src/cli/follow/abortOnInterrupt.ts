@@ -1,5 +1,5 @@
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Intervened } from '../../temporal/interventionClient.ts';
+import type { Intervened } from '../../temporal/client/intervention/interventionClient.ts';
 import type { Output } from '../output.ts';
 
 /** What an interrupt asks to abort, and how. */

@@ -3,11 +3,11 @@ import { setTimeout } from 'node:timers/promises';
 import { removeSecrets } from '../../clients/removeSecrets.ts';
 import { knownSecrets } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Progress } from '../../domain/release.ts';
-import type { TargetSpec } from '../../domain/targetSpec.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { logEnd } from '../commands/logs/revisionLog.ts';
+import { withControlPlane } from '../commands/target/targetAccess.ts';
 import type { CommandContext } from '../context.ts';
-import { logEnd } from '../logs/revisionLog.ts';
-import { withControlPlane } from '../targetAccess.ts';
 
 const BUILD_LINES = 5;
 const LOOK_MS = 2_000;

@@ -1,12 +1,12 @@
-import type { Progress } from '../../domain/release.ts';
-import type { TargetSpec } from '../../domain/targetSpec.ts';
-import { type Ending, follow } from '../../temporal/follow.ts';
-import type { TemporalConnection } from '../../temporal/connection.ts';
-import { workflowPage } from '../../temporal/temporalSettings.ts';
-import type { Output } from '../output.ts';
+import type { Progress } from '../../domain/release/release.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../temporal/client/connection.ts';
+import { type Ending, follow } from '../../temporal/client/release/follow.ts';
+import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import type { CommandContext } from '../context.ts';
+import type { Output } from '../output.ts';
+import { type Asked, endingExitCode, endingLines } from '../ui/endingText.ts';
 import { tailBuildLog } from './buildLog.ts';
-import { type Asked, endingExitCode, endingLines } from './endingText.ts';
 import { FollowView } from './followView.ts';
 
 /** What is followed. */

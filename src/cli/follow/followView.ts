@@ -1,13 +1,13 @@
 import { formatDuration } from '../../domain/duration.ts';
-import type { Progress, StepRecord } from '../../domain/release.ts';
-import { stepElapsedMs } from '../../domain/story.ts';
-import type { FollowEvent } from '../../temporal/follow.ts';
 import type { RunningCall } from '../../domain/heartbeat.ts';
+import type { Progress, StepRecord } from '../../domain/release/release.ts';
+import { stepElapsedMs } from '../../domain/story.ts';
+import type { FollowEvent } from '../../temporal/client/release/follow.ts';
 import type { Output } from '../output.ts';
-import { styleOf } from '../style.ts';
-import { LiveLines, PLAIN_EVERY_MS } from './liveLines.ts';
-import { fitLine, settledSteps, stepLine } from './progressLines.ts';
-import { buildLine, underWayLines } from './underWayLines.ts';
+import { LiveLines, PLAIN_EVERY_MS } from '../ui/liveLines.ts';
+import { fitLine, settledSteps, stepLine } from '../ui/progressLines.ts';
+import { styleOf } from '../ui/style.ts';
+import { buildLine, underWayLines } from '../ui/underWayLines.ts';
 
 /**
  * Shows what `follow` tells: each step on a line of its own once it has ended; below them the step that runs and what it

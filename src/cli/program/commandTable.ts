@@ -43,7 +43,7 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
     },
     run: async (options, work) => {
       const context = commandContext(options);
-      const { printError } = await import('../errorReport.ts');
+      const { printError } = await import('../ui/errorReport.ts');
       try {
         onExit(await work(context));
       } catch (error) {

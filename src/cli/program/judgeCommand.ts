@@ -1,9 +1,9 @@
 import { InvalidArgumentError } from 'commander';
 
+import type { JudgeOptions } from '../commands/judge/judge.ts';
 import type { CommonOptions } from '../context.ts';
-import type { JudgeOptions } from '../judge.ts';
-import { numberOption } from '../options.ts';
 import type { CommandTable } from './commandTable.ts';
+import { numberOption } from './options.ts';
 
 /** `slipway judge`. */
 export function addJudgeCommand({ command, run }: CommandTable): void {
@@ -45,7 +45,9 @@ export function addJudgeCommand({ command, run }: CommandTable): void {
     .option('--markdown <file>', 'write the report there, too')
     .addHelpText('after', EXIT_CODES)
     .action((options: CommonOptions & JudgeOptions) =>
-      run(options, async (context) => (await import('../judge.ts')).runJudgeCommand(context, options)),
+      run(options, async (context) =>
+        (await import('../commands/judge/judge.ts')).runJudgeCommand(context, options),
+      ),
     );
 }
 

@@ -1,13 +1,13 @@
 import { Option } from 'commander';
 
+import type { HistoryOptions } from '../commands/history/history.ts';
+import type { LogsOptions } from '../commands/logs/logs.ts';
+import type { ShowOptions } from '../commands/show/show.ts';
+import type { StatusOptions } from '../commands/status/status.ts';
+import type { WatchOptions } from '../commands/watch.ts';
 import type { CommonOptions } from '../context.ts';
-import type { HistoryOptions } from '../history.ts';
-import type { LogsOptions } from '../logs.ts';
-import { numberOption } from '../options.ts';
-import type { ShowOptions } from '../show.ts';
-import type { StatusOptions } from '../status.ts';
-import type { WatchOptions } from '../watch.ts';
 import type { CommandTable } from './commandTable.ts';
+import { numberOption } from './options.ts';
 import { configOption, timeoutOption } from './targetOptions.ts';
 
 const TAIL_LINES = 200;
@@ -19,7 +19,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .option('--last <count>', 'how many ended releases are shown', numberOption, 5)
     .action((target: string | undefined, options: CommonOptions & StatusOptions) =>
       run(options, async (context) =>
-        (await import('../status.ts')).runStatusCommand(context, target, options),
+        (await import('../commands/status/status.ts')).runStatusCommand(context, target, options),
       ),
     );
 
@@ -32,7 +32,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & WatchOptions) =>
       run(options, async (context) =>
-        (await import('../watch.ts')).runWatchCommand(context, target, options),
+        (await import('../commands/watch.ts')).runWatchCommand(context, target, options),
       ),
     );
 
@@ -45,7 +45,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .option('--last <count>', 'how many are shown', numberOption, 20)
     .action((target: string | undefined, options: CommonOptions & HistoryOptions) =>
       run(options, async (context) =>
-        (await import('../history.ts')).runHistoryCommand(context, target, options),
+        (await import('../commands/history/history.ts')).runHistoryCommand(context, target, options),
       ),
     );
 
@@ -60,7 +60,9 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .addOption(configOption())
     .option('--diff', 'in what two releases differ: configuration and files; takes two of them')
     .action((words: readonly string[], options: CommonOptions & ShowOptions) =>
-      run(options, async (context) => (await import('../show.ts')).runShowCommand(context, words, options)),
+      run(options, async (context) =>
+        (await import('../commands/show/show.ts')).runShowCommand(context, words, options),
+      ),
     );
 
   command(
@@ -81,6 +83,8 @@ export function addLookCommands({ command, run }: CommandTable): void {
     .option('--tail <count>', 'how many of the last lines are shown', numberOption, TAIL_LINES)
     .option('--follow', 'go on with the lines to come')
     .action((target: string | undefined, options: CommonOptions & LogsOptions) =>
-      run(options, async (context) => (await import('../logs.ts')).runLogsCommand(context, target, options)),
+      run(options, async (context) =>
+        (await import('../commands/logs/logs.ts')).runLogsCommand(context, target, options),
+      ),
     );
 }

@@ -1,17 +1,17 @@
 import { Command, Option } from 'commander';
 
+import type { CompletionOptions } from '../commands/completion/completion.ts';
+import type { DemoOptions } from '../commands/demo.ts';
+import type { DevOptions } from '../commands/dev/dev.ts';
+import type { DoctorCommandOptions } from '../commands/doctor/doctor.ts';
+import { CI_KINDS } from '../commands/init/ciKinds.ts';
+import type { InitOptions } from '../commands/init/init.ts';
+import { loadPlatform } from '../commands/platform/loadPlatform.ts';
+import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platformCommand.ts';
 import type { CommonOptions } from '../context.ts';
-import type { DemoOptions } from '../demo.ts';
-import type { DevOptions } from '../dev.ts';
-import type { DoctorCommandOptions } from '../doctor.ts';
-import type { CompletionOptions } from '../completion.ts';
-import { CI_KINDS } from '../init/ciKinds.ts';
-import type { InitOptions } from '../init.ts';
-import { portOption } from '../options.ts';
 import { jsonLine } from '../output.ts';
-import { loadPlatform } from '../platform/loadPlatform.ts';
-import { addPlatformCommand, PLATFORM_PORT } from '../platform/platformCommand.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
+import { portOption } from './options.ts';
 import { configOption } from './targetOptions.ts';
 
 /** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
@@ -44,7 +44,9 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
       portOption,
     )
     .action((options: CommonOptions & DevOptions) =>
-      run(options, async (context) => (await import('../dev.ts')).runDevCommand(context, options)),
+      run(options, async (context) =>
+        (await import('../commands/dev/dev.ts')).runDevCommand(context, options),
+      ),
     );
 
   command(
@@ -55,14 +57,16 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
   )
     .option('--keep', 'leave everything running at the end, to look at, until Ctrl-C')
     .action((options: CommonOptions & DemoOptions) =>
-      run(options, async (context) => (await import('../demo.ts')).runDemoCommand(context, options)),
+      run(options, async (context) => (await import('../commands/demo.ts')).runDemoCommand(context, options)),
     );
 }
 
 function addServiceCommands({ command, run }: CommandTable): void {
   command('worker', 'Carry releases out: a Temporal worker', 'SLIPWAY_API_KEY=… slipway worker').action(
     (options: CommonOptions) =>
-      run(options, async (context) => (await import('../worker.ts')).runWorkerCommand(context)),
+      run(options, async (context) =>
+        (await import('../commands/worker/worker.ts')).runWorkerCommand(context),
+      ),
   );
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
@@ -102,7 +106,7 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
       run(options, async (context) => {
         const { stdin: input, stdout: output } = process;
         const terminal = input.isTTY && output.isTTY && !context.output.json ? { input, output } : undefined;
-        return (await import('../init.ts')).runInitCommand(context, options, {
+        return (await import('../commands/init/init.ts')).runInitCommand(context, options, {
           folder: process.cwd(),
           terminal,
         });
@@ -113,7 +117,9 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
     .addOption(configOption())
     .option('--fix', 'register what is missing in Temporal; terminate workflows that no worker can continue')
     .action((options: CommonOptions & DoctorCommandOptions) =>
-      run(options, async (context) => (await import('../doctor.ts')).runDoctorCommand(context, options)),
+      run(options, async (context) =>
+        (await import('../commands/doctor/doctor.ts')).runDoctorCommand(context, options),
+      ),
     );
 
   command(
@@ -125,8 +131,8 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
     .addOption(configOption())
     .action((shell: string, options: CommonOptions & CompletionOptions) =>
       run(options, async (context) => {
-        const { completionModel } = await import('../completion/model.ts');
-        const { runCompletionCommand } = await import('../completion.ts');
+        const { completionModel } = await import('../commands/completion/model.ts');
+        const { runCompletionCommand } = await import('../commands/completion/completion.ts');
         return runCompletionCommand(context, shell, () => completionModel(program), options);
       }),
     );
@@ -139,7 +145,7 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
       .configureOutput(SILENT)
       .action((options: CommonOptions) =>
         run(options, async (context) =>
-          (await import('../temporalInstall.ts')).runTemporalInstallCommand(context),
+          (await import('../commands/temporalInstall.ts')).runTemporalInstallCommand(context),
         ),
       ),
   );

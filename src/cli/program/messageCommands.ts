@@ -1,9 +1,9 @@
 import { Option } from 'commander';
 
+import type { InterventionOptions } from '../commands/intervention/intervene.ts';
+import type { HoldOptions } from '../commands/target/hold.ts';
+import type { QuarantineOptions } from '../commands/target/quarantine.ts';
 import type { CommonOptions } from '../context.ts';
-import type { HoldOptions } from '../hold.ts';
-import type { InterventionOptions } from '../intervene.ts';
-import type { QuarantineOptions } from '../quarantine.ts';
 import type { CommandTable } from './commandTable.ts';
 import { configOption } from './targetOptions.ts';
 
@@ -18,7 +18,7 @@ export function addMessageCommands({ command, run }: CommandTable): void {
       .option('--reason <text>', 'why, for whoever finds it')
       .action((target: string | undefined, options: CommonOptions & HoldOptions) =>
         run(options, async (context) =>
-          (await import('../hold.ts')).runHoldCommand(context, holding, target, options),
+          (await import('../commands/target/hold.ts')).runHoldCommand(context, holding, target, options),
         ),
       );
   }
@@ -49,7 +49,12 @@ export function addMessageCommands({ command, run }: CommandTable): void {
     }
     said.action((target: string | undefined, options: CommonOptions & InterventionOptions) =>
       run(options, async (context) =>
-        (await import('../intervene.ts')).runInterventionCommand(context, kind, target, options),
+        (await import('../commands/intervention/intervene.ts')).runInterventionCommand(
+          context,
+          kind,
+          target,
+          options,
+        ),
       ),
     );
   }
@@ -67,7 +72,7 @@ export function addMessageCommands({ command, run }: CommandTable): void {
       .option('--reason <text>', 'why, for whoever finds it')
       .action((target: string, artifact: string, options: CommonOptions & QuarantineOptions) =>
         run(options, async (context) =>
-          (await import('../quarantine.ts')).runQuarantineCommand(
+          (await import('../commands/target/quarantine.ts')).runQuarantineCommand(
             context,
             quarantined,
             target,

@@ -1,13 +1,13 @@
 import { Argument } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
+import type { PlanOptions } from '../commands/plan.ts';
+import type { PromoteOptions } from '../commands/promotion/promote.ts';
+import type { RehearseOptions } from '../commands/rehearsal/rehearse.ts';
+import type { ScheduleOptions } from '../commands/schedule/schedule.ts';
 import type { CommandContext, CommonOptions } from '../context.ts';
-import { numberOption } from '../options.ts';
-import type { PlanOptions } from '../plan.ts';
-import type { PromoteOptions } from '../promote.ts';
-import type { RehearseOptions } from '../rehearse.ts';
-import type { ScheduleOptions } from '../schedule.ts';
 import type { CommandTable } from './commandTable.ts';
+import { numberOption } from './options.ts';
 import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
 
 /** A promotion may soak for a day: it is followed for longer than a release. */
@@ -30,7 +30,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .addOption(timeoutOption(FOLLOW_FOR))
     .action((promotion: string | undefined, options: CommonOptions & PromoteOptions) =>
       run(options, async (context) =>
-        (await import('../promote.ts')).runPromoteCommand(context, promotion, options),
+        (await import('../commands/promotion/promote.ts')).runPromoteCommand(context, promotion, options),
       ),
     );
 
@@ -61,7 +61,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .option('--days <count>', 'how many days of promotions are planned', numberOption, PLANNED_DAYS)
     .action((what: string, name: string | undefined, options: CommonOptions & PlanOptions) =>
       run(options, async (context) =>
-        (await import('../plan.ts')).runPlanCommand(context, what, name, options),
+        (await import('../commands/plan.ts')).runPlanCommand(context, what, name, options),
       ),
     );
 
@@ -79,7 +79,7 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
     .addHelpText('after', REHEARSED)
     .action((promotion: string | undefined, options: CommonOptions & RehearseOptions) =>
       run(options, async (context) =>
-        (await import('../rehearse.ts')).runRehearseCommand(context, promotion, options),
+        (await import('../commands/rehearsal/rehearse.ts')).runRehearseCommand(context, promotion, options),
       ),
     );
 }
@@ -104,7 +104,7 @@ async function runSchedule(
   promotion: string | undefined,
   options: ScheduleOptions,
 ): Promise<number> {
-  const schedule = await import('../schedule.ts');
+  const schedule = await import('../commands/schedule/schedule.ts');
   switch (what) {
     case 'apply':
       return schedule.runScheduleApply(context, options);

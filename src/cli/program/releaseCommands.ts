@@ -1,12 +1,12 @@
-import type { AuditOptions } from '../audit.ts';
+import type { PackCommandOptions } from '../commands/artifact/pack.ts';
+import type { PruneOptions } from '../commands/artifact/prune.ts';
+import type { AuditOptions } from '../commands/audit.ts';
+import type { LintOptions } from '../commands/lint/lint.ts';
+import type { ReleaseOptions } from '../commands/release/release.ts';
+import type { RollbackOptions } from '../commands/rollback/rollback.ts';
 import type { CommonOptions } from '../context.ts';
-import type { LintOptions } from '../lint.ts';
-import { numberOption, retentionAgeOption } from '../options.ts';
-import type { PackCommandOptions } from '../pack.ts';
-import type { PruneOptions } from '../prune.ts';
-import type { ReleaseOptions } from '../release.ts';
-import type { RollbackOptions } from '../rollback.ts';
 import type { CommandTable } from './commandTable.ts';
+import { numberOption, retentionAgeOption } from './options.ts';
 import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
 
 /** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
@@ -27,7 +27,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & ReleaseOptions) =>
       run(options, async (context) =>
-        (await import('../release.ts')).runReleaseCommand(context, target, options),
+        (await import('../commands/release/release.ts')).runReleaseCommand(context, target, options),
       ),
     );
 
@@ -49,7 +49,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & RollbackOptions) =>
       run(options, async (context) =>
-        (await import('../rollback.ts')).runRollbackCommand(context, target, options),
+        (await import('../commands/rollback/rollback.ts')).runRollbackCommand(context, target, options),
       ),
     );
 
@@ -61,7 +61,9 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
   )
     .option('--strict', 'what has no effect is an error, too')
     .action((file: string | undefined, options: CommonOptions & LintOptions) =>
-      run(options, async (context) => (await import('../lint.ts')).runLintCommand(context, file, options)),
+      run(options, async (context) =>
+        (await import('../commands/lint/lint.ts')).runLintCommand(context, file, options),
+      ),
     );
 
   command(
@@ -75,7 +77,9 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .option('--output <file>', 'write the tarball there')
     .option('--strict', 'refuse a source that holds what looks like a secret')
     .action((options: CommonOptions & PackCommandOptions) =>
-      run(options, async (context) => (await import('../pack.ts')).runPackCommand(context, options)),
+      run(options, async (context) =>
+        (await import('../commands/artifact/pack.ts')).runPackCommand(context, options),
+      ),
     );
 
   command(
@@ -98,7 +102,9 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     )
     .option('--forget <target...>', 'keep nothing for a target that Temporal does not know any more')
     .action((options: CommonOptions & PruneOptions) =>
-      run(options, async (context) => (await import('../prune.ts')).runPruneCommand(context, options)),
+      run(options, async (context) =>
+        (await import('../commands/artifact/prune.ts')).runPruneCommand(context, options),
+      ),
     );
 
   command(
@@ -109,7 +115,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .addOption(configOption())
     .action((target: string | undefined, options: CommonOptions & AuditOptions) =>
       run(options, async (context) =>
-        (await import('../audit.ts')).runAuditCommand(context, target, options),
+        (await import('../commands/audit.ts')).runAuditCommand(context, target, options),
       ),
     );
 }

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 
-import { durationOption } from '../options.ts';
+import { durationOption } from './options.ts';
 
 const FOLLOW_FOR = '1h';
 

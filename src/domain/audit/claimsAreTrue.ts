@@ -1,5 +1,5 @@
 import { promotionOf } from '../promotion/promotion.ts';
-import type { ReleaseRequest } from '../release.ts';
+import type { ReleaseRequest } from '../release/release.ts';
 import type { PromotionFact, SubmissionFact, WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 

@@ -1,6 +1,6 @@
 import type { PromotionResult } from '../promotion/promotion.ts';
-import type { KnownRevision, ReleaseRequest, ReleaseResult, RollbackRequest } from '../release.ts';
-import type { ReleaseAnswer } from '../targetState.ts';
+import type { KnownRevision, ReleaseRequest, ReleaseResult, RollbackRequest } from '../release/release.ts';
+import type { ReleaseAnswer } from '../target/targetState.ts';
 
 /** One activity as a history tells it. Times are milliseconds since 1970. */
 export interface ActivityFact {

@@ -1,6 +1,6 @@
-import { isSameRevision } from '../knownRevisions.ts';
-import type { KnownRevision, RollbackRequest } from '../release.ts';
-import { revisionPhase, type RevisionSnapshot } from '../revision.ts';
+import { isSameRevision } from '../deployment/knownRevisions.ts';
+import { revisionPhase, type RevisionSnapshot } from '../deployment/revision.ts';
+import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from './facts.ts';
 import { activeIn } from './seenBeforePatch.ts';
 import type { Rule, Violation } from './violation.ts';

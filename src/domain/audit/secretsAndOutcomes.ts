@@ -1,4 +1,4 @@
-import { revisionPhase } from '../revision.ts';
+import { revisionPhase } from '../deployment/revision.ts';
 import type { Rule } from './violation.ts';
 
 /** Shorter ones stand in many texts by chance. */

@@ -1,5 +1,5 @@
-import { losesTrack } from '../lateRevisions.ts';
-import type { ReleaseResult } from '../release.ts';
+import type { ReleaseResult } from '../release/release.ts';
+import { losesTrack } from '../target/lateRevisions.ts';
 import type { ActivityFact, TargetFacts, WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 

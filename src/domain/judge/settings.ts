@@ -1,4 +1,4 @@
-import type { Expectation } from '../check.ts';
+import type { Expectation } from '../check/check.ts';
 import type { JudgePolicy } from './policy.ts';
 
 /** How a judge goes about it. */

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import { type Actor, type Outcome, OUTCOMES } from '../release.ts';
+import { type Actor, type Outcome, OUTCOMES } from '../release/release.ts';
 
 /** Everything that receivers are told of: outcomes under their own names, and what leads to them. */
 export const NOTICE_EVENTS = [

@@ -1,4 +1,4 @@
-import type { SecretReference } from '../targetSpec.ts';
+import type { SecretReference } from '../target/targetSpec.ts';
 import type { NoticeEvent } from './notice.ts';
 
 interface Named {

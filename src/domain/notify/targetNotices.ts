@@ -1,7 +1,7 @@
-import { describeArtifact } from '../artifact.ts';
-import type { Actor } from '../release.ts';
-import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
-import type { HistoryRow, NextWork, TargetState } from '../targetState.ts';
+import { describeArtifact } from '../artifact/artifact.ts';
+import type { Actor } from '../release/release.ts';
+import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
+import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';
 
 /**

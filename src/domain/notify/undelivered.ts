@@ -1,5 +1,5 @@
 import { type Bound, newest } from '../bounds.ts';
-import type { TargetState } from '../targetState.ts';
+import type { TargetState } from '../target/targetState.ts';
 
 /** A notice that could not be delivered to a receiver. */
 export interface Undelivered {

@@ -1,5 +1,5 @@
-import type { Actor, Waiting } from '../release.ts';
-import type { TargetSpec } from '../targetSpec.ts';
+import type { Actor, Waiting } from '../release/release.ts';
+import type { TargetSpec } from '../target/targetSpec.ts';
 import type { NoticeContent } from './notice.ts';
 import { aboutTarget } from './targetNotices.ts';
 

@@ -1,5 +1,5 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
-import type { TargetSpec } from '../targetSpec.ts';
+import type { TargetSpec } from '../target/targetSpec.ts';
 
 /** What of a target's configuration a promotion compares. */
 export interface ComparedSettings {

@@ -1,10 +1,10 @@
 import { formatDuration } from '../duration.ts';
 import { frozenAt } from '../freeze/freeze.ts';
 import type { OnInconclusive } from '../judge/policy.ts';
+import type { PromotionSchedule } from '../schedule/schedule.ts';
+import { scheduleTimes } from '../schedule/scheduleTimes.ts';
 import { chooseCandidate, shortIdentity } from './candidate.ts';
 import type { PromotionRequest } from './promotion.ts';
-import type { PromotionSchedule } from './schedule.ts';
-import { scheduleTimes } from './scheduleTimes.ts';
 import type { TargetSeen } from './targetSeen.ts';
 
 /** A promotion as it is planned. */

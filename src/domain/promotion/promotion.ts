@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
-import type { ApprovalPolicy, InterventionRecord } from '../intervention.ts';
+import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
 import type { OnInconclusive } from '../judge/policy.ts';
 import type { DeclaredJudgeSettings, JudgeInputs } from '../judge/settings.ts';
 import type {
@@ -10,9 +10,9 @@ import type {
   Outcome,
   ReleaseRequest,
   StepRecord,
-} from '../release.ts';
+} from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
-import { type TargetSpec, targetWorkflowId } from '../targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 
 /** How a promotion's candidate is judged against what serves where it is to go. */
 export interface PromotionJudge {

@@ -1,5 +1,5 @@
-import type { DeploymentSnapshot } from '../revision.ts';
-import type { Hold, Running, TargetState } from '../targetState.ts';
+import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
 /** What a promotion sees of one target: what its workflow says, and what its control plane says. */
 export interface TargetSeen {

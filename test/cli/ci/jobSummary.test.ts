@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { jobSummary } from '../../../src/cli/ci/jobSummary.ts';
-import { sampleResult, sampleStep, sampleVerdict } from '../follow/sampleProgress.ts';
+import { sampleResult, sampleStep, sampleVerdict } from '../ui/sampleProgress.ts';
 
 const result = sampleResult({
   outcome: 'rolled_back',

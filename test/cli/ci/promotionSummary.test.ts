@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { promotionSummary } from '../../../src/cli/ci/promotionSummary.ts';
 import type { PromotionResult } from '../../../src/domain/promotion/promotion.ts';
-import { sampleStep, sampleVerdict } from '../follow/sampleProgress.ts';
+import { sampleStep, sampleVerdict } from '../ui/sampleProgress.ts';
 
 const result: PromotionResult = {
   promotion: 'canary-to-production',

@@ -7,7 +7,7 @@ import { newestBuildLines } from '../../../src/cli/follow/buildLog.ts';
 import { DEPLOYMENT_ID, REVISION_ID, targetOn } from '../../activities/activitiesUnderTest.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress } from './sampleProgress.ts';
+import { runningStep, sampleProgress } from '../ui/sampleProgress.ts';
 
 it('the newest lines of a build hold no secret of the target', async () => {
   const line = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { FollowView } from '../../../src/cli/follow/followView.ts';
-import type { FollowEvent } from '../../../src/temporal/follow.ts';
+import type { FollowEvent } from '../../../src/temporal/client/release/follow.ts';
 import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
+import { runningStep, sampleProgress, sampleStep, sampleVerdict } from '../ui/sampleProgress.ts';
 
 const failedCheck = sampleVerdict({ passed: false, reasons: ['too slow'] });
 const find = sampleStep({ step: 'find', detail: 'deployment-1' });

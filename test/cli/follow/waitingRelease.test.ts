@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
-import type { UnderWay } from '../../../src/domain/heartbeat.ts';
+import { releaseLines } from '../../../src/cli/commands/show/releaseLines.ts';
+import { statusLines } from '../../../src/cli/commands/status/statusLines.ts';
 import { FollowView } from '../../../src/cli/follow/followView.ts';
-import { releaseLines } from '../../../src/cli/show/releaseLines.ts';
-import { statusLines } from '../../../src/cli/status/statusLines.ts';
-import { styleOf } from '../../../src/cli/style.ts';
-import type { InterventionRecord } from '../../../src/domain/intervention.ts';
-import { pastOfResult } from '../../../src/domain/pastRelease.ts';
-import type { Progress } from '../../../src/domain/release.ts';
-import { EMPTY_TARGET } from '../../../src/domain/targetState.ts';
+import { styleOf } from '../../../src/cli/ui/style.ts';
+import type { UnderWay } from '../../../src/domain/heartbeat.ts';
+import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
+import { pastOfResult } from '../../../src/domain/release/pastRelease.ts';
+import type { Progress } from '../../../src/domain/release/release.ts';
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
 import { testOutput } from '../testOutput.ts';
-import { runningStep, sampleProgress, sampleResult } from './sampleProgress.ts';
+import { runningStep, sampleProgress, sampleResult } from '../ui/sampleProgress.ts';
 
 const since = '2026-11-21T12:09:00.000Z';
 const until = '2999-11-21T12:40:00.000Z';

@@ -7,8 +7,8 @@ import type {
   TargetFacts,
   WorkFact,
 } from '../../../src/domain/audit/facts.ts';
-import type { ReleaseResult } from '../../../src/domain/release.ts';
-import { request, result, verified } from '../targets.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { request, result, verified } from '../target/targets.ts';
 import { activity } from './activityFact.ts';
 
 const PATH = 'uploads/ours';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
 import type { SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
-import { request, result } from '../targets.ts';
+import { request, result } from '../target/targets.ts';
 
 const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
 

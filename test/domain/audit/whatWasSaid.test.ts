@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts';
 import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
-import type { KnownRevision, ReleaseResult } from '../../../src/domain/release.ts';
-import { request, result, verified } from '../targets.ts';
+import type { KnownRevision, ReleaseResult } from '../../../src/domain/release/release.ts';
+import { request, result, verified } from '../target/targets.ts';
 import { activity } from './activityFact.ts';
 
 const ROLLBACK = { kind: 'rollback', at: 10, requestId: '', to: null, leaves: null } as const;

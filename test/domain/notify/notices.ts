@@ -1,5 +1,5 @@
 import type { Notice } from '../../../src/domain/notify/notice.ts';
-import { ADA, NOW } from '../targets.ts';
+import { ADA, NOW } from '../target/targets.ts';
 
 export const COMMIT = 'c0ffee'.padEnd(40, '0');
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import { receiversOf, type ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
-import { releaseRequestProblem } from '../../../src/domain/requestProblem.ts';
-import { FULL_REQUEST } from '../hostileRequests.ts';
+import { releaseRequestProblem } from '../../../src/domain/release/requestProblem.ts';
+import { FULL_REQUEST } from '../release/hostileRequests.ts';
 
 const REF = { from: 'env:X' };
 const GITHUB = { apiUrl: 'https://api.github.com', token: REF, repository: 'owner/name' };

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
 import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNotices.ts';
-import type { Outcome } from '../../../src/domain/release.ts';
+import type { Outcome } from '../../../src/domain/release/release.ts';
+import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import {
   releaseHold,
   setHold,
   submitRelease,
   takeNext,
   withdrawReleases,
-} from '../../../src/domain/targetQueue.ts';
-import { recordResult } from '../../../src/domain/targetResult.ts';
-import { requestRollback } from '../../../src/domain/targetRollback.ts';
-import { EMPTY_TARGET, noteSaid, type TargetState } from '../../../src/domain/targetState.ts';
-import { ADA, NOW, request, result, rollback, seasoned, verified } from '../targets.ts';
+} from '../../../src/domain/target/targetQueue.ts';
+import { recordResult } from '../../../src/domain/target/targetResult.ts';
+import { EMPTY_TARGET, noteSaid, type TargetState } from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW, request, result, rollback, seasoned, verified } from '../target/targets.ts';
 
 function told(before: TargetState, after: TargetState): string[] {
   return noticesBetween(before, after).map(({ event, name }) => `${event} ${name ?? ''}`.trim());

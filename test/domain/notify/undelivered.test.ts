@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { noteUndelivered, undeliveredWords } from '../../../src/domain/notify/undelivered.ts';
-import { NOW, seasoned } from '../targets.ts';
+import { NOW, seasoned } from '../target/targets.ts';
 
 const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
 

@@ -1,8 +1,13 @@
 import { randomInt } from 'node:crypto';
 
 import type { Violation } from '../../../src/domain/audit/violation.ts';
-import { revisionPhase } from '../../../src/domain/revision.ts';
-import type { HistoryRow, LateRevision, LateUpload, TargetState } from '../../../src/domain/targetState.ts';
+import { revisionPhase } from '../../../src/domain/deployment/revision.ts';
+import type {
+  HistoryRow,
+  LateRevision,
+  LateUpload,
+  TargetState,
+} from '../../../src/domain/target/targetState.ts';
 import { Observer } from '../observer.ts';
 import { eventually, Stack } from '../stack.ts';
 import { ChaosTarget } from './chaosTarget.ts';

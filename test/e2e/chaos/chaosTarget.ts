@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { parse, stringify } from 'yaml';
 
-import { targetWorkflowId } from '../../../src/domain/targetSpec.ts';
 import { Repository } from '../../../packages/platform/test/git/repository.ts';
+import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { progressQuery } from '../../../src/messages/release.ts';
 import { lookupQuery, type TargetView, viewQuery } from '../../../src/messages/target.ts';
 import type { Process } from '../processes.ts';

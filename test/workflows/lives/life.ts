@@ -1,5 +1,5 @@
 import type { Harness } from '../harness.ts';
-import type { PromotionsUnderTest } from '../promotionsUnderTest.ts';
+import type { PromotionsUnderTest } from '../promotion/promotionsUnderTest.ts';
 import { identity } from '../requests.ts';
 import type { TargetUnderTest } from '../targetUnderTest.ts';
 

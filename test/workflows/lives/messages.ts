@@ -1,4 +1,4 @@
-import { INTERVENTION_KINDS } from '../../../src/domain/intervention.ts';
+import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import { notTaken } from '../faults.ts';
 import { identity } from '../requests.ts';
 import { BO, type Life, polls } from './life.ts';

@@ -1,4 +1,4 @@
-import { judgedBy } from '../promotionsUnderTest.ts';
+import { judgedBy } from '../promotion/promotionsUnderTest.ts';
 import { identity } from '../requests.ts';
 import { BO, type Life } from './life.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { expect } from 'vitest';
 
-import type { InterventionKind } from '../../../src/domain/intervention.ts';
+import type { InterventionKind } from '../../../src/domain/intervention/intervention.ts';
 import { always, type Command, command, expectAnswer, underWay } from './commands.ts';
 import type { ArtifactName } from './plan.ts';
 import { artifactOf } from './scriptedWorld.ts';

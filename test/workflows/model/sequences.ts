@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 
 import fc from 'fast-check';
-import { INTERVENTION_KINDS } from '../../../src/domain/intervention.ts';
+import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import type { Harness } from '../harness.ts';
 import type { RecordedHistory } from '../targetUnderTest.ts';
 import type { Command } from './commands.ts';

@@ -1,0 +1,64 @@
+import { Context } from '@temporalio/activity';
+
+import { observeRun } from '../../clients/observeRun.ts';
+import { judge } from '../../domain/check/check.ts';
+import type { Activities } from '../activities.ts';
+import { callOptions } from '../callOptions.ts';
+import type { Connections } from '../connections.ts';
+import { reportProgress } from '../heartbeat.ts';
+import { scrubText } from '../scrub.ts';
+import type { Untracked } from '../track.ts';
+import { keepAnswer } from './keptAnswers.ts';
+import { requireActive } from './requireActive.ts';
+
+/** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
+export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
+  return {
+    runCheck: async ({ agentUrl, store, check, ...revision }) => {
+      reportProgress(`check "${check.name}" runs`);
+      await requireActive(connections, revision);
+      const agent = connections.agent(revision.target, agentUrl);
+      const { cancellationSignal } = Context.current();
+      const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
+      await requireActive(connections, revision);
+      const { wholeAnswer, ...judgement } = judge(check.expect, run);
+      const isWhole = wholeAnswer === judgement.answer;
+      const answerRecord = isWhole ? undefined : await keepAnswer(store, scrubText(wholeAnswer));
+      const feedbackRecorded =
+        check.feedbackKey === undefined
+          ? null
+          : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
+      const { revisionId } = revision;
+      const { latencyMs } = run;
+      return {
+        verdict: {
+          ...{ check: check.name, revisionId, ...judgement },
+          ...(answerRecord === undefined ? {} : { answerRecord }),
+          ...{ runId, latencyMs, feedbackRecorded },
+        },
+      };
+    },
+  };
+}
+
+/** Records the verdict on the run's trace. The verdict stands whether or not that succeeds. */
+async function recordVerdict(
+  connections: Connections,
+  link: string | null,
+  passed: boolean,
+  reasons: readonly string[],
+): Promise<boolean> {
+  if (link === null) return false;
+  try {
+    const comment = reasons.length === 0 ? {} : { comment: scrubText(reasons.join('; ')) };
+    await connections.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
+    return true;
+  } catch (error) {
+    const context = Context.current();
+    if (context.cancellationSignal.aborted) throw error;
+    context.log.warn('the verdict could not be recorded through the feedback link', {
+      error: scrubText(String(error)),
+    });
+    return false;
+  }
+}

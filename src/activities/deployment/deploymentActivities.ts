@@ -1,0 +1,163 @@
+import { createHash } from 'node:crypto';
+
+import { Context } from '@temporalio/activity';
+
+import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { notOffered } from '../../clients/serviceError.ts';
+import { resolveSecret } from '../../config/secretReference.ts';
+import type { Artifact } from '../../domain/artifact/artifact.ts';
+import { artifactFields, patchedFields } from '../../domain/deployment/deploymentFields.ts';
+import type { RevisionSnapshot } from '../../domain/deployment/revision.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { Activities } from '../activities.ts';
+import { callOptions } from '../callOptions.ts';
+import type { Connections } from '../connections.ts';
+import type { Untracked } from '../track.ts';
+import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
+
+/** The newest revisions that are listed, and the most that are read on to a revision of before. */
+const NEWEST_PAGE = 50;
+const REVISIONS_MAX = 2_000;
+
+/** One call of the control plane each (contract 000, "Endpoints"). */
+export function deploymentActivities(
+  connections: Connections,
+): Untracked<
+  Pick<
+    Activities,
+    | 'findDeployment'
+    | 'createDeployment'
+    | 'readDeployment'
+    | 'readRevision'
+    | 'listRevisions'
+    | 'patchDeployment'
+    | 'redeployRevision'
+  >
+> {
+  return {
+    async findDeployment({ target }) {
+      const client = connections.controlPlane(target);
+      if (target.deploymentId !== undefined) {
+        const deployment = await client.getDeployment(target.deploymentId, callOptions());
+        return { deployment: deploymentSnapshot(deployment) };
+      }
+      try {
+        const candidates = client.eachDeployment({ name_contains: target.deployment }, callOptions());
+        for await (const candidate of candidates) {
+          if (candidate.name === target.deployment) return { deployment: deploymentSnapshot(candidate) };
+        }
+        return { deployment: null };
+      } catch (error) {
+        throw notOffered(error) ? noListOfDeployments(target) : error;
+      }
+    },
+
+    // Decision: of a git ref or an image, creating yields a revision that is built and deployed at once. The release's own
+    // is that of its PATCH all the same, so that ref is built twice in the first release: whatever comes of a release
+    // (unknown answers, checks, the way back) is about one kind of revision.
+    async createDeployment({ target, artifact, graphConfigPath }) {
+      await requireArtifact(artifact);
+      const client = connections.controlPlane(target);
+      const deployment = await client.createDeployment(
+        {
+          name: target.deployment,
+          source: target.source,
+          source_config: target.sourceConfig,
+          source_revision_config: { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) },
+          secrets: resolveSecrets(target) ?? [],
+        },
+        { ...callOptions(), idempotencyKey: releaseKey() },
+      );
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async readDeployment({ target, deploymentId }) {
+      const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async readRevision({ target, deploymentId, revisionId }) {
+      const client = connections.controlPlane(target);
+      return {
+        revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions())),
+      };
+    },
+
+    async listRevisions({ target, deploymentId, since }) {
+      const client = connections.controlPlane(target);
+      try {
+        if (since === undefined) {
+          const query = { limit: NEWEST_PAGE };
+          const { resources } = await client.listRevisions(deploymentId, query, callOptions());
+          return { revisions: resources.map(revisionSnapshot) };
+        }
+        const revisions: RevisionSnapshot[] = [];
+        for await (const revision of client.eachRevision(deploymentId, callOptions())) {
+          if (revision.id === since) break;
+          if (revisions.length === REVISIONS_MAX) return { revisions: null };
+          revisions.push(revisionSnapshot(revision));
+        }
+        return { revisions };
+      } catch (error) {
+        if (notOffered(error)) return { revisions: null };
+        throw error;
+      }
+    },
+
+    async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
+      const secrets = resolveSecrets(target);
+      const deployment = await connections.controlPlane(target).patchDeployment(
+        deploymentId,
+        {
+          ...patchedFields({ target, artifact, objectPath, graphConfigPath }),
+          ...(secrets === undefined ? {} : { secrets }),
+        },
+        callOptions(),
+      );
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+
+    async redeployRevision({ target, deploymentId, revisionId }) {
+      const client = connections.controlPlane(target);
+      const deployment = await client.redeployRevision(deploymentId, revisionId, callOptions());
+      return { deployment: deploymentSnapshot(deployment) };
+    },
+  };
+}
+
+/**
+ * What stays the same however often a release asks for its deployment, and is another release's never: where the
+ * control plane knows `Idempotency-Key`, a request whose answer was lost is safe to send again.
+ */
+function releaseKey(): string | undefined {
+  const { workflowExecution: release } = Context.current().info;
+  if (release === undefined) return undefined;
+  // A digest, because workflow ids may be longer than a key, and hold what a header cannot.
+  return createHash('sha256')
+    .update(JSON.stringify([release.workflowId, release.runId]))
+    .digest('hex');
+}
+
+function resolveSecrets(target: TargetSpec): { name: string; value: string }[] | undefined {
+  return target.secrets?.map(({ name, from }) => ({ name, value: resolveSecret({ from }) }));
+}
+
+function noListOfDeployments(target: TargetSpec): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_NOT_FOUND',
+    `the control plane offers no list of deployments, so "${target.deployment}" cannot be found by name`,
+    { hint: `create the deployment once and set targets.${target.name}.deploymentId` },
+  );
+}
+
+/**
+ * An empty deployment for an artifact that cannot be had would be a change for nothing.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_STORE_….
+ */
+async function requireArtifact(artifact: Artifact): Promise<void> {
+  if (artifact.kind !== 'tarball') return;
+  const { stream } = await openArtifactStore(artifact.store).open(artifact.digest);
+  stream.destroy();
+}

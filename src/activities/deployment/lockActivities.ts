@@ -1,0 +1,94 @@
+import { Context } from '@temporalio/activity';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import type { Activities } from '../activities.ts';
+import { askTemporal } from '../askTemporal.ts';
+import { runningWork } from '../target/earlierRuns.ts';
+import type { Untracked } from '../track.ts';
+
+/** The lock of a deployment: a workflow whose memo names its owner. To start it is to own it. */
+export function lockActivities(): Untracked<Pick<Activities, 'claimDeployment'>> {
+  return {
+    claimDeployment: async ({ target, deploymentId }) => {
+      const workflowId = `deployment:${deploymentId}`;
+      const claimant = targetWorkflowId(target);
+      return askTemporal(async (client) => {
+        while (!(await start(client, workflowId, claimant, target.name))) {
+          const lock = await describe(client, workflowId);
+          if (lock?.memo?.['owner'] === claimant) return {};
+          if (lock === undefined) continue;
+          const { owner, name } = readOwner(lock.memo);
+          if (await lives(client, owner)) throw owned(deploymentId, owner, name);
+          await end(client, workflowId, lock.runId);
+        }
+        return {};
+      });
+    },
+  };
+}
+
+/** @returns whether it was started: Temporal starts one of that id at a time. */
+async function start(client: Client, workflowId: string, owner: string, name: string): Promise<boolean> {
+  try {
+    await client.workflow.start(WORKFLOW_TYPES.deployment, {
+      workflowId,
+      taskQueue: Context.current().info.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+      args: [],
+      memo: { owner, name },
+      workflowIdConflictPolicy: 'FAIL',
+      staticSummary: `owned by target ${name}`,
+      staticDetails: owner,
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}
+
+/** The newest run under an id, where it is open. */
+async function describe(client: Client, workflowId: string) {
+  try {
+    const description = await client.workflow.getHandle(workflowId).describe();
+    return description.status.name === 'RUNNING' ? description : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+function readOwner(memo: Readonly<Record<string, unknown>> | undefined): { owner: string; name: string } {
+  return { owner: String(memo?.['owner']), name: String(memo?.['name']) };
+}
+
+/** A target that was ended may have left a release behind that still puts back what it changed. */
+async function lives(client: Client, targetId: string): Promise<boolean> {
+  return (
+    (await describe(client, targetId)) !== undefined || (await runningWork(client, targetId)) !== undefined
+  );
+}
+
+/** Ends just the run that was seen: of two that take the lock over, one ends it, and one starts the next. */
+async function end(client: Client, workflowId: string, runId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId, runId).terminate('its owner does not run any more');
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+function owned(deploymentId: string, owner: string, name: string): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_DEPLOYMENT_OWNED',
+    `the deployment ${deploymentId} belongs to the target "${name}" (${owner})`,
+    {
+      hint:
+        `release there, or give both targets one controlPlaneId; if that target is not used any more, end it: ` +
+        `temporal workflow terminate --workflow-id ${JSON.stringify(owner)}`,
+    },
+  );
+}

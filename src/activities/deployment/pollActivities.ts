@@ -1,0 +1,107 @@
+import { ServiceError } from '../../clients/serviceError.ts';
+import { revisionPhase } from '../../domain/deployment/revision.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { Activities } from '../activities.ts';
+import { callOptions } from '../callOptions.ts';
+import type { Connections } from '../connections.ts';
+import type { PollUntil } from '../polling.ts';
+import type { Untracked } from '../track.ts';
+import { revisionSnapshot } from './snapshots.ts';
+
+/** Calls that are repeated until the outside has come to where it is going. */
+export function pollActivities(
+  connections: Connections,
+  pollUntil: PollUntil,
+): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'askAgent' | 'awaitLateSuccess'>> {
+  return {
+    awaitDeployed: async ({ target, deploymentId, revisionId }) => {
+      const client = connections.controlPlane(target);
+      const revision = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+        const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
+        return revisionPhase(seen.status) === 'pending'
+          ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
+          : { found: seen };
+      });
+      return { revision };
+    },
+
+    confirmServing: async ({ target, deploymentId, revisionId, overtakers = [] }) => {
+      const client = connections.controlPlane(target);
+      const agentUrl = await pollUntil('SLIPWAY_NOT_SERVING', async () => {
+        const deployment = await client.getDeployment(deploymentId, callOptions());
+        const active = deployment.active_revision_id;
+        if (active !== null && overtakers.includes(active)) {
+          throw new SlipwayError(
+            'SLIPWAY_REVISION_REPLACED',
+            `revision ${active} came up after ${revisionId}`,
+          );
+        }
+        if (active !== revisionId) {
+          return { insteadOf: `revision ${active ?? 'none'} is active instead of ${revisionId}` };
+        }
+        const url = target.agentUrl ?? deployment.source_config.custom_url;
+        if (url == null) throw noAgentUrl(target);
+        const silent = await whySilent(connections, target, url);
+        return silent === undefined ? { found: url } : { insteadOf: silent };
+      });
+      return { agentUrl };
+    },
+
+    askAgent: async ({ target, agentUrl }) => {
+      try {
+        await connections.agent(target, agentUrl).ok(callOptions());
+      } catch (error) {
+        if (!(error instanceof SlipwayError)) throw error;
+        if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
+        const { code, message } = error;
+        const noKey = code === 'SLIPWAY_UNAUTHORIZED' || code === 'SLIPWAY_SECRET_MISSING';
+        if (noKey) return { silent: `the agent takes no key of these settings: ${message}` };
+      }
+      return { silent: null };
+    },
+
+    awaitLateSuccess: async ({ target, deploymentId, revisionId, until }) => {
+      const client = connections.controlPlane(target);
+      const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+        const deployment = await client.getDeployment(deploymentId, callOptions());
+        if (deployment.active_revision_id === revisionId) return { found: true };
+        const { status } = await client.getRevision(deploymentId, revisionId, callOptions());
+        return revisionPhase(status) === 'failed' || Date.now() >= Date.parse(until)
+          ? { found: false }
+          : { insteadOf: `revision ${revisionId} is ${status} and not active` };
+      });
+      return { cameUp };
+    },
+  };
+}
+
+/**
+ * Why the agent does not answer, or `undefined` when it does. Any answer will do, a refusal included: only a gateway
+ * that has nobody behind it, or nobody at all, says that the revision does not serve yet.
+ */
+async function whySilent(
+  connections: Connections,
+  target: TargetSpec,
+  agentUrl: string,
+): Promise<string | undefined> {
+  try {
+    await connections.agent(target, agentUrl).ok(callOptions());
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return isSilence(error) ? `the agent does not answer: ${error.message}` : undefined;
+  }
+}
+
+/** Whether nothing answered, or only a gateway that has no agent behind it. */
+function isSilence(error: SlipwayError): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  return error.status === undefined || [502, 503, 504].includes(error.status);
+}
+
+function noAgentUrl(target: TargetSpec): SlipwayError {
+  return new SlipwayError('SLIPWAY_CONFIG_INVALID', 'the control plane gives no address of the agent', {
+    hint: `set targets.${target.name}.agentUrl`,
+  });
+}

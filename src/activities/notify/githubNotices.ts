@@ -1,0 +1,79 @@
+import type { GithubClient, GithubStatus } from '../../clients/notify/github.ts';
+import { commitTold, deploymentTold } from '../../domain/notify/githubStates.ts';
+import type { Notice } from '../../domain/notify/notice.ts';
+import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
+import type { GithubDeploymentReceiver, GithubStatusReceiver } from '../../domain/notify/receiver.ts';
+
+/**
+ * Tells of a release as a GitHub deployment: looked up by the release before it is made, so that one release is one
+ * deployment however often it is told of.
+ *
+ * @returns what came of it, in a few words.
+ */
+export async function tellDeployment(
+  github: GithubClient,
+  { environment: named }: GithubDeploymentReceiver,
+  notice: Notice,
+): Promise<string> {
+  const told = deploymentTold(notice);
+  if (typeof told === 'string') return nothingTold(told);
+  const { commit, state, begins } = told;
+  const environment = named ?? notice.target;
+  const key = `${notice.targetId}/${notice.name ?? ''}`;
+  const found = (await github.deployments(commit, environment)).find((deployment) => deployment.key === key);
+  if (found === undefined && !begins) return nothingTold('it has never begun');
+  const deployment =
+    found ?? (await github.createDeployment({ commit, environment, key, description: noticeTitle(notice) }));
+  const description = shortText(notice);
+  const earlier = found === undefined ? [] : await github.deploymentStatuses(found.id);
+  const standing = whatStands(earlier, { state, description });
+  if (standing !== undefined) return `deployment ${deployment.id}: ${standing}`;
+  await github.createDeploymentStatus(deployment.id, { state, description, environment, ...runOf(notice) });
+  return `deployment ${deployment.id}: ${state}`;
+}
+
+/**
+ * Tells of a release as a status of its commit.
+ *
+ * @returns what came of it, in a few words.
+ */
+export async function tellCommitStatus(
+  github: GithubClient,
+  { context: named }: GithubStatusReceiver,
+  notice: Notice,
+): Promise<string> {
+  const told = commitTold(notice);
+  if (typeof told === 'string') return nothingTold(told);
+  const { commit, state, begins } = told;
+  const context = named ?? `slipway/${notice.target}`;
+  const description = shortText(notice);
+  const ofRelease = (await github.commitStatuses(commit, context)).filter((status) =>
+    status.description.startsWith(`${notice.name ?? ''}:`),
+  );
+  if (ofRelease.length === 0 && !begins) return nothingTold('it has never begun');
+  const standing = whatStands(ofRelease, { state, description });
+  if (standing !== undefined) return `commit ${commit}: ${standing}`;
+  await github.createCommitStatus(commit, { state, description, context, ...runOf(notice) });
+  return `commit ${commit}: ${state}`;
+}
+
+/** What is not news: a status that stands already, or that a release has begun which has ended meanwhile. */
+function whatStands(
+  [newest]: readonly GithubStatus[],
+  { state, description }: GithubStatus,
+): string | undefined {
+  if (newest === undefined) return undefined;
+  if (newest.state === state && newest.description === description) return `is ${state} already`;
+  return BEGUN.has(state) && !BEGUN.has(newest.state) ? `is ${newest.state} by now` : undefined;
+}
+
+const BEGUN: ReadonlySet<string> = new Set(['in_progress', 'pending']);
+
+/** The CI run that asked, as a link. */
+function runOf({ by: { from } }: Notice): { readonly url?: string } {
+  return /^https?:\/\/\S+$/u.test(from) ? { url: from } : {};
+}
+
+function nothingTold(why: string): string {
+  return `nothing to tell: ${why}`;
+}

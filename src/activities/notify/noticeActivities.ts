@@ -1,0 +1,95 @@
+import { Context } from '@temporalio/activity';
+import type { Agent } from 'undici';
+
+import { createGithubClient, type GithubClient } from '../../clients/notify/github.ts';
+import { signature } from '../../clients/notify/signature.ts';
+import { postWebhook } from '../../clients/notify/webhook.ts';
+import { resolveSecret } from '../../config/secretReference.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Notice } from '../../domain/notify/notice.ts';
+import { slackText } from '../../domain/notify/noticeText.ts';
+import type {
+  GithubDeploymentReceiver,
+  GithubStatusReceiver,
+  ReceiverSpec,
+  SlackReceiver,
+  WebhookReceiver,
+} from '../../domain/notify/receiver.ts';
+import type { Activities } from '../activities.ts';
+import type { Connections } from '../connections.ts';
+import type { Untracked } from '../track.ts';
+import { tellCommitStatus, tellDeployment } from './githubNotices.ts';
+
+/** The longest that one call may take, in milliseconds. */
+const CALL_MS = 10_000;
+
+/** Tells receivers of what happened: this is where references to their URLs, keys and tokens become what they name. */
+export function noticeActivities(connections: Connections): Untracked<Pick<Activities, 'sendNotice'>> {
+  return {
+    async sendNotice({ receiver, notice }) {
+      return { detail: await send(connections.receivers(), receiver, notice) };
+    },
+  };
+}
+
+function send(agent: Agent, receiver: ReceiverSpec, notice: Notice): Promise<string> {
+  switch (receiver.kind) {
+    case 'slack':
+      return post(agent, receiver, notice, JSON.stringify({ text: slackText(notice) }));
+    case 'webhook':
+      return postSigned(agent, receiver, notice);
+    case 'github_deployment':
+      return tellDeployment(github(agent, receiver), receiver, notice);
+    case 'github_status':
+      return tellCommitStatus(github(agent, receiver), receiver, notice);
+  }
+}
+
+function postSigned(agent: Agent, receiver: WebhookReceiver, notice: Notice): Promise<string> {
+  const body = JSON.stringify(notice);
+  const secret = resolveSecret(receiver.secret);
+  const headers = { 'slipway-signature': signature(body, secret, Math.floor(Date.now() / 1_000)) };
+  return post(agent, receiver, notice, body, { headers, secrets: [secret] });
+}
+
+async function post(
+  agent: Agent,
+  { name, url }: SlackReceiver | WebhookReceiver,
+  { id, event }: Notice,
+  body: string,
+  {
+    headers = {},
+    secrets = [],
+  }: { headers?: Readonly<Record<string, string>>; secrets?: readonly string[] } = {},
+): Promise<string> {
+  const told = { 'slipway-event': event, 'slipway-delivery': id };
+  const status = await postWebhook(
+    agent,
+    {
+      url: resolveSecret(url),
+      called: `the webhook "${name}"`,
+      headers: { ...told, ...headers },
+      body,
+      secrets,
+    },
+    callOptions(),
+  );
+  return `answered ${status}`;
+}
+
+/** @throws SLIPWAY_CONFIG_INVALID where nobody knew the repository when the release was asked for. */
+function github(
+  agent: Agent,
+  { name, apiUrl, token, repository }: GithubDeploymentReceiver | GithubStatusReceiver,
+): GithubClient {
+  if (repository === undefined) {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the receiver "${name}" has no repository`, {
+      hint: `set notify’s repository; neither CI nor the git remote "origin" told one`,
+    });
+  }
+  return createGithubClient(agent, { apiUrl, repository, token: resolveSecret(token) }, callOptions());
+}
+
+function callOptions(): { readonly signal: AbortSignal; readonly timeoutMs: number } {
+  return { signal: Context.current().cancellationSignal, timeoutMs: CALL_MS };
+}

@@ -1,0 +1,88 @@
+import { Context } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/client';
+
+import type { PlaceRules } from '../../domain/promotion/places.ts';
+import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../messages/promotionPlaces.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { notYet } from '../activityFailure.ts';
+import { askTemporal } from '../askTemporal.ts';
+
+/** A promotion's place among those that work at once. */
+export interface Place {
+  /**
+   * Takes a place for the promotion that calls, or ends this attempt "not yet": no slot is held while it waits, and
+   * trying again adds no event to its history.
+   */
+  take(): Promise<void>;
+  /** Says that it still needs its place: to be said at least every minute. */
+  keep(): Promise<void>;
+  leave(): Promise<void>;
+}
+
+/** The shortest time between two signs of life, in milliseconds. */
+const KEEP_EVERY_MS = 30_000;
+const ASK_AGAIN_MS = 2_000;
+const ASK_AGAIN_PER_PLACE_MS = 1_000;
+const ASK_AGAIN_MOST_MS = 30_000;
+/** Not all at the same moment. */
+const ASK_AGAIN_SPREAD_MS = 1_000;
+
+/** Places under some rules, given by the workflow `promotionPlaces` of the workflows' task queue. */
+export function placesOf(rules: PlaceRules, taskQueue: string): Place {
+  if (rules.atOnce === 0 && rules.apartMs === 0) return EVERYBODY_AT_ONCE;
+  const placesId = `promotion-places:${taskQueue}`;
+  const keptAt = new Map<string, number>();
+  const enter = async (): Promise<void> => {
+    const { client } = Context.current();
+    keptAt.set(holder(), Date.now());
+    await client.workflow.signalWithStart(WORKFLOW_TYPES.promotionPlaces, {
+      workflowId: placesId,
+      taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+      args: [],
+      signal: enterPlaceSignal,
+      signalArgs: [holder(), rules],
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: 'the places of promotions that work at once',
+    });
+  };
+  return {
+    take: () =>
+      askTemporal(async () => {
+        await enter();
+        const { client } = Context.current();
+        const found = await client.workflow.getHandle(placesId).query(placeQuery, holder());
+        if (found.state === 'has') return;
+        const ahead = found.state === 'waits' ? found.ahead : 0;
+        const wait = Math.min(ASK_AGAIN_MS + ahead * ASK_AGAIN_PER_PLACE_MS, ASK_AGAIN_MOST_MS);
+        const others = `${ahead} other ${ahead === 1 ? 'promotion' : 'promotions'}`;
+        const spread = Math.random() * ASK_AGAIN_SPREAD_MS;
+        throw notYet('SLIPWAY_STEP_TIMED_OUT', `waits for its turn behind ${others}`, wait + spread);
+      }),
+    keep: async () => {
+      if (Date.now() - (keptAt.get(holder()) ?? 0) >= KEEP_EVERY_MS) await askTemporal(enter);
+    },
+    leave: () =>
+      askTemporal(async () => {
+        keptAt.delete(holder());
+        try {
+          await Context.current().client.workflow.getHandle(placesId).signal(leavePlaceSignal, holder());
+        } catch (error) {
+          // Nobody is there any more, and so neither is this place.
+          if (!(error instanceof WorkflowNotFoundError)) throw error;
+        }
+      }),
+  };
+}
+
+/** Where nothing is limited there is nothing to ask for. */
+export const EVERYBODY_AT_ONCE: Place = {
+  take: () => Promise.resolve(),
+  keep: () => Promise.resolve(),
+  leave: () => Promise.resolve(),
+};
+
+function holder(): string {
+  const { workflowExecution } = Context.current().info;
+  return `${workflowExecution?.workflowId ?? ''} ${workflowExecution?.runId ?? ''}`;
+}

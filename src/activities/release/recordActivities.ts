@@ -1,0 +1,30 @@
+import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { keepChecks, readKeptChecks } from '../../artifact/keptChecks.ts';
+import { withDigests } from '../../domain/check/passedChecks.ts';
+import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { Activities } from '../activities.ts';
+import type { Untracked } from '../track.ts';
+
+/** Writes records, which outlive Temporal's retention, and reads what a later restore needs of them. */
+export function recordActivities(): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
+  return {
+    async recordRelease({ store: url, result, passed }) {
+      const location = recordName(result);
+      const store = openArtifactStore(url);
+      const digests = await Promise.all(passed.map(({ checks }) => keepChecks(store, checks)));
+      const knownRevisions = withDigests(result.knownRevisions, passed, digests);
+      await store.putRecord(location, { ...result, knownRevisions });
+      return { location, digests };
+    },
+
+    async readChecks({ store, digest }) {
+      return { checks: await readKeptChecks(openArtifactStore(store), digest) };
+    },
+  };
+}
+
+/** A record's name: by target, in the order of time. The same release always has the same. */
+function recordName({ target, startedAt, releaseId }: ReleaseResult): string {
+  const time = startedAt.replaceAll(/[:.]/g, '-');
+  return `${target}/${time}-${releaseId}.json`;
+}

@@ -1,0 +1,82 @@
+import { type Client, type WorkflowHandle, WorkflowNotFoundError } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+
+import type { NextWork } from '../../domain/target/targetState.ts';
+
+/** One run of a target. */
+export interface TargetRun {
+  readonly runId: string;
+  readonly startedAt: Date;
+}
+
+/** More runs than anybody ends by hand in a row. */
+const RUNS_MAX = 50;
+
+/** The runs of a target but for one, the newest first. */
+export async function earlierRuns(client: Client, workflowId: string, but: string): Promise<TargetRun[]> {
+  const runs: TargetRun[] = [];
+  const query = `WorkflowId = ${JSON.stringify(workflowId)}`;
+  for await (const { runId, startTime } of client.workflow.list({ query, pageSize: RUNS_MAX })) {
+    if (runId !== but) runs.push({ runId, startedAt: startTime });
+    if (runs.length === RUNS_MAX) break;
+  }
+  return runs.sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime());
+}
+
+/** A release or a rollback of a target, as Temporal lists it. */
+export interface ListedWork {
+  readonly workflowId: string;
+  readonly number: number;
+  readonly isRunning: boolean;
+}
+
+/** The newest releases and rollbacks of a target that Temporal has. */
+export async function listWork(client: Client, targetId: string): Promise<ListedWork[]> {
+  const works: ListedWork[] = [];
+  const query = `WorkflowId STARTS_WITH ${JSON.stringify(`${targetId}/`)}`;
+  for await (const { workflowId, status } of client.workflow.list({ query, pageSize: RUNS_MAX })) {
+    const number = Number(/-(\d+)$/.exec(workflowId)?.[1] ?? 0);
+    works.push({ workflowId, number, isRunning: status.name === 'RUNNING' });
+    if (works.length === RUNS_MAX) break;
+  }
+  return works;
+}
+
+/** What runs on a target; `undefined`: nothing. */
+export async function runningWork(client: Client, targetId: string): Promise<NextWork | undefined> {
+  for (const { workflowId, isRunning } of await listWork(client, targetId)) {
+    if (!isRunning) continue;
+    const work = await readWork(client.workflow.getHandle(workflowId));
+    if (work?.isRunning === true) return work.work;
+  }
+  return undefined;
+}
+
+/** A release or a rollback, read from how it was started; `undefined` where Temporal has none of that id. */
+export async function readWork(
+  handle: WorkflowHandle,
+): Promise<{ readonly work: NextWork; readonly isRunning: boolean } | undefined> {
+  try {
+    const { status, type } = await handle.describe();
+    const input = (await startInput(handle)) as Pick<NextWork, 'releaseId' | 'request'>;
+    const kind = type === 'rollback' ? 'rollback' : 'release';
+    const work = { kind, releaseId: input.releaseId, request: input.request } as NextWork;
+    return { work, isRunning: status.name === 'RUNNING' };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether no worker has ever carried out a task of a run: then it knew nothing, and cannot be asked. */
+export async function neverBegan(run: WorkflowHandle): Promise<boolean> {
+  const { events } = await run.fetchHistory();
+  return events?.every((event) => event.workflowTaskCompletedEventAttributes == null) === true;
+}
+
+/** What a workflow was started with. */
+export async function startInput(handle: WorkflowHandle): Promise<unknown> {
+  const { events } = await handle.fetchHistory();
+  const [payload] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  return payload == null ? undefined : defaultPayloadConverter.fromPayload(payload);
+}

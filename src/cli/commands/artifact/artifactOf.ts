@@ -1,0 +1,100 @@
+import { join, resolve } from 'node:path';
+
+import { type ArtifactStore, openArtifactStore } from '../../../artifact/artifactStore.ts';
+import { type PackedSource, packSource } from '../../../artifact/pack.ts';
+import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Artifact } from '../../../domain/artifact/artifact.ts';
+import { storeScheme } from '../../../domain/artifact/storeUrl.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+
+/** An artifact that can be released, and where records of its releases are kept. */
+export interface PreparedArtifact {
+  readonly artifact: Artifact;
+  readonly recordStore: string;
+  /** How many files and links a tarball holds. */
+  readonly entries?: number;
+}
+
+/**
+ * Makes a target's artifact: packs the source and puts it in the artifact store, or names the image or the git ref.
+ *
+ * @param look - told the source before it is packed; what it throws is thrown.
+ * @param take - told the packed source before it is removed. Default: puts it in the artifact store.
+ * @throws SlipwayError SLIPWAY_ARTIFACT_….
+ */
+export async function artifactOf(
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  targetName: string,
+  context: StoreContext,
+  signal: AbortSignal,
+  look: (source: SourceToPack) => Promise<void> = () => Promise.resolve(),
+  take: (packed: PackedSource, store: ArtifactStore, signal: AbortSignal) => Promise<void> = putIn,
+): Promise<PreparedArtifact> {
+  const target = config.targets[targetName];
+  if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${targetName}"`);
+  const store = artifactStoreOf({ config, folder }, context);
+  const recordStore = store.url;
+  if (target.image !== undefined) return { artifact: { kind: 'image', uri: target.image }, recordStore };
+  if (target.repo !== undefined) return { artifact: { kind: 'git', ref: target.repo.ref }, recordStore };
+
+  const source = await sourceToPack({ config, folder });
+  await look(source);
+  const packed = await packSource({ ...source, signal });
+  try {
+    await take(packed, store, signal);
+  } finally {
+    await packed.remove();
+  }
+  const { digest, sizeBytes, entries } = packed;
+  return { artifact: { kind: 'tarball', digest, sizeBytes, store: store.url }, recordStore, entries };
+}
+
+function putIn({ file, digest }: PackedSource, store: ArtifactStore, signal: AbortSignal): Promise<void> {
+  return store.put(file, digest, signal);
+}
+
+/** The folder that is packed for a release, and what of it. */
+export interface SourceToPack {
+  readonly root: string;
+  readonly entries: readonly SourceEntry[];
+}
+
+/**
+ * The source that the file names, relative to it.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_UNREADABLE.
+ */
+export async function sourceToPack({
+  config,
+  folder,
+}: Pick<LoadedConfig, 'config' | 'folder'>): Promise<SourceToPack> {
+  const root = resolve(folder, config.artifact.path);
+  return { root, entries: await sourceFiles(root, config.artifact.ignore) };
+}
+
+/**
+ * The artifact store of releases: the one that the file names (`artifact.store`: a URL, or a folder relative to the
+ * file), else that of the environment (`SLIPWAY_ARTIFACT_STORE`, relative to the working folder), else `artifacts` in
+ * Slipway's home. A worker is told by each release which one it is.
+ *
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a URL of a kind that there is no store for.
+ */
+export function artifactStoreOf(
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  context: StoreContext,
+): ArtifactStore {
+  const { store } = config.artifact;
+  if (store === undefined) return ownArtifactStore(context);
+  return openArtifactStore(storeScheme(store) === undefined ? resolve(folder, store) : store);
+}
+
+/** The artifact store where no file names one: that of the environment, else `artifacts` in Slipway's home. */
+export function ownArtifactStore({ home, environment }: StoreContext): ArtifactStore {
+  const store = environment['SLIPWAY_ARTIFACT_STORE'] ?? '';
+  return openArtifactStore(store === '' ? join(home, 'artifacts') : store);
+}
+
+/** What of a command's context tells where artifacts are. */
+type StoreContext = Pick<CommandContext, 'home' | 'environment'>;

@@ -1,0 +1,83 @@
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+import { packSource } from '../../../artifact/pack.ts';
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import { sizeText } from '../../ui/sizeText.ts';
+import { type SourceToPack, sourceToPack } from './artifactOf.ts';
+import { tellSuspectedSecrets } from './tellSuspectedSecrets.ts';
+
+/** The options of `slipway pack`. */
+export interface PackCommandOptions {
+  readonly config?: string;
+  /** Print every path that is packed. */
+  readonly list?: boolean;
+  /** Where the tarball is written. Default: nowhere. */
+  readonly output?: string;
+  /** Refuse a source that holds what looks like a secret. */
+  readonly strict?: boolean;
+}
+
+/**
+ * `slipway pack`: what a release would ship, with its digest, without shipping it.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_CONFIG_…, SLIPWAY_ARTIFACT_…; SLIPWAY_USAGE where the tarball cannot be written.
+ */
+export async function runPackCommand(
+  { output }: CommandContext,
+  options: PackCommandOptions,
+): Promise<number> {
+  const source = await sourceToPack(await loadConfig(options.config));
+  const interruption = onInterruption();
+  try {
+    const { signal } = interruption;
+    if (options.list === true) {
+      for (const { path } of source.entries) {
+        output.event({ event: 'entry', path });
+        output.say(path);
+      }
+    }
+    await tellSuspectedSecrets(output, source, options.strict ?? false, signal);
+    const { digest, sizeBytes, entries, file } = await pack(source, options.output, signal);
+    output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file: file ?? null });
+    output.say(
+      `${digest} (${sizeText(sizeBytes)}, ${entries} files)${file === undefined ? '' : `: ${file}`}`,
+    );
+    return 0;
+  } finally {
+    interruption.release();
+  }
+}
+
+async function pack(
+  source: SourceToPack,
+  to: string | undefined,
+  signal: AbortSignal,
+): Promise<{ digest: string; sizeBytes: number; entries: number; file: string | undefined }> {
+  const packed = await packSource({ ...source, signal });
+  const { digest, sizeBytes, entries } = packed;
+  try {
+    const file = to === undefined ? undefined : resolve(to);
+    if (file !== undefined) await writeTo(file, packed.file);
+    return { digest, sizeBytes, entries, file };
+  } finally {
+    await packed.remove();
+  }
+}
+
+async function writeTo(file: string, packed: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await copyFile(packed, file);
+  } catch (error) {
+    throw new SlipwayError('SLIPWAY_USAGE', `the tarball could not be written to ${file}`, {
+      place: '--output',
+      hint: error instanceof Error ? error.message : String(error),
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import type { Config } from '../../config/configSchema.ts';
+import { loadConfig } from '../../config/loadConfig.ts';
+import { releaseSettings } from '../../config/releaseSettings.ts';
+import { resolveSecret } from '../../config/secretReference.ts';
+import { audit } from '../../domain/audit/audit.ts';
+import type { ObservedRevision } from '../../domain/audit/facts.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
+import { readTargetFacts } from '../../temporal/history/readFacts.ts';
+import type { CommandContext } from '../context.ts';
+import { openTemporal } from '../openTemporal.ts';
+import { counted } from '../ui/counted.ts';
+import { MARKS } from '../ui/style.ts';
+import { chooseTargetSpec, findDeployment, withControlPlane } from './target/targetAccess.ts';
+
+/** The options of `slipway audit [TARGET]`. */
+export interface AuditOptions {
+  readonly config?: string;
+}
+
+/** A rule was broken: a person must look. */
+const BROKEN = 3;
+
+/**
+ * `slipway audit [TARGET]`: holds every history of a target that Temporal still has, and what its control plane has,
+ * against the rules that hold always. Changes nothing.
+ *
+ * @returns the exit code: 0 where no rule was broken, else 3.
+ */
+export async function runAuditCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: AuditOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(options.config);
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const temporal = await openTemporal(context);
+  let broken = 0;
+  try {
+    const looked = [];
+    for (const wantedName of names) {
+      const { name, spec } = await chooseTargetSpec(context, config, wantedName);
+      const workflowId = targetWorkflowId(spec);
+      const target = readTargetFacts(workflowId, await fetchAudited(temporal, workflowId));
+      looked.push({ name, spec, target });
+    }
+    for (const { name, spec, target } of looked) {
+      const observed = await observedRevisions(context, spec);
+      const others = looked.map((other) => other.target).filter((other) => other !== target);
+      const violations = audit({ target, others, observed, secrets: knownSecrets(context, config, name) });
+      broken += violations.length;
+      for (const violation of violations) {
+        output.event({ event: 'violation', target: name, ...violation });
+        output.say(
+          `${output.style.bad(MARKS.failed)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
+        );
+      }
+      const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
+      const outside =
+        observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
+      output.event({
+        event: 'audited',
+        target: name,
+        works: target.works.length,
+        revisions: observed?.length ?? null,
+        violations: violations.length,
+      });
+      if (violations.length === 0) {
+        output.say(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: every rule held`);
+      } else {
+        output.say(
+          `${output.style.bad(MARKS.failed)} ${name}: ${works}, ${outside}: ${violations.length} broken`,
+        );
+      }
+    }
+  } finally {
+    await temporal.close();
+  }
+  const exitCode = broken === 0 ? 0 : BROKEN;
+  output.event({ event: 'ended', exitCode });
+  return exitCode;
+}
+
+/** Every revision of the deployment; `null` where the control plane cannot be asked from here, or has no such one. */
+async function observedRevisions(
+  context: CommandContext,
+  spec: TargetSpec,
+): Promise<readonly ObservedRevision[] | null> {
+  try {
+    return await withControlPlane(context, spec, async (client) => {
+      const { id } = await findDeployment(client, spec);
+      const observed: ObservedRevision[] = [];
+      for await (const { id: revisionId, source_revision_config: config } of client.eachRevision(id)) {
+        observed.push({ revisionId, tarballPath: config?.source_tarball_path ?? null });
+      }
+      return observed;
+    });
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    context.output.note(`the control plane is not asked: ${error.message}`);
+    return null;
+  }
+}
+
+/** The secrets of a target that are to be had here: their values must stand in no history. */
+function knownSecrets({ environment }: CommandContext, config: Config, name: string): string[] {
+  const { target } = releaseSettings(config, name);
+  const references = [target.apiKey, target.agentApiKey, ...(target.secrets ?? [])];
+  return references.flatMap((reference) => {
+    if (reference === undefined) return [];
+    try {
+      return [resolveSecret(reference, environment)];
+    } catch (error) {
+      if (error instanceof SlipwayError) return [];
+      throw error;
+    }
+  });
+}

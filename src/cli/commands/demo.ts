@@ -1,0 +1,274 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { isCodedError } from '@slipway/contract/codedError';
+
+import { createRunApiClient } from '../../clients/runApi.ts';
+import { type LoadedConfig, loadConfig } from '../../config/loadConfig.ts';
+import { answerText } from '../../domain/check/check.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Outcome, ReleaseResult } from '../../domain/release/release.ts';
+import { connectTemporal, type TemporalConnection } from '../../temporal/client/connection.ts';
+import type { CommandContext } from '../context.ts';
+import { INTERRUPTED, onInterruption } from '../interruption.ts';
+import { MARKS } from '../ui/style.ts';
+import { type LocalStack, startLocalStack } from './dev/localStack.ts';
+import { releaseTarget } from './release/releaseTarget.ts';
+import { withControlPlane } from './target/targetAccess.ts';
+
+/** The options of `slipway demo`. */
+export interface DemoOptions {
+  /** Leave everything running at the end, to look at, until Ctrl-C. */
+  readonly keep?: boolean;
+}
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples/', import.meta.url));
+const GOOD = 'greeter';
+const BROKEN = join('broken', 'answers-wrongly');
+const QUESTION = 'Hello, I am Ada';
+const ANSWER = 'Hello, Ada!';
+const RELEASE_TIMEOUT_MS = 5 * 60_000;
+const RUN_TIMEOUT_MS = 30_000;
+
+/**
+ * `slipway demo`: on a fresh state, releases an example agent, releases a broken one over it, sees it rolled back, and
+ * asks the restored revision a question. Tells the story; leaves nothing behind.
+ *
+ * @returns 0 only if all of it happened.
+ * @throws SlipwayError SLIPWAY_DEMO_FAILED, which says what did not happen; what starting anything throws.
+ */
+export async function runDemoCommand(context: CommandContext, options: DemoOptions): Promise<number> {
+  const interruption = onInterruption();
+  const startedAt = Date.now();
+  await requireExamples();
+  const home = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
+  try {
+    await withStack({ ...context, home }, interruption.signal, async (demo, stack) => {
+      await demo.tell(startedAt, interruption.signal);
+      if (options.keep !== true) return;
+      context.output.say(
+        `Everything keeps running, to look at: ${stack.state.temporal.ui ?? stack.settings.address}`,
+      );
+      context.output.say('Ctrl-C ends it.');
+      await untilAborted(interruption.signal);
+    });
+    return 0;
+  } catch (error) {
+    if (interruption.signal.aborted && !isCodedError(error)) {
+      context.output.event({ event: 'stopped' });
+      context.output.note('stopped; nothing is left running');
+      return INTERRUPTED;
+    }
+    throw error;
+  } finally {
+    await rm(home, { recursive: true, force: true, maxRetries: 5 });
+    interruption.release();
+  }
+}
+
+/** Starts everything for the demo, and ends it whatever happens. */
+async function withStack(
+  context: CommandContext,
+  signal: AbortSignal,
+  work: (demo: Demo, stack: LocalStack) => Promise<void>,
+): Promise<void> {
+  const { output } = context;
+  const name = `slipway-demo-${process.pid}`;
+  // A Temporal that others use too has workers of theirs: they must not take this demo's work.
+  const environment = { ...context.environment, SLIPWAY_TASK_QUEUE: name };
+  const stack = await startLocalStack({
+    home: context.home,
+    environment,
+    ports: { platform: 0, temporal: 0, temporalUi: 0 },
+    onProgress: (line) => output.progress(output.style.faint(`  ${line}`)),
+    onEvent: (event) => {
+      output.note(output.style.warn(`  ${event.name}: ${event.what.replaceAll('_', ' ')}`));
+    },
+    signal,
+  });
+  try {
+    const temporal = await connectTemporal(stack.settings);
+    try {
+      const deployment = stack.settings.origin === 'environment' ? `${GOOD}-${name}` : GOOD;
+      await work(new Demo({ ...context, environment }, stack, temporal, deployment), stack);
+    } finally {
+      await temporal.close();
+    }
+  } finally {
+    output.note(output.style.faint('  stopping everything'));
+    await stack.stop();
+  }
+}
+
+/** The story. */
+class Demo {
+  readonly #context: CommandContext;
+  readonly #stack: LocalStack;
+  readonly #temporal: TemporalConnection;
+  readonly #deployment: string;
+
+  constructor(context: CommandContext, stack: LocalStack, temporal: TemporalConnection, deployment: string) {
+    this.#context = context;
+    this.#stack = stack;
+    this.#temporal = temporal;
+    this.#deployment = deployment;
+  }
+
+  async tell(startedAt: number, signal: AbortSignal): Promise<void> {
+    const { output } = this.#context;
+    const { style } = output;
+    const { state } = this.#stack;
+    const elapsed = (): string => formatDuration(Date.now() - startedAt);
+    const part = (title: string): void => {
+      output.event({ event: 'part', title, elapsedMs: Date.now() - startedAt });
+      output.say('');
+      output.say(`${style.strong(title)}  ${style.faint(elapsed())}`);
+    };
+    output.say(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
+    output.say(`  control plane  ${state.controlPlane}`);
+    output.say(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
+
+    part('1. Release a good agent');
+    const first = await this.#release(GOOD, 'the first release', 'released', signal);
+    part('2. Release a broken one over it: it builds and starts, and greets everybody as a stranger');
+    const second = await this.#release(BROKEN, 'looks fine to me', 'rolled_back', signal);
+    if (second.servingRevisionId === null || second.servingRevisionId === second.revisionId) {
+      throw failed('the revision that serves after the rollback is not the good one');
+    }
+    part('3. Ask the agent that serves now, through the gateway');
+    const answer = await this.#ask(second.servingRevisionId);
+
+    output.event({
+      event: 'ended',
+      outcome: 'released',
+      released: first.revisionId,
+      failed: second.revisionId,
+      restored: second.servingRevisionId,
+      answer,
+      elapsedMs: Date.now() - startedAt,
+      exitCode: 0,
+    });
+    const why = second.verdicts.find(({ passed }) => !passed);
+    output.say('');
+    output.say(`${style.good(MARKS.done)} ${style.strong(`All of it happened, in ${elapsed()}`)}`);
+    output.say(`  released  revision ${first.revisionId ?? ''}, checked by ${this.#checks(first)} real runs`);
+    output.say(
+      `  failed    revision ${second.revisionId ?? ''}: ${why?.reasons.join('; ') ?? second.reason}`,
+    );
+    output.say(`  restored  revision ${second.servingRevisionId}, which has just answered`);
+    output.say('');
+    output.say('Do it yourself, with an agent of your own, in ten minutes: docs/tutorial.md');
+  }
+
+  async #release(
+    example: string,
+    reason: string,
+    wanted: Outcome,
+    signal: AbortSignal,
+  ): Promise<ReleaseResult> {
+    const { ending } = await releaseTarget(
+      this.#context,
+      this.#temporal,
+      {
+        config: await this.#configOf(example),
+        target: undefined,
+        reason,
+        overrideHold: false,
+        strict: false,
+        wait: true,
+        timeoutMs: RELEASE_TIMEOUT_MS,
+      },
+      signal,
+    );
+    signal.throwIfAborted();
+    if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not come to an end`);
+    if (ending.result.outcome !== wanted) {
+      throw failed(`examples/${example} ended "${ending.result.outcome}" instead of "${wanted}"`);
+    }
+    return ending.result;
+  }
+
+  /** The example's own file, with the control plane of this demo in place of the usual one. */
+  async #configOf(example: string): Promise<Pick<LoadedConfig, 'config' | 'folder'>> {
+    const { config, folder } = await loadConfig(join(EXAMPLES, example, 'slipway.yaml'));
+    const targets = Object.entries(config.targets).map(([name, target]) => [
+      name,
+      {
+        ...target,
+        controlPlane: this.#stack.state.controlPlane,
+        apiKey: { from: 'env:SLIPWAY_API_KEY' },
+        deployment: this.#deployment,
+      },
+    ]);
+    return { config: { ...config, targets: Object.fromEntries(targets) as typeof config.targets }, folder };
+  }
+
+  /** A real run on the agent, where everybody reaches it. @returns its answer. */
+  async #ask(servingRevisionId: string): Promise<string> {
+    const { output } = this.#context;
+    const { state, apiKey } = this.#stack;
+    const target = { controlPlane: state.controlPlane, apiKey: { from: `file:${state.apiKeyFile}` } };
+    const deployment = await withControlPlane(this.#context, target, async (client) => {
+      for await (const found of client.eachDeployment({ name_contains: this.#deployment })) {
+        if (found.name === this.#deployment) return found;
+      }
+      throw failed(`the control plane does not know the deployment "${this.#deployment}"`);
+    });
+    if (deployment.active_revision_id !== servingRevisionId) {
+      throw failed(
+        `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${servingRevisionId}`,
+      );
+    }
+    const agentUrl = deployment.source_config.custom_url;
+    if (typeof agentUrl !== 'string') throw failed('the control plane names no address of the agent');
+    const agent = createRunApiClient({ baseUrl: agentUrl, apiKey });
+    try {
+      const { output: values, failure } = await agent.waitStatelessRun(
+        { assistant_id: GOOD, input: { messages: [{ role: 'user', content: QUESTION }] } },
+        { timeoutMs: RUN_TIMEOUT_MS },
+      );
+      const answer = answerText(values);
+      if (failure !== undefined || !answer.includes(ANSWER)) {
+        throw failed(`the restored revision answered ${JSON.stringify(failure?.message ?? answer)}`);
+      }
+      output.event({ event: 'answer', revisionId: servingRevisionId, agentUrl, question: QUESTION, answer });
+      output.say(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
+      output.say(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
+      return answer;
+    } finally {
+      await agent.close();
+    }
+  }
+
+  #checks(result: ReleaseResult): number {
+    return result.verdicts.filter(({ passed }) => passed).length;
+  }
+}
+
+async function requireExamples(): Promise<void> {
+  try {
+    await stat(join(EXAMPLES, GOOD, 'slipway.yaml'));
+  } catch (cause) {
+    throw new SlipwayError('SLIPWAY_DEMO_FAILED', 'the examples are not there', {
+      place: EXAMPLES,
+      hint: 'run the demo from a clone of the repository',
+      cause,
+    });
+  }
+}
+
+function failed(what: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_DEMO_FAILED', what, {
+    hint: 'run it again with --keep, and look at the workflow in Temporal’s UI',
+  });
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

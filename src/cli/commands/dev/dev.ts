@@ -1,0 +1,121 @@
+import { findConfig } from '../../../config/findConfig.ts';
+import { slipwayHome } from '../../../config/home.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import type { Output } from '../../output.ts';
+import { MARKS } from '../../ui/style.ts';
+import { type LocalStack, PLATFORM_PORT, startLocalStack } from './localStack.ts';
+import { nextStep } from './nextStep.ts';
+import type { SupervisorEvent } from './supervisor.ts';
+
+/** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
+export interface DevOptions {
+  readonly port?: number;
+  readonly temporalPort?: number;
+  readonly temporalUiPort?: number;
+}
+
+/**
+ * `slipway dev`: everything on one machine, until Ctrl-C. Prints where to look; with `--json` one ready line
+ * `{"event":"ready","controlPlane","temporal","temporalUi","dashboard","apiKey"}`. The first signal ends everything in
+ * order, the worker first.
+ *
+ * @returns the exit code.
+ */
+export async function runDevCommand(
+  { output, home, environment }: CommandContext,
+  options: DevOptions,
+): Promise<number> {
+  const interruption = onInterruption();
+  try {
+    const stack = await startLocalStack({
+      home,
+      environment,
+      ports: { platform: options.port, temporal: options.temporalPort, temporalUi: options.temporalUiPort },
+      onProgress: (line) => output.progress(output.style.faint(line)),
+      onEvent: (event) => tell(output, event),
+      signal: interruption.signal,
+    });
+    try {
+      tellReady(output, stack, options.port);
+      await tellNextStep(output, home);
+      await untilAborted(interruption.signal);
+      output.note('stopping; what runs gets a moment to finish (Ctrl-C again to stop at once)');
+    } finally {
+      await stack.stop();
+    }
+    output.event({ event: 'stopped' });
+    return 0;
+  } catch (error) {
+    if (interruption.signal.aborted) return 0;
+    throw error;
+  } finally {
+    interruption.release();
+  }
+}
+
+function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPort: number | undefined): void {
+  output.event({
+    event: 'ready',
+    controlPlane: state.controlPlane,
+    temporal: state.temporal.address,
+    temporalUi: state.temporal.ui,
+    dashboard: null,
+    apiKey,
+  });
+  const { style } = output;
+  output.say(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
+  output.say(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
+  output.say(`  Temporal       ${state.temporal.address}`);
+  output.say(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
+  output.say(`  logs           ${logs}`);
+  if (askedPort === undefined && new URL(state.controlPlane).port !== String(PLATFORM_PORT)) {
+    output.say(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
+  }
+}
+
+async function tellNextStep(output: Output, home: string): Promise<void> {
+  output.say('');
+  const place = { home, usualHome: home === slipwayHome({}), hasConfig: await isConfigured() };
+  for (const line of nextStep(place)) output.say(line);
+  output.say(output.style.faint('Ctrl-C stops everything.'));
+}
+
+/** Whether the other commands find a `slipway.yaml` from the working folder. */
+async function isConfigured(): Promise<boolean> {
+  try {
+    await findConfig(undefined, process.cwd());
+    return true;
+  } catch (error) {
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_CONFIG_NOT_FOUND') return false;
+    throw error;
+  }
+}
+
+function tell(output: Output, event: SupervisorEvent): void {
+  const { name } = event;
+  switch (event.what) {
+    case 'died':
+      output.event({ event: 'service', name, state: 'died', restartInMs: event.restartInMs });
+      output.note(output.style.warn(`${name} has ended; it is started again`));
+      return;
+    case 'restarted':
+      output.event({ event: 'service', name, state: 'restarted' });
+      output.note(`${name} runs again`);
+      return;
+    case 'not_restarted': {
+      const why = event.error instanceof Error ? event.error.message : String(event.error);
+      output.event({ event: 'service', name, state: 'not_restarted', reason: why });
+      output.note(output.style.bad(`${name} could not be started again: ${why}`));
+      return;
+    }
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,240 @@
+import { appendFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { makeHome } from '../../../config/home.ts';
+import { connectTemporal } from '../../../temporal/client/connection.ts';
+import { registerSearchAttributes } from '../../../temporal/client/searchAttributes.ts';
+import { type TemporalSettings, temporalSettings } from '../../../temporal/client/temporalSettings.ts';
+import { type DevServer, startDevServer } from '../../../temporal/server/devServer.ts';
+import { type DevState, removeDevState, writeDevState } from '../../../temporal/server/devState.ts';
+import { installTemporal } from '../../../temporal/server/installation/installation.ts';
+import { loadPlatform } from '../platform/loadPlatform.ts';
+import { choosePort } from './ports.ts';
+import { type CommandService, startCommand } from './service.ts';
+import { supervise, type Supervised, type SupervisorEvent } from './supervisor.ts';
+
+/** How everything is started on one machine. */
+export interface LocalStackOptions {
+  /** Where all state is kept. */
+  readonly home: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Each `undefined`: the usual port where it is free, else any; 0: any. */
+  readonly ports: {
+    readonly platform?: number | undefined;
+    readonly temporal?: number | undefined;
+    readonly temporalUi?: number | undefined;
+  };
+  /** A line about the way there. */
+  readonly onProgress: (line: string) => void;
+  readonly onEvent: (event: SupervisorEvent) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Everything that runs. */
+export interface LocalStack {
+  readonly state: DevState;
+  readonly settings: TemporalSettings;
+  readonly apiKey: string;
+  /** Where the services' logs are. */
+  readonly logs: string;
+  /** Ends everything, the worker first. */
+  stop(): Promise<void>;
+}
+
+/** The control plane's usual port: the one that the examples name. */
+export const PLATFORM_PORT = 4700;
+const TEMPORAL_PORT = 7233;
+const TEMPORAL_UI_PORT = 8233;
+
+/**
+ * Starts Temporal (unless its own environment configuration names one), the platform and a worker, each started again
+ * when it dies, and leaves their addresses in `<home>/dev.json`.
+ *
+ * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED, SLIPWAY_PORT_UNAVAILABLE; PlatformError SLIPWAY_HOME_IN_USE where
+ * the same runs in this home already; what a service throws that does not start. Nothing is left running then.
+ */
+export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
+  const { home } = options;
+  const { loadApiKey, lockHome } = await loadPlatform(() => import('@slipway/platform/home'));
+  await makeHome(home);
+  const lock = await lockHome(home, 'dev');
+  const services: Services = {};
+  const stop = async (): Promise<void> => {
+    await removeDevState(home);
+    // The worker first: what it does still needs the other two.
+    await services.worker?.stop();
+    await Promise.all([services.platform?.stop(), services.temporal?.stop()]);
+    await lock.release();
+  };
+  try {
+    const logs = join(home, 'logs');
+    await mkdir(logs, { recursive: true });
+    // Known before the platform is up, so that the worker need not wait for it.
+    const apiKey = await loadApiKey(home);
+    const failing = new AbortController();
+    const start: Start = {
+      ...options,
+      logs,
+      services,
+      signal: AbortSignal.any([options.signal, failing.signal]),
+    };
+    const startBoth = async (): Promise<TemporalSettings> => {
+      const settings = await startTemporal(start);
+      await startWorker(start, settings, apiKey);
+      return settings;
+    };
+    // Where one fails the other is ended as well, and waited for: nothing that was started is left behind.
+    const orFail = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        failing.abort(error);
+        throw error;
+      }
+    };
+    const [temporal, platform] = await Promise.allSettled([
+      orFail(startBoth()),
+      orFail(startPlatform(start)),
+    ]);
+    failing.signal.throwIfAborted();
+    const settings = settledValue(temporal);
+    const state: DevState = {
+      pid: process.pid,
+      startedAt: new Date().toISOString(),
+      temporal: { address: settings.address, namespace: settings.namespace, ui: settings.ui },
+      controlPlane: String(settledValue(platform)['controlPlane']),
+      apiKeyFile: join(home, 'api.key'),
+      taskQueue: settings.taskQueue,
+    };
+    await writeDevState(home, state);
+    return { state, settings, apiKey, logs, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What runs, as far as it has been started. */
+interface Services {
+  temporal?: Supervised<DevServer>;
+  platform?: Supervised<CommandService>;
+  worker?: Supervised<CommandService>;
+}
+
+interface Start extends LocalStackOptions {
+  readonly logs: string;
+  readonly services: Services;
+}
+
+/** Temporal: the one that its own environment configuration names, else a dev server of ours. */
+async function startTemporal(start: Start): Promise<TemporalSettings> {
+  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
+  await removeDevState(home);
+  const configured = await temporalSettings(home, environment);
+  if (configured.origin === 'environment') {
+    onProgress(`using Temporal at ${configured.address}`);
+    const temporal = await connectTemporal(configured);
+    try {
+      await registerSearchAttributes(temporal.connection, configured.namespace);
+    } finally {
+      await temporal.close();
+    }
+    return configured;
+  }
+  const { path: executable } = await installTemporal({ onProgress, signal });
+  const port = await choosePort({
+    option: '--temporal-port',
+    asked: ports.temporal,
+    preferred: TEMPORAL_PORT,
+  });
+  const uiPort = await choosePort({
+    option: '--temporal-ui-port',
+    asked: ports.temporalUi,
+    preferred: TEMPORAL_UI_PORT,
+  });
+  onProgress('starting Temporal');
+  const logFile = join(logs, 'temporal.log');
+  services.temporal = await supervise({
+    name: 'Temporal',
+    onEvent,
+    start: () =>
+      startDevServer({
+        executable,
+        databaseFile: join(home, 'temporal', 'temporal.db'),
+        port,
+        uiPort,
+        namespace: configured.namespace,
+        signal,
+        onLog: (line) => {
+          appendFile(logFile, `${line}\n`).catch((error: unknown) => {
+            onProgress(`the log of Temporal cannot be written: ${String(error)}`);
+          });
+        },
+      }),
+  });
+  const { address, namespace, ui } = services.temporal.first;
+  return {
+    ...configured,
+    address,
+    namespace,
+    ui,
+    origin: 'dev',
+    connectionOptions: { ...configured.connectionOptions, address },
+  };
+}
+
+/** @returns its ready line. */
+async function startPlatform(start: Start): Promise<CommandService['ready']> {
+  const { home, environment, ports, logs, services, onProgress, onEvent, signal } = start;
+  const port = await choosePort({ option: '--port', asked: ports.platform, preferred: PLATFORM_PORT });
+  onProgress('starting the platform');
+  services.platform = await supervise({
+    name: 'the platform',
+    onEvent,
+    start: () =>
+      startCommand({
+        args: ['platform', '--home', home, '--port', String(port)],
+        // A DATABASE_URL of the shell belongs to the user's own project: here the database is the embedded one.
+        environment: { ...environment, DATABASE_URL: undefined },
+        logFile: join(logs, 'platform.log'),
+        readyTimeoutMs: 120_000,
+        stopTimeoutMs: 20_000,
+        signal,
+      }),
+  });
+  return services.platform.first.ready;
+}
+
+async function startWorker(start: Start, settings: TemporalSettings, apiKey: string): Promise<void> {
+  const { home, environment, logs, services, onProgress, onEvent, signal } = start;
+  onProgress('starting the worker');
+  const temporal =
+    settings.origin === 'environment'
+      ? {}
+      : { TEMPORAL_ADDRESS: settings.address, TEMPORAL_NAMESPACE: settings.namespace };
+  services.worker = await supervise({
+    name: 'the worker',
+    onEvent,
+    start: () =>
+      startCommand({
+        args: ['worker', '--home', home],
+        environment: {
+          ...environment,
+          ...temporal,
+          SLIPWAY_TASK_QUEUE: settings.taskQueue,
+          // What `apiKey: { from: env:SLIPWAY_API_KEY }` leads to.
+          SLIPWAY_API_KEY: apiKey,
+        },
+        logFile: join(logs, 'worker.log'),
+        readyTimeoutMs: 60_000,
+        // What runs gets its grace (see `worker.ts`), and a little more.
+        stopTimeoutMs: 45_000,
+        signal,
+      }),
+  });
+}
+
+function settledValue<T>(settled: PromiseSettledResult<T>): T {
+  if (settled.status === 'fulfilled') return settled.value;
+  throw settled.reason;
+}

@@ -1,0 +1,53 @@
+import { type AddressInfo, createServer } from 'node:net';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+
+const HOST = '127.0.0.1';
+
+/** Which port is wanted. */
+export interface PortWish {
+  /** What the port was given by, for the error: `--port`. */
+  readonly option: string;
+  /** The port that was asked for; 0 and `undefined`: none in particular. */
+  readonly asked: number | undefined;
+  /** Taken where nothing was asked for and it is free. */
+  readonly preferred: number;
+}
+
+/**
+ * Finds a free port on the loopback: the one asked for, else the preferred one, else any.
+ *
+ * @throws SlipwayError SLIPWAY_PORT_UNAVAILABLE where the one that was asked for is taken.
+ */
+export async function choosePort({ option, asked, preferred }: PortWish): Promise<number> {
+  if (asked !== undefined && asked !== 0) {
+    const port = await tryPort(asked);
+    if (typeof port === 'number') return port;
+    const message =
+      port === 'EADDRINUSE' ? `another process listens on port ${asked}` : `port ${asked} needs more rights`;
+    throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
+      place: `${HOST}:${asked}`,
+      hint: `choose another one with ${option}; ${option} 0 takes a free one`,
+    });
+  }
+  for (const wish of asked === undefined ? [preferred, 0] : [0]) {
+    const port = await tryPort(wish);
+    if (typeof port === 'number') return port;
+  }
+  throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port can be listened on', { place: HOST });
+}
+
+/** The port, or why it cannot be listened on. */
+function tryPort(port: number): Promise<number | 'EADDRINUSE' | 'EACCES'> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(error.code);
+      else reject(error);
+    });
+    server.listen(port, HOST, () => {
+      const address = server.address() as AddressInfo;
+      server.close(() => resolve(address.port));
+    });
+  });
+}

@@ -1,0 +1,170 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { open, readFile, stat } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+import { CodedError } from '@slipway/contract/codedError';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+
+/** Something that runs until it is told to stop, or dies. */
+export interface Service {
+  /** Resolves when it has ended, for whatever reason. */
+  readonly exited: Promise<void>;
+  /** Ends it in order and waits until it has ended. */
+  stop(): Promise<void>;
+}
+
+/** A `slipway` command that runs as a process of its own. It ends with this process, however this process ends. */
+export interface CommandService extends Service {
+  /** The object of its ready line. */
+  readonly ready: Readonly<Record<string, unknown>>;
+}
+
+/** How a `slipway` command is run as a service. */
+export interface CommandServiceOptions {
+  /** `platform`, `worker`, with their arguments; `--json` is added. */
+  readonly args: readonly string[];
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** What it says on stderr is appended here. */
+  readonly logFile: string;
+  /** How long it may take until it is ready, in milliseconds. */
+  readonly readyTimeoutMs: number;
+  /** How long it may take to end in order, in milliseconds; then it is killed. */
+  readonly stopTimeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+const BIN = fileURLToPath(new URL('../../../../bin/slipway.js', import.meta.url));
+const LOG_TAIL_LINES = 12;
+
+/**
+ * Starts a `slipway` command as a service and waits for its ready line.
+ *
+ * @throws CodedError the command's own error where it prints one; else SLIPWAY_INTERNAL with the end of its log.
+ */
+export async function startCommand(options: CommandServiceOptions): Promise<CommandService> {
+  options.signal?.throwIfAborted();
+  const log = await open(options.logFile, 'a', 0o600);
+  const logStart = (await stat(options.logFile)).size;
+  let child: ChildProcess;
+  try {
+    child = spawn(process.execPath, [BIN, ...options.args, '--json'], {
+      env: { ...options.environment, SLIPWAY_EXIT_WITH_PARENT: '1' },
+      // A pipe that nobody reads any more would break it in the middle of ending.
+      stdio: ['pipe', 'pipe', log.fd],
+      // Ctrl-C in a terminal reaches this process alone, which ends its services in order.
+      detached: true,
+    });
+  } finally {
+    await log.close();
+  }
+  const exited = new Promise<void>((resolve) => {
+    child.once('close', () => resolve()).once('error', () => resolve());
+  });
+  const stop = (): Promise<void> => stopChild(child, exited, options.stopTimeoutMs);
+  try {
+    const ready = await readyLine(child, exited, options, logStart);
+    return { ready, exited, stop };
+  } catch (error) {
+    await stop();
+    options.signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+async function readyLine(
+  child: ChildProcess,
+  exited: Promise<void>,
+  { args, logFile, readyTimeoutMs, signal }: CommandServiceOptions,
+  logStart: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const name = `slipway ${args[0] ?? ''}`;
+  return new Promise((resolve, reject) => {
+    const failed = (what: string): void => {
+      logTail(logFile, logStart).then(
+        (tail) => reject(didNotStart(`${name} ${what}`, tail, logFile)),
+        (error: unknown) => reject(didNotStart(`${name} ${what}`, '', logFile, error)),
+      );
+    };
+    const timer = setTimeout(
+      () => failed(`was not ready within ${readyTimeoutMs / 1_000} s`),
+      readyTimeoutMs,
+    );
+    signal?.addEventListener('abort', () => failed('was stopped'), { once: true });
+    let said: CodedError | undefined;
+    if (child.stdout !== null) {
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        const event = parseEvent(line);
+        if (event?.['event'] === 'error') said = errorOf(event);
+        if (event?.['event'] !== 'ready') return;
+        clearTimeout(timer);
+        resolve(event);
+      });
+    }
+    void exited.then(() => {
+      clearTimeout(timer);
+      if (said === undefined) failed('ended before it was ready');
+      else reject(said);
+    });
+  });
+}
+
+/** Ends a process and all that it started: in order first, and where that takes too long, at once. */
+async function stopChild(child: ChildProcess, exited: Promise<void>, timeoutMs: number): Promise<void> {
+  if (child.pid === undefined) return;
+  const { pid } = child;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => killGroup(pid), timeoutMs);
+  await exited;
+  clearTimeout(timer);
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+function parseEvent(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The error that a command printed with `--json`, as an error of this process. */
+function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
+  const text = (name: string): string | undefined => {
+    const value = event[name];
+    return typeof value === 'string' ? value : undefined;
+  };
+  const place = text('place');
+  const hint = text('hint');
+  return new CodedError(
+    text('code') ?? 'SLIPWAY_INTERNAL',
+    Number(event['exitCode'] ?? 3),
+    text('message') ?? 'it said no more',
+    { ...(place === undefined ? {} : { place }), ...(hint === undefined ? {} : { hint }) },
+  );
+}
+
+/** The end of what the log got since the command was started. */
+async function logTail(file: string, from: number): Promise<string> {
+  const text = (await readFile(file)).subarray(from).toString('utf8').trimEnd();
+  return text.split('\n').slice(-LOG_TAIL_LINES).join('\n');
+}
+
+function didNotStart(what: string, tail: string, logFile: string, cause?: unknown): SlipwayError {
+  return new SlipwayError('SLIPWAY_INTERNAL', tail === '' ? what : `${what}; the end of its log:\n${tail}`, {
+    place: logFile,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,55 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { pastReleases } from '../../../temporal/client/release/pastReleases.ts';
+import type { CommandContext } from '../../context.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { historyLines } from './historyLines.ts';
+
+/** The options of `slipway history [TARGET]`. */
+export interface HistoryOptions {
+  readonly config?: string;
+  /** How many releases are shown. */
+  readonly last: number;
+}
+
+/**
+ * `slipway history [TARGET]`: the releases and rollbacks of a target, newest first. Without a name: of every target of
+ * the file. If a target does not answer, from the histories that Temporal keeps.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function runHistoryCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  { config: path, last }: HistoryOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(path);
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const temporal = await openTemporal(context);
+  try {
+    for (const wantedName of names) {
+      const { name, spec } = await chooseTargetSpec(context, config, wantedName);
+      const past = await pastReleases(temporal, targetWorkflowId(spec));
+      const releases = past?.releases.slice(0, last) ?? [];
+      for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
+      output.say(output.style.strong(name));
+      if (releases.length === 0) output.say('  has never taken a release');
+      else {
+        const columns = output.live ? output.columns() - 2 : Infinity;
+        for (const line of historyLines(releases, Date.now(), columns, output.style)) output.say(`  ${line}`);
+      }
+      const why = past?.unanswered ?? null;
+      if (why !== null) {
+        const kept = 'this is what Temporal keeps; what never started is missing';
+        output.note(output.style.warn(`${why.message}: ${kept}`));
+        if (why.hint !== undefined) output.note(why.hint);
+      }
+    }
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}

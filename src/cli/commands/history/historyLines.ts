@@ -1,0 +1,75 @@
+import type { PastRelease } from '../../../domain/release/pastRelease.ts';
+import { outcomeExitCode } from '../../../domain/release/release.ts';
+import { OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { MARKS, type Style } from '../../ui/style.ts';
+import { type Cell, tableLines } from '../../ui/table.ts';
+import { agoText, exactText } from '../../ui/times.ts';
+
+/** From this width on there is room for exact times, too. */
+const WIDE = 110;
+const DIGEST_CHARACTERS = 'sha256:'.length + 12;
+const COMMIT_CHARACTERS = 12;
+
+/** Releases as a table, in their order. `now` in milliseconds since 1970; `columns`: the window's width. */
+export function historyLines(
+  releases: readonly PastRelease[],
+  now: number,
+  columns: number,
+  style: Style,
+): readonly string[] {
+  const isWide = columns >= WIDE;
+  const headings = [
+    'RELEASE',
+    'OUTCOME',
+    'WHEN',
+    ...(isWide ? ['AT'] : []),
+    'ARTIFACT',
+    'COMMIT',
+    'BY',
+    'WHY',
+  ];
+  const rows = releases.map((release) => {
+    const { releaseId, endedAt, startedAt, commit, requestedBy, reason } = release;
+    const at = endedAt ?? startedAt;
+    const why = requestedBy.reason === undefined ? (reason ?? '') : `${requestedBy.reason}: ${reason ?? ''}`;
+    return [
+      { text: releaseId, paint: (text: string) => style.strong(text) },
+      outcomeCell(release, style),
+      { text: at === null ? '' : agoText(at, now) },
+      ...(isWide
+        ? [{ text: at === null ? '' : exactText(at), paint: (text: string) => style.faint(text) }]
+        : []),
+      { text: shortArtifact(release.artifact) },
+      { text: commit === null ? '-' : shortCommit(commit) },
+      { text: requestedBy.who },
+      { text: why.replace(/: $/, '') },
+    ];
+  });
+  return tableLines(headings, rows, columns, (text) => style.faint(text));
+}
+
+/** How it ended, with its mark: what a command that asked for it would end with 0 for is good. */
+export function outcomeCell(
+  { kind, outcome, code }: Pick<PastRelease, 'kind' | 'outcome' | 'code'>,
+  style: Style,
+): Cell {
+  if (outcome === 'running') return { text: `${MARKS.running} running`, paint: (text) => style.warn(text) };
+  if (outcome === 'stopped') return { text: `${MARKS.failed} stopped`, paint: (text) => style.bad(text) };
+  const isGood = outcomeExitCode(kind, outcome, code) === 0;
+  // The revision that was named does not serve: "rolled back" would look like success.
+  const word = code === 'SLIPWAY_REVISION_NOT_REACHED' ? 'not reached' : OUTCOME_WORDS[outcome];
+  return {
+    text: `${isGood ? MARKS.done : MARKS.failed} ${word}`,
+    paint: (text) => (isGood ? style.good(text) : style.bad(text)),
+  };
+}
+
+function shortArtifact(artifact: string | null): string {
+  if (artifact === null) return '-';
+  return artifact.startsWith('sha256:') ? artifact.slice(0, DIGEST_CHARACTERS) : artifact;
+}
+
+function shortCommit(commit: string): string {
+  const short = commit.slice(0, COMMIT_CHARACTERS);
+  return commit.endsWith('-dirty') ? `${short}-dirty` : short;
+}

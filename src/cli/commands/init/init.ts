@@ -1,0 +1,162 @@
+import { access, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+import { CONFIG_FILE } from '../../../config/findConfig.ts';
+import { lintText } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import { gitIn } from '../../provenance.ts';
+import { MARKS } from '../../ui/style.ts';
+import { ciFile } from './ciFile.ts';
+import type { CiKind } from './ciKinds.ts';
+import { configText } from './configText.ts';
+import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
+import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
+
+/** The options of `slipway init`. */
+export interface InitOptions {
+  /** Ask nothing. */
+  readonly yes?: boolean;
+  /** Write over what is there. */
+  readonly force?: boolean;
+  readonly ci?: CiKind;
+  readonly target?: string;
+  readonly controlPlane?: string;
+  readonly deployment?: string;
+}
+
+/** What init is given by its surroundings. */
+export interface InitSurroundings {
+  readonly folder: string;
+  /** `undefined` where nobody can be asked. */
+  readonly terminal:
+    { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream } | undefined;
+}
+
+/**
+ * `slipway init`: looks at the repository in the working folder, asks what it cannot find out, and writes `slipway.yaml`
+ * and, on wish, a CI file. Writes over nothing unless it is told to.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_USAGE where a file is there already, or nobody can be asked.
+ */
+export async function runInitCommand(
+  context: CommandContext,
+  options: InitOptions,
+  { folder, terminal }: InitSurroundings,
+): Promise<number> {
+  const { output } = context;
+  const facts = await repositoryFacts(folder, gitIn(folder));
+  for (const line of factLines(facts)) output.say(line);
+  const answers = { ...(await answersOf(facts, options, terminal)), ...given(options) };
+  const text = configText(answers, facts);
+  refuseWrong(text);
+  const ci = answers.ci === 'none' ? undefined : await ciFile(answers.ci, answers.target);
+  const files = [{ path: CONFIG_FILE, text }, ...(ci === undefined ? [] : [ci])];
+  await writeAll(folder, files, options.force ?? false);
+  for (const { path } of files) {
+    output.event({ event: 'written', file: resolve(folder, path) });
+    output.say(`${output.style.good(MARKS.done)} ${path}`);
+  }
+  if (ci !== undefined) output.say(`  then: ${ci.then}`);
+  const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(answers.controlPlane).hostname);
+  output.say('');
+  output.say(
+    isLocal
+      ? `Next: "slipway dev" in another terminal, then "slipway release ${answers.target}"`
+      : `Next: "slipway doctor" says what is still missing, then "slipway release ${answers.target}"`,
+  );
+  return 0;
+}
+
+function factLines({ graphConfig, graphs, packageManager }: RepositoryFacts): readonly string[] {
+  const found =
+    graphConfig === undefined
+      ? 'there is no graph.json here yet: a release needs one, and a check needs one of its graphs'
+      : `${graphConfig}: ${graphs.length === 0 ? 'no graphs' : graphs.join(', ')}`;
+  return [
+    found,
+    ...(packageManager === undefined ? [] : [`installed with ${packageManager}, by its lock file`]),
+  ];
+}
+
+async function answersOf(
+  facts: RepositoryFacts,
+  { yes = false }: InitOptions,
+  terminal: InitSurroundings['terminal'],
+): Promise<InitAnswers> {
+  if (yes) return defaultAnswers(facts);
+  if (terminal === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'there is no terminal to ask on', {
+      hint: 'slipway init --yes takes what it finds; --target, --control-plane, --deployment and --ci say more',
+    });
+  }
+  const interruption = onInterruption();
+  const questions = terminalQuestions(terminal.input, terminal.output, interruption.signal);
+  try {
+    return await askAnswers(facts, questions.ask);
+  } catch (error) {
+    // readline takes Ctrl-C and Ctrl-D on a terminal, so that no signal comes.
+    const isLeft = error instanceof Error && error.name === 'AbortError';
+    if (!isLeft && !interruption.signal.aborted) throw error;
+    throw new SlipwayError('SLIPWAY_USAGE', 'stopped; nothing was written');
+  } finally {
+    questions.close();
+    interruption.release();
+  }
+}
+
+/** What the command line says goes before what was found out or asked for. */
+function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<InitAnswers> {
+  return {
+    ...(ci === undefined ? {} : { ci }),
+    ...(target === undefined ? {} : { target }),
+    ...(controlPlane === undefined ? {} : { controlPlane }),
+    ...(deployment === undefined ? {} : { deployment }),
+  };
+}
+
+/** What was given on the command line may not fit into the file. */
+function refuseWrong(text: string): void {
+  const [problem] = lintText(text).problems;
+  if (problem === undefined) return;
+  throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, {
+    hint: 'nothing was written',
+  });
+}
+
+/** All or nothing: where one is there already, none is written. */
+async function writeAll(
+  folder: string,
+  files: readonly { readonly path: string; readonly text: string }[],
+  force: boolean,
+): Promise<void> {
+  const there: string[] = [];
+  for (const { path } of files) if (await isThere(join(folder, path))) there.push(path);
+  if (there.length > 0 && !force) {
+    throw new SlipwayError('SLIPWAY_USAGE', `${there.join(' and ')} is there already`, {
+      place: resolve(folder, there[0] ?? ''),
+      hint: '--force writes over it; "slipway lint" says whether it is right',
+    });
+  }
+  for (const { path, text } of files) {
+    try {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      // Where it appeared a moment ago, it is not ours.
+      await writeFile(join(folder, path), text, { flag: force ? 'w' : 'wx' });
+    } catch (error) {
+      throw new SlipwayError('SLIPWAY_USAGE', `${path} could not be written: ${(error as Error).message}`, {
+        place: resolve(folder, path),
+        cause: error,
+      });
+    }
+  }
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

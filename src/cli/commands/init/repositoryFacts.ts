@@ -1,0 +1,93 @@
+import { access, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+
+import type { Git } from '../../provenance.ts';
+
+/** What is found out about a repository before anybody is asked. */
+export interface RepositoryFacts {
+  /** The graph configuration, relative to the folder; `undefined` where there is none. */
+  readonly graphConfig: string | undefined;
+  /** The names of its graphs. */
+  readonly graphs: readonly string[];
+  /** By its lock file; `undefined` where there is none. */
+  readonly packageManager: string | undefined;
+  /** Where the remote is, as far as it tells whose CI runs. */
+  readonly host: 'github' | 'gitlab' | undefined;
+  /** A name for the deployment: that of the remote, the package, or the folder. */
+  readonly name: string;
+}
+
+const GRAPH_CONFIGS = ['graph.json', 'langgraph.json'];
+
+const LOCK_FILES: readonly (readonly [file: string, packageManager: string])[] = [
+  ['package-lock.json', 'npm'],
+  ['pnpm-lock.yaml', 'pnpm'],
+  ['yarn.lock', 'yarn'],
+  ['bun.lock', 'bun'],
+  ['bun.lockb', 'bun'],
+];
+
+/** Looks at the repository in a folder. Changes nothing, and never fails for what it does not find. */
+export async function repositoryFacts(folder: string, git: Git): Promise<RepositoryFacts> {
+  const graphConfig = await firstThere(folder, GRAPH_CONFIGS);
+  const lockFile = await firstThere(
+    folder,
+    LOCK_FILES.map(([file]) => file),
+  );
+  const remote = await git('remote', 'get-url', 'origin');
+  const manifest = await jsonOf(join(folder, 'package.json'));
+  const named = remoteName(remote) ?? (typeof manifest['name'] === 'string' ? manifest['name'] : undefined);
+  return {
+    graphConfig,
+    graphs: graphConfig === undefined ? [] : await graphNames(join(folder, graphConfig)),
+    packageManager: LOCK_FILES.find(([file]) => file === lockFile)?.[1],
+    host: hostOf(remote),
+    name: deploymentName(named ?? basename(folder)),
+  };
+}
+
+/** A name that every control plane takes: lower-case letters, digits and dashes. */
+export function deploymentName(text: string): string {
+  const name = text
+    .replace(/^@[^/]*\//, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+  return name === '' ? 'agent' : name;
+}
+
+function remoteName(remote: string | undefined): string | undefined {
+  return remote === undefined ? undefined : /([^/:]+?)(?:\.git)?\/?$/.exec(remote)?.[1];
+}
+
+function hostOf(remote: string | undefined): RepositoryFacts['host'] {
+  const [host] = /(?:github|gitlab)(?=[.:/])/.exec(remote ?? '') ?? [];
+  return host === 'github' || host === 'gitlab' ? host : undefined;
+}
+
+async function firstThere(folder: string, files: readonly string[]): Promise<string | undefined> {
+  for (const file of files) {
+    const there = await access(join(folder, file)).then(
+      () => true,
+      () => false,
+    );
+    if (there) return file;
+  }
+  return undefined;
+}
+
+async function graphNames(file: string): Promise<readonly string[]> {
+  const { graphs } = await jsonOf(file);
+  return typeof graphs === 'object' && graphs !== null ? Object.keys(graphs) : [];
+}
+
+/** A JSON object; an empty one where the file is not there, or is not right: others say so when it matters. */
+async function jsonOf(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    // What is not known is asked for.
+    return {};
+  }
+}

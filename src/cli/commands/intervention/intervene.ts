@@ -1,0 +1,75 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { FREEZE, type InterventionKind, JUDGE, SOAK } from '../../../domain/intervention/intervention.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+
+/** The options of the commands that say one thing to a release under way. */
+export interface InterventionOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  /** Which release is meant. Default: the one that runs. */
+  readonly release?: string;
+  /** A promotion that is meant instead of a release. */
+  readonly promotion?: string;
+  /** What a `skip` leaves out: one of these four. */
+  readonly check?: string;
+  readonly soak?: boolean;
+  readonly judge?: boolean;
+  readonly freeze?: boolean;
+}
+
+/**
+ * `slipway abort|pause|resume|approve|reject|retry|skip [TARGET]`: says one thing to the release that runs. `abort` of a
+ * release that waits withdraws it.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now.
+ */
+export async function runInterventionCommand(
+  context: CommandContext,
+  kind: InterventionKind,
+  wanted: string | undefined,
+  options: InterventionOptions,
+): Promise<number> {
+  const { promotion, ...rest } = options;
+  if (kind === 'skip' && skipped(options).what === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', '"skip" does not say what is left out', {
+      hint: 'name it: --check NAME, --soak, --judge, or --freeze',
+    });
+  }
+  if (promotion !== undefined) {
+    return runPromotionIntervention(context, kind, promotion, { ...rest, said: skipped(options) });
+  }
+  const { output } = context;
+  const { config, folder } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const message = { who, from, ...(reason === undefined ? {} : { reason }) };
+  const workflowId = targetWorkflowId(spec);
+  const temporal = await openTemporal(context);
+  try {
+    const { release } = options;
+    const taken =
+      kind === 'abort' && release !== undefined
+        ? await stopRelease(temporal, workflowId, release, message)
+        : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
+    output.event({ event: 'intervention', kind, target: name, ...taken });
+    output.say(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function skipped({ check, soak, judge, freeze }: InterventionOptions): { readonly what?: string } {
+  if (check !== undefined) return { what: check };
+  if (freeze === true) return { what: FREEZE };
+  if (judge === true) return { what: JUDGE };
+  return soak === true ? { what: SOAK } : {};
+}

@@ -1,0 +1,205 @@
+import { writeFile } from 'node:fs/promises';
+
+import { createFeedbackClient } from '../../../clients/feedback.ts';
+import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
+import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
+import { makeHome } from '../../../config/home.ts';
+import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
+import { resolveSecret } from '../../../config/secretReference.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { JudgeReport } from '../../../domain/judge/report.ts';
+import type { JudgeSettings } from '../../../domain/judge/settings.ts';
+import type { JudgeVerdict } from '../../../domain/judge/verdict.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+import { type Input, recordedInputs, someInputs } from '../../../judge/inputs.ts';
+import { freshSeed, judgeCandidate, type Progress } from '../../../judge/judgement.ts';
+import { randomFrom, sample } from '../../../judge/random.ts';
+import { markdownReport } from '../../../judge/report/markdownReport.ts';
+import { type ReportLine, textReport } from '../../../judge/report/textReport.ts';
+import type { CommandContext } from '../../context.ts';
+import { LiveLines } from '../../ui/liveLines.ts';
+import { onInterruption } from '../../interruption.ts';
+import { openInputs } from './inputsFile.ts';
+import type { Output } from '../../output.ts';
+import { ownArtifactStore } from '../artifact/artifactOf.ts';
+
+/** The options of `slipway judge`. What is not given has the default of `slipway.yaml`'s `judge`. */
+export interface JudgeOptions {
+  readonly baseline: string;
+  readonly candidate: string;
+  readonly assistant: string;
+  readonly inputs?: string;
+  readonly recorded?: true;
+  readonly maxInputs?: number;
+  readonly repetitions?: number;
+  readonly concurrency?: number;
+  readonly warmUp?: number;
+  /** Durations, as they are written. */
+  readonly runTimeout?: string;
+  readonly patience?: string;
+  readonly confidence?: number;
+  readonly minimumRuns?: number;
+  /** `metric=effect`, each. */
+  readonly metric?: readonly string[];
+  readonly scorePath?: string;
+  readonly feedbackKey?: string;
+  readonly seed?: number;
+  /** References to keys: `env:NAME`, `file:/path`. */
+  readonly apiKey?: string;
+  readonly candidateApiKey?: string;
+  readonly markdown?: string;
+}
+
+/** Exit codes: those of a release, so that a pipeline reads both in one way. */
+const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
+  passed: 0,
+  failed: 2,
+  errored: 3,
+  inconclusive: 4,
+};
+
+const DEFAULT_KEY = 'SLIPWAY_API_KEY';
+
+/**
+ * `slipway judge`: gives two agents the same inputs and says whether the candidate is worse. Needs neither Temporal nor a
+ * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), as `judgements/…/report.json`.
+ *
+ * @returns the exit code: 0 passed, 2 failed, 3 errored, 4 inconclusive.
+ */
+export async function runJudgeCommand(context: CommandContext, options: JudgeOptions): Promise<number> {
+  const settings = readSettings(options);
+  const ofFile = options.inputs === undefined ? undefined : await openInputs(options.inputs);
+  const interruption = onInterruption();
+  const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) => keyOf(context, key));
+  const [baseline, candidate] = [
+    agentClient(options.baseline, keys[0], settings),
+    agentClient(options.candidate, keys[1], settings),
+  ];
+  const feedback = createFeedbackClient();
+  const live = new LiveLines(context.output);
+  try {
+    const { signal } = interruption;
+    const from = options.inputs ?? 'recorded runs';
+    const inputs = ofFile ?? recordedInputs(baseline, settings.assistant, signal);
+    const chosen = await choose(inputs, settings, from);
+    let progress: Progress | undefined;
+    live.show(() => [
+      progress === undefined ? 'warming up' : `judging: ${progress.made} of ${progress.planned} runs`,
+    ]);
+    const judged = await judgeCandidate({
+      settings,
+      inputs: { from, chosen },
+      agents: {
+        baseline: { url: options.baseline, client: baseline },
+        candidate: { url: options.candidate, client: candidate },
+      },
+      feedback,
+      signal,
+      onTrial: (_, now) => {
+        progress = now;
+      },
+    });
+    live.hide();
+    // An agent may repeat its key.
+    const report = removeSecretsFromTexts(
+      judged,
+      keys.filter((key) => key !== undefined),
+    );
+    await keep(context, report);
+    if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
+    tell(context.output, report);
+    return EXIT_CODES[report.verdict];
+  } finally {
+    live.hide();
+    interruption.release();
+    await Promise.all([baseline.close(), candidate.close(), feedback.close()]);
+  }
+}
+
+/** The options, held against the same rules as the file's `judge`. */
+function readSettings(options: JudgeOptions): JudgeSettings {
+  const { inputs, recorded, assistant, metric, maxInputs, warmUp } = options;
+  const given = {
+    inputs,
+    recorded,
+    assistant,
+    inputsMax: maxInputs,
+    repetitions: options.repetitions,
+    concurrency: options.concurrency,
+    warmUpRuns: warmUp,
+    runTimeout: options.runTimeout,
+    patience: options.patience,
+    confidence: options.confidence,
+    minimumRuns: options.minimumRuns,
+    scorePath: options.scorePath,
+    feedbackKey: options.feedbackKey,
+    metrics: metric === undefined ? undefined : Object.fromEntries(metric.map(readMetric)),
+  };
+  const parsed = Judge.safeParse(
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  );
+  if (parsed.success) return { ...judgeSettings(parsed.data), seed: options.seed ?? freshSeed() };
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new SlipwayError('SLIPWAY_USAGE', problems.join('; '), {
+    hint: 'slipway judge --help lists the options',
+  });
+}
+
+function readMetric(text: string): [name: string, effect: number] {
+  const [name = '', effect = ''] = text.split('=');
+  return [name, effect.endsWith('%') ? Number(effect.slice(0, -1)) / 100 : Number(effect)];
+}
+
+function keyOf({ environment }: CommandContext, reference: string | undefined): string | undefined {
+  if (reference === undefined) return environment[DEFAULT_KEY];
+  if (!SECRET_REFERENCE.test(reference)) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
+      hint: 'write env:NAME or file:/absolute/path; a key on the command line is seen by everybody',
+    });
+  }
+  return resolveSecret({ from: reference }, environment);
+}
+
+function agentClient(
+  baseUrl: string,
+  apiKey: string | undefined,
+  { concurrency }: JudgeSettings,
+): RunApiClient {
+  return createRunApiClient({ baseUrl, apiKey, connections: concurrency + 1 });
+}
+
+async function choose(
+  inputs: AsyncIterable<Input>,
+  { inputsMax, seed }: JudgeSettings,
+  from: string,
+): Promise<readonly Input[]> {
+  return someInputs(await sample(inputs, inputsMax, randomFrom(seed)), from);
+}
+
+async function keep(context: CommandContext, report: JudgeReport): Promise<void> {
+  await makeHome(context.home);
+  const name = `judgements/${report.startedAt.replaceAll(/[:.]/g, '-')}-${report.seed}/report.json`;
+  await ownArtifactStore(context).putRecord(name, report);
+}
+
+function tell(output: Output, report: JudgeReport): void {
+  output.event({ event: 'judged', report });
+  output.event({ event: 'ended', exitCode: EXIT_CODES[report.verdict] });
+  for (const line of textReport(report)) output.say(painted(output, report, line));
+}
+
+function painted({ style }: Output, { verdict }: JudgeReport, { text, about }: ReportLine): string {
+  switch (about === 'verdict' ? verdict : about) {
+    case 'passed':
+      return style.good(text);
+    case 'failed':
+    case 'errored':
+      return style.bad(text);
+    case 'inconclusive':
+      return style.warn(text);
+    case 'faint':
+      return style.faint(text);
+    case 'plain':
+      return text;
+  }
+}

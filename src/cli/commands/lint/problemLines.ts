@@ -1,0 +1,44 @@
+import { relative } from 'node:path';
+
+import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { Style } from '../../ui/style.ts';
+
+/** The most characters of a line of the file that are shown. */
+const EXCERPT_MAX = 120;
+/** How many of them stand before what the problem is about, where the line is cut. */
+const EXCERPT_BEFORE = 40;
+
+/** A problem of `slipway.yaml`, for people: its place and what it is, then the line with a caret below it. */
+export function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
+  const { file, severity, line, column, path, message } = problem;
+  const mark = severity === 'error' ? style.bad('error') : style.warn('warning');
+  const what = path === '' ? message : `${style.strong(path)}: ${message}`;
+  const margin = ' '.repeat(String(line).length);
+  const { text, caret } = cut(problem);
+  return [
+    `${nearName(file)}:${line}:${column} ${mark} ${what}`,
+    `  ${style.faint(`${line} |`)} ${text}`,
+    `  ${style.faint(`${margin} |`)} ${style.strong(caret)}`,
+  ];
+}
+
+/** A file's name from here; whole where it stands outside of the working folder. */
+export function nearName(file: string): string {
+  const near = relative(process.cwd(), file);
+  return near === '' || near.startsWith('..') ? file : near;
+}
+
+/** A long line is cut around what the problem is about. */
+function cut({ excerpt, column, length }: ConfigProblem): { readonly text: string; readonly caret: string } {
+  const from = column + length > EXCERPT_MAX ? Math.max(column - 1 - EXCERPT_BEFORE, 0) : 0;
+  const before = from === 0 ? '' : '…';
+  const room = EXCERPT_MAX - before.length;
+  // A control character would reach the terminal.
+  const text = excerpt.slice(from, from + room).replaceAll(/\p{Cc}/gu, ' ');
+  const start = before.length + column - 1 - from;
+  const carets = Math.max(Math.min(length, before.length + text.length - start), 1);
+  return {
+    text: `${before}${text}${from + room < excerpt.length ? '…' : ''}`,
+    caret: `${' '.repeat(start)}${'^'.repeat(carets)}`,
+  };
+}

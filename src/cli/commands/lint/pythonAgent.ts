@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+
+import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { releaseSettings } from '../../../config/releaseSettings.ts';
+import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';
+
+/**
+ * A warning for each graph configuration of the targets that is of a Python agent. It is no error, because the control
+ * plane of a target may build what the included platform does not. A file that is not there may be yet to be built.
+ */
+export async function pythonAgentProblems({
+  config,
+  folder,
+}: Pick<LoadedConfig, 'config' | 'folder'>): Promise<readonly ConfigProblem[]> {
+  const paths = Object.keys(config.targets).map((name) => releaseSettings(config, name).graphConfigPath);
+  const root = resolve(folder, config.artifact.path);
+  const problems: ConfigProblem[] = [];
+  for (const path of new Set(paths.filter((each) => each !== null))) {
+    const file = join(root, path);
+    const text = await readFile(file, 'utf8').catch(() => '{}');
+    const graph = pythonGraphOf(parsed(text));
+    if (graph === undefined) continue;
+    const lines = text.split('\n');
+    const line = Math.max(
+      0,
+      lines.findIndex((each) => each.includes(graph.path)),
+    );
+    const excerpt = lines[line] ?? '';
+    problems.push({
+      file,
+      severity: 'warning',
+      line: line + 1,
+      column: Math.max(0, excerpt.indexOf(graph.path)) + 1,
+      length: graph.path.length,
+      path: `graphs.${graph.name}`,
+      message: `${pythonGraphText(graph)}; release it to a control plane that builds Python agents`,
+      excerpt,
+    });
+  }
+  return problems;
+}
+
+/** What is no JSON is for the builder to refuse. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,15 @@
+import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { Output } from '../../output.ts';
+import { problemLines } from './problemLines.ts';
+
+/**
+ * Tells problems of `slipway.yaml`: an event each, and lines for people.
+ *
+ * @param say - where the lines go: what was asked for, or by the way.
+ */
+export function tellProblems(output: Output, problems: readonly ConfigProblem[], say: 'say' | 'note'): void {
+  for (const problem of problems) {
+    output.event({ event: 'problem', ...problem });
+    for (const line of problemLines(problem, output.style)) output[say](line);
+  }
+}

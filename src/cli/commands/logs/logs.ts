@@ -1,0 +1,101 @@
+import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import {
+  type ChosenTarget,
+  chooseTargetSpec,
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from '../target/targetAccess.ts';
+import { followLog } from './followLog.ts';
+import { logPrinter } from './logPrinter.ts';
+import { logEnd, type LogStage, revisionMeant } from './revisionLog.ts';
+
+/** The options of `slipway logs [TARGET]`. */
+export interface LogsOptions {
+  readonly config?: string;
+  /** The revision. Default: the newest. */
+  readonly revision?: string;
+  /** The revision that serves, instead of the newest. */
+  readonly serving?: true;
+  /** Default: both. */
+  readonly stage?: LogStage;
+  /** How many of the last lines are shown. */
+  readonly tail: number;
+  /** Go on with the lines to come. */
+  readonly follow?: boolean;
+}
+
+/**
+ * `slipway logs [TARGET]`: what a revision wrote while it was built and while it served, from the control plane.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_NOT_FOUND, SLIPWAY_SECRET_MISSING, and the control plane's own.
+ */
+export async function runLogsCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: LogsOptions,
+): Promise<number> {
+  const { config } = await loadConfig(options.config);
+  const target = await chooseTargetSpec(context, config, wanted);
+  const interruption = onInterruption();
+  try {
+    await withControlPlane(context, target.spec, (client) =>
+      tellLog(context, client, target, options, interruption.signal),
+    );
+    return 0;
+  } finally {
+    interruption.release();
+  }
+}
+
+async function tellLog(
+  context: CommandContext,
+  client: ControlPlaneClient,
+  chosen: ChosenTarget,
+  { revision, serving, stage, tail, follow = false }: LogsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { output } = context;
+  const { name: target, spec } = chosen;
+  const deployment = await findDeployment(client, spec);
+  const { active_revision_id: active, latest_revision_id: newest } = deployment;
+  const unnamed = serving ? active : newest;
+  const revisionId = revision === undefined ? unnamed : await revisionMeant(client, deployment.id, revision);
+  if (revisionId === null) {
+    const lacks = serving ? 'no revision that serves' : 'no revision';
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', `the deployment of "${target}" has ${lacks}`, {
+      place: deployment.id,
+    });
+  }
+  const of = { deploymentId: deployment.id, revisionId };
+  const print = logPrinter(context, chosen, revisionId);
+  const { lines, after } = await logEnd(client, of, stage, tail);
+  output.progress(
+    `Log of revision ${revisionId} on "${target}": ${standing(target, revisionId, deployment)}`,
+  );
+  lines.forEach(print);
+  if (!follow) {
+    if (lines.length === 0) output.note(`revision ${revisionId} has written nothing`);
+    return;
+  }
+  if (after === undefined) {
+    throw new SlipwayError('SLIPWAY_USAGE', 'this control plane’s logs cannot be followed', {
+      place: '--follow',
+    });
+  }
+  for await (const line of followLog(client, of, stage, after.offset, signal)) print(line);
+}
+
+/** Whether a revision is the newest and whether it serves; if another one serves, how to read its log. */
+function standing(target: string, revisionId: string, deployment: Deployment): string {
+  const { active_revision_id: active, latest_revision_id: newest } = deployment;
+  const age = revisionId === newest ? 'the newest' : 'not the newest';
+  if (revisionId === active) return `${age}; it serves`;
+  if (active === null) return `${age}; none serves`;
+  return `${age}; revision ${active} serves (slipway logs ${target} --serving)`;
+}

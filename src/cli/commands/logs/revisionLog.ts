@@ -1,0 +1,168 @@
+import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import type { CallOptions } from '../../../clients/service.ts';
+import { ServiceError } from '../../../clients/serviceError.ts';
+import { isRevisionId } from '../../../domain/deployment/revisionName.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+
+/** Which part of a revision's life a line is from: its build, or its agent. */
+export type LogStage = 'build' | 'deploy';
+
+/** One line of a revision's log. */
+export interface LogLine {
+  readonly stage: string;
+  readonly message: string;
+  /** ISO 8601; `null` where the control plane does not tell. */
+  readonly timestamp: string | null;
+}
+
+/** A revision of a deployment. */
+export interface RevisionOf {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+/** The end of a log. */
+export interface LogEnd {
+  /** Oldest first. */
+  readonly lines: readonly LogLine[];
+  /** After which line a follower goes on; `undefined` where the log cannot be followed. */
+  readonly after: { readonly offset: string | undefined } | undefined;
+}
+
+const PAGE_LINES = 1_000;
+const REVISIONS_SHOWN = 5;
+
+/**
+ * The last lines of a revision's log, of both stages or of one. Where a control plane has no logs of revisions (the
+ * contract names none), the pages of its public relative are asked: those of the build, and those of the agent.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND where it has neither, or no such revision.
+ */
+export async function logEnd(
+  client: ControlPlaneClient,
+  revision: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+  call: CallOptions = {},
+): Promise<LogEnd> {
+  try {
+    return await newestLines(client, revision, stage, count, call);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  try {
+    await client.getRevision(revision.deploymentId, revision.revisionId, call);
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    const { deploymentId, revisionId } = revision;
+    throw revisionUnknown(deploymentId, revisionId, await newestIds(client, deploymentId));
+  }
+  try {
+    return { lines: await publicLines(client, revision, stage, count, call), after: undefined };
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane gives out no logs', {
+      place: revision.revisionId,
+      hint: 'look at them where it keeps them',
+      cause: error,
+    });
+  }
+}
+
+/**
+ * The revision that a person means by its id, or by the beginning of its id.
+ *
+ * @throws SlipwayError SLIPWAY_NOT_FOUND where none of the deployment begins so, or several do.
+ */
+export async function revisionMeant(
+  client: ControlPlaneClient,
+  deploymentId: string,
+  named: string,
+): Promise<string> {
+  const beginning = named.toLowerCase();
+  if (isRevisionId(beginning)) return beginning;
+  const ids: string[] = [];
+  for await (const { id } of client.eachRevision(deploymentId)) ids.push(id);
+  const [meant, ...others] = ids.filter((id) => id.startsWith(beginning));
+  if (meant !== undefined && others.length === 0) return meant;
+  throw meant === undefined
+    ? revisionUnknown(deploymentId, named, ids)
+    : notFound(deploymentId, `several revisions of the deployment begin with "${named}"`, ids);
+}
+
+function revisionUnknown(deploymentId: string, named: string, known: readonly string[]): SlipwayError {
+  return notFound(deploymentId, `the deployment has no revision "${named}"`, known);
+}
+
+/** Names the newest revisions that the deployment has. */
+function notFound(deploymentId: string, message: string, known: readonly string[]): SlipwayError {
+  const hint = `its newest ones: ${known.slice(0, REVISIONS_SHOWN).join(', ')}`;
+  return new SlipwayError('SLIPWAY_NOT_FOUND', message, { place: deploymentId, hint });
+}
+
+async function newestIds(client: ControlPlaneClient, deploymentId: string): Promise<readonly string[]> {
+  const known: string[] = [];
+  for await (const { id } of client.eachRevision(deploymentId)) {
+    known.push(id);
+    if (known.length === REVISIONS_SHOWN) break;
+  }
+  return known;
+}
+
+async function newestLines(
+  client: ControlPlaneClient,
+  { deploymentId, revisionId }: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+  call: CallOptions,
+): Promise<LogEnd> {
+  const newest: (LogLine & { readonly id: string })[] = [];
+  for (let offset: string | undefined; newest.length < count;) {
+    const query = {
+      order: 'desc',
+      limit: Math.min(count - newest.length, PAGE_LINES),
+      ...(stage === undefined ? {} : { stage }),
+      ...(offset === undefined ? {} : { offset }),
+    } as const;
+    const page = await client.getRevisionLogs(deploymentId, revisionId, query, call);
+    const { logs, next_offset: next } = page;
+    newest.push(...logs);
+    if (next === null || logs.length === 0) break;
+    offset = next;
+  }
+  return { lines: newest.map(lineOf).reverse(), after: { offset: newest[0]?.id } };
+}
+
+async function publicLines(
+  client: ControlPlaneClient,
+  { deploymentId, revisionId }: RevisionOf,
+  stage: LogStage | undefined,
+  count: number,
+  call: CallOptions,
+): Promise<readonly LogLine[]> {
+  const body = { order: 'desc', limit: Math.min(count, PAGE_LINES) } as const;
+  const lines: LogLine[] = [];
+  for (const part of stage === undefined ? (['build', 'deploy'] as const) : [stage]) {
+    const { logs } =
+      part === 'build'
+        ? await client.getBuildLogs(deploymentId, revisionId, body, call)
+        : await client.getDeployLogs(deploymentId, revisionId, body, call);
+    lines.push(
+      ...logs.map(({ message, timestamp = null }) => ({ stage: part, message, timestamp })).reverse(),
+    );
+  }
+  return lines.slice(-count);
+}
+
+/** A line as it is told; of what else the control plane says of it nothing is kept. */
+export function lineOf({ stage, message, timestamp }: LogLine): LogLine {
+  return { stage, message, timestamp };
+}
+
+function isNotFound(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  // What is no id at all: the control plane refuses it with 422, and the client does not send it.
+  return error.status === undefined
+    ? error.code === 'SLIPWAY_REFUSED'
+    : [404, 405, 422].includes(error.status);
+}

@@ -1,0 +1,33 @@
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { ReleaseResult } from '../../../domain/release/release.ts';
+import type { CommandContext } from '../../context.ts';
+import { type ChosenTarget, withControlPlane } from '../target/targetAccess.ts';
+import { logPrinter } from './logPrinter.ts';
+import { logEnd } from './revisionLog.ts';
+
+const LINES = 20;
+
+/**
+ * Where a release ended because its revision was not built, or did not start: shows the last lines of its log, so that
+ * nobody has to ask for them. Without the control plane's key here it says how they are to be had.
+ */
+export async function tellFailedRevision(
+  context: CommandContext,
+  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  { code, deploymentId, revisionId }: ReleaseResult,
+): Promise<void> {
+  if (code !== 'SLIPWAY_REVISION_FAILED' || deploymentId === null || revisionId === null) return;
+  const { output } = context;
+  const command = `slipway logs ${target} --revision ${revisionId}`;
+  try {
+    const { lines } = await withControlPlane(context, spec, (client) =>
+      logEnd(client, { deploymentId, revisionId }, undefined, LINES),
+    );
+    if (lines.length === 0) return;
+    output.say(`The last lines of revision ${revisionId} (all of them: ${command}):`);
+    lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    output.note(`why the revision failed, where the control plane can be called: ${command}`);
+  }
+}

@@ -1,0 +1,35 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import type { CommandContext } from '../context.ts';
+import { planPromotionsOf } from './promotion/promotionPlan.ts';
+import { planReleaseOn } from './release/releasePlanned.ts';
+
+/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
+export interface PlanOptions {
+  readonly config?: string;
+  /** How many days of promotions are planned. */
+  readonly days: number;
+}
+
+/**
+ * `slipway plan release [TARGET]`: what a release would do at this moment. `slipway plan promotion [PROMOTION]`: what
+ * promotions will do in the coming days. Changes nothing.
+ *
+ * @returns the exit code.
+ */
+export async function runPlanCommand(
+  context: CommandContext,
+  what: string,
+  wanted: string | undefined,
+  options: PlanOptions,
+): Promise<number> {
+  switch (what) {
+    case 'release':
+      return planReleaseOn(context, wanted, options);
+    case 'promotion':
+      return planPromotionsOf(context, wanted, options);
+    default:
+      throw new SlipwayError('SLIPWAY_USAGE', `there is no plan of "${what}"`, {
+        hint: 'slipway plan release, or slipway plan promotion',
+      });
+  }
+}

@@ -1,0 +1,87 @@
+import { type ApiKey, Scope } from '@slipway/contract/controlPlane/apiKey';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import { type PlatformClientOptions, withPlatform } from './platformClient.ts';
+
+/** The options of `slipway platform keys create`. */
+export interface KeysCreateOptions extends PlatformClientOptions {
+  readonly scope: string;
+  /** In milliseconds from now. Default: never. */
+  readonly expiresIn?: number;
+}
+
+/** `slipway platform keys create NAME`: makes a key, and shows it this once. */
+export async function runKeysCreateCommand(
+  context: CommandContext,
+  name: string,
+  options: KeysCreateOptions,
+): Promise<number> {
+  const scope = Scope.safeParse(options.scope);
+  if (!scope.success) {
+    throw new SlipwayError('SLIPWAY_USAGE', `There is no scope '${options.scope}'.`, {
+      place: '--scope',
+      hint: 'Give read, deploy or admin.',
+    });
+  }
+  const { expiresIn } = options;
+  const created = await withPlatform(context, options, (client) =>
+    client.createApiKey({
+      name,
+      scope: scope.data,
+      ...(expiresIn === undefined ? {} : { expires_at: new Date(Date.now() + expiresIn).toISOString() }),
+    }),
+  );
+  context.output.event({ event: 'key', ...created });
+  context.output.say(created.key);
+  context.output.note(
+    `"${name}" may ${created.scope}, for ${created.tenant_ids.join(', ')}; the key is not shown again`,
+  );
+  return 0;
+}
+
+/** `slipway platform keys list`: the keys of the tenant, never the keys themselves. */
+export async function runKeysListCommand(
+  context: CommandContext,
+  options: PlatformClientOptions & { readonly revoked?: boolean },
+): Promise<number> {
+  const revoked = options.revoked ?? false;
+  await withPlatform(context, options, async (client) => {
+    for (let offset = 0; ;) {
+      const page = await client.listApiKeys({ limit: PAGE, offset, revoked });
+      for (const key of page.resources) {
+        context.output.event({ event: 'key', ...key });
+        context.output.say(keyLine(key));
+      }
+      if (page.resources.length < PAGE) return;
+      offset += page.resources.length;
+    }
+  });
+  return 0;
+}
+
+/** `slipway platform keys revoke ID`: ends a key at once. */
+export async function runKeysRevokeCommand(
+  context: CommandContext,
+  keyId: string,
+  options: PlatformClientOptions,
+): Promise<number> {
+  await withPlatform(context, options, (client) => client.revokeApiKey(keyId));
+  context.output.event({ event: 'key_revoked', id: keyId });
+  context.output.say(`revoked ${keyId}`);
+  return 0;
+}
+
+const PAGE = 100;
+
+/** One line for people: what it is known by, what it may, since when, until when. */
+export function keyLine(key: ApiKey): string {
+  const end =
+    key.revoked_at !== null
+      ? `revoked ${key.revoked_at}`
+      : key.expires_at === null
+        ? 'does not expire'
+        : `expires ${key.expires_at}`;
+  const used = key.last_used_at === null ? 'never used' : `used ${key.last_used_at}`;
+  return `${key.id}  ${key.prefix}…  ${key.scope.padEnd(6)}  ${key.name}  (${used}, ${end})`;
+}

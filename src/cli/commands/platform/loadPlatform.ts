@@ -1,0 +1,31 @@
+import { SlipwayError } from '../../../domain/errors.ts';
+
+/**
+ * Loads a part of `@slipway/platform`, which is installed beside Slipway only where a platform runs.
+ *
+ * `await loadPlatform(() => import('@slipway/platform'))`
+ *
+ * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED
+ */
+export async function loadPlatform<Part>(load: () => Promise<Part>): Promise<Part> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw new SlipwayError(
+      'SLIPWAY_PLATFORM_NOT_INSTALLED',
+      'this command runs a platform, which is not installed; install it: npm install @slipway/platform',
+      { cause: error },
+    );
+  }
+}
+
+/** The package itself, and not one that it needs. */
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    error.code === 'ERR_MODULE_NOT_FOUND' &&
+    error.message.includes("'@slipway/platform'")
+  );
+}

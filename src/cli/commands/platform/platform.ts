@@ -1,0 +1,45 @@
+import type { PlatformSettings } from '@slipway/platform';
+
+import type { CommandContext } from '../../context.ts';
+import { jsonLine } from '../../output.ts';
+import { printError } from '../../ui/errorReport.ts';
+import { loadPlatform } from './loadPlatform.ts';
+
+/** How `slipway platform` was called. */
+export interface PlatformCommandOptions extends PlatformSettings {
+  /** One JSON object per line instead of readable text. */
+  json: boolean;
+}
+
+/**
+ * `slipway platform`: the platform alone, until SIGTERM or SIGINT. Prints `{"event":"ready","controlPlane":"http://…",
+ * "apiKey":"…"}` (or a readable line) once it answers; the first signal drains it and ends the process with 0, a
+ * second one ends it at once. It ends with the error's exit code when another platform takes its database. What it reads
+ * from the environment: `platformOptionsOf`.
+ * @throws SlipwayError SLIPWAY_PLATFORM_NOT_INSTALLED; PlatformError as `startPlatform` and `platformOptionsOf` do.
+ */
+export async function runPlatformCommand(
+  options: PlatformCommandOptions,
+  { output }: CommandContext,
+): Promise<void> {
+  const { platformOptionsOf, startPlatform } = await loadPlatform(() => import('@slipway/platform'));
+  const platform = await startPlatform(platformOptionsOf(options, process.env));
+  const signaled = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => {
+        process.once(signal, () => process.exit(130));
+        resolve();
+      });
+    }
+  });
+  process.stdout.write(
+    options.json
+      ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
+      : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless it was given.\n`,
+  );
+  // Not closed in good order: all that this process would still write belongs to the other platform.
+  void platform.lost.then((error) => process.exit(printError(output, error)));
+  await signaled;
+  await platform.close();
+  process.exitCode = 0;
+}

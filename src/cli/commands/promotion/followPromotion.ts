@@ -1,0 +1,84 @@
+import { setTimeout } from 'node:timers/promises';
+
+import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
+import { outcomeExitCode } from '../../../domain/release/release.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { lastResult } from '../../../temporal/client/promotion/promotionClient.ts';
+import { readProgress } from '../../../temporal/client/target/targetClient.ts';
+import { GAVE_UP } from '../../follow/followToEnd.ts';
+import { FollowView } from '../../follow/followView.ts';
+import type { Output } from '../../output.ts';
+import { MARKS } from '../../ui/style.ts';
+
+const LOOK_MS = 400;
+
+/** Which promotion is followed. */
+export interface FollowedPromotion {
+  readonly name: string;
+  readonly workflowId: string;
+  /** How long, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Done when Ctrl-C ended the following; what came of it, in words. Default: nothing, the promotion goes on. */
+  readonly onStopped?: () => Promise<string>;
+  /** Told that it has ended, before that is shown: the outcome stands last. */
+  readonly onEnd?: () => void;
+}
+
+/** How following ended. Without a result it was given up: the promotion goes on. */
+export interface PromotionFollowed {
+  readonly exitCode: number;
+  readonly result: PromotionResult | undefined;
+  /** Why it was given up, and what becomes of the promotion. */
+  readonly gaveUp?: string;
+}
+
+/**
+ * Follows a promotion to its end and shows it live. Ctrl-C, and the time running out, end the following alone: the last
+ * line says that the promotion goes on, or what `onStopped` has to say.
+ */
+export async function followPromotion(
+  output: Output,
+  temporal: TemporalConnection,
+  { name, workflowId, timeoutMs, onStopped, onEnd }: FollowedPromotion,
+  signal: AbortSignal,
+): Promise<PromotionFollowed> {
+  const view = new FollowView(output, `--promotion ${name}`);
+  const until = Date.now() + timeoutMs;
+  try {
+    while (!signal.aborted && Date.now() < until) {
+      const progress = await readProgress(temporal, workflowId);
+      if (progress !== undefined) view.show({ kind: 'progress', progress, call: null });
+      if (progress?.outcome !== null) {
+        const result = await lastResult(temporal, workflowId);
+        if (result !== undefined) {
+          view.close();
+          onEnd?.();
+          return { exitCode: tellEnding(output, result), result };
+        }
+      }
+      await setTimeout(LOOK_MS);
+    }
+  } finally {
+    view.close();
+  }
+  const why = signal.aborted ? 'stopped' : 'timeout';
+  const said = why === 'stopped' ? await onStopped?.() : undefined;
+  const words = why === 'stopped' ? 'stopped following' : 'gave up waiting';
+  const gaveUp = `${words}; ${said ?? 'the promotion goes on'}. Look: slipway status`;
+  output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
+  output.say(output.style.warn(gaveUp));
+  return { exitCode: GAVE_UP, result: undefined, gaveUp };
+}
+
+function tellEnding(output: Output, result: PromotionResult): number {
+  const exitCode = outcomeExitCode('release', result.outcome);
+  const { style } = output;
+  output.event({ event: 'promotion_ended', exitCode, ...result });
+  const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
+  output.say(
+    exitCode === 0
+      ? `${style.good(MARKS.done)} ${word}: ${result.reason}`
+      : `${style.bad(MARKS.failed)} ${word}: ${result.reason}`,
+  );
+  return exitCode;
+}

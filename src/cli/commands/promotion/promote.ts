@@ -1,0 +1,86 @@
+import { makeHome } from '../../../config/home.ts';
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { choosePromotion } from '../../../config/promotionSettings.ts';
+import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
+import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
+import { tellInCi } from '../../ci/tellInCi.ts';
+import type { CommandContext } from '../../context.ts';
+import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
+import { onInterruption } from '../../interruption.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { tellFreezes } from '../../ui/freezes.ts';
+import { promotionRequest } from './promotionRequest.ts';
+
+/** The options of `slipway promote [PROMOTION]`. */
+export interface PromoteOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  readonly overrideFreeze?: boolean;
+  /** Ctrl-C asks the promotion to abort, instead of leaving it. */
+  readonly abortOnInterrupt?: boolean;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/**
+ * `slipway promote [PROMOTION]`: releases on one target what is verified on another, and follows it.
+ *
+ * @returns the exit code.
+ */
+export async function runPromoteCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: PromoteOptions,
+): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(options.config);
+  const name = choosePromotion(file.config, wanted);
+  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  const { request, settings, store } = await promotionRequest(context, file, name, by);
+  const overrideFreeze = options.overrideFreeze ?? false;
+  tellFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
+  await makeHome(context.home);
+  const interruption = onInterruption();
+  const temporal = await openTemporal(context);
+  try {
+    await store();
+    const asked = overrideFreeze ? { ...request, overrideFreeze } : request;
+    const { workflowId, disposition } = await startPromotion(temporal, asked);
+    const { from, to, differences } = settings;
+    output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
+    const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
+    if (options.wait) output.tell(started);
+    else output.say(started);
+    for (const difference of differences) output.tell(`  differs: ${difference}`);
+    if (!options.wait) {
+      const title = `${name}, ${from} to ${to}: ${disposition}`;
+      const why = [`Follow it: slipway status ${to}`];
+      await tellInCi(context, { exitCode: 0, title, why, outputs: {} });
+      return 0;
+    }
+    return await followPromotionInCi(
+      context,
+      temporal,
+      {
+        name,
+        workflowId,
+        timeoutMs: options.timeout,
+        ...(options.abortOnInterrupt === true && {
+          onStopped: () =>
+            abortOnInterrupt(output, {
+              id: name,
+              command: `slipway abort --promotion ${name}`,
+              ask: () =>
+                intervenePromotion(temporal, workflowId, 'abort', { ...by, reason: INTERRUPTED_REASON }),
+            }),
+        }),
+      },
+      interruption.signal,
+    );
+  } finally {
+    interruption.release();
+    await temporal.close();
+  }
+}

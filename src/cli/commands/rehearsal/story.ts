@@ -1,0 +1,176 @@
+import { formatDuration } from '../../../domain/duration.ts';
+import { tellClock, tellInstant } from '../../../domain/freeze/zonedTime.ts';
+import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
+import { outcomeExitCode, type StepRecord } from '../../../domain/release/release.ts';
+import type { ReleaseResult } from '../../../domain/release/release.ts';
+import type { Rehearsal, Rehearsed } from '../../../rehearsal/rehearse.ts';
+import type { Told } from '../../../rehearsal/told.ts';
+import type { Output } from '../../output.ts';
+import { counted } from '../../ui/counted.ts';
+import { OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { stepLine } from '../../ui/progressLines.ts';
+import { MARKS } from '../../ui/style.ts';
+
+/** What happened in a rehearsal, told in the order in which it began. */
+export class Story {
+  readonly #output: Output;
+  readonly #rehearsal: Rehearsal;
+  readonly #told: Told[] = [];
+
+  constructor(output: Output, rehearsal: Rehearsal) {
+    this.#output = output;
+    this.#rehearsal = rehearsal;
+  }
+
+  add(told: Told): void {
+    this.#told.push(told);
+  }
+
+  /** @param tookMs - how long it took in earnest, in milliseconds. */
+  tell({ startedAt, unmet }: Rehearsed, tookMs: number): void {
+    const { days } = this.#rehearsal;
+    const { style } = this.#output;
+    for (const told of this.#told.toSorted((one, other) => one.at - other.at)) this.#tellOne(told);
+    for (const { text } of unmet) {
+      this.#output.event({ event: 'rehearsal_unmet', injection: text });
+      this.#output.say(style.warn(`${MARKS.warning} never came to pass: ${text}`));
+    }
+    this.#output.event({
+      event: 'rehearsal_ended',
+      startedAt: new Date(startedAt).toISOString(),
+      days,
+      tookMs: Math.round(tookMs),
+    });
+    const rehearsed = `${counted(days, 'day')} rehearsed`;
+    this.#output.say(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
+  }
+
+  #tellOne(told: Told): void {
+    const output = this.#output;
+    const at = new Date(told.at).toISOString();
+    switch (told.kind) {
+      case 'release': {
+        const { target, result } = told;
+        output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
+        this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
+        // Of a release that goes well nobody wants to read each step.
+        const steps = result.outcome === 'released' ? [] : result.steps;
+        this.#tellResult(result, steps, this.#zoneOfTarget(target));
+        return;
+      }
+      case 'refused': {
+        const { target, reason } = told;
+        output.event({ event: 'rehearsed_release', target, at, result: null, reason, progress: null });
+        this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
+        this.#line(told.at, this.#zoneOfTarget(target), `refused: ${reason}`);
+        return;
+      }
+      case 'promotion': {
+        const { name, result } = told;
+        output.event({ event: 'rehearsed_promotion', name, at, state: 'ended', result, progress: null });
+        this.#head(told.at, this.#zoneOf(name), name);
+        this.#tellResult(result, result.nothingToDo ? [] : result.steps, this.#zoneOf(name));
+        return;
+      }
+      case 'overlap': {
+        const { name, what } = told;
+        output.event({ event: 'rehearsed_promotion', name, at, state: what, result: null, progress: null });
+        const words = { left_out: 'is left out', done_after: 'is done after it' };
+        this.#head(told.at, this.#zoneOf(name), name);
+        this.#line(told.at, this.#zoneOf(name), `${words[what]}: the promotion of an earlier time goes on`);
+        return;
+      }
+      case 'goes_on':
+        this.#tellGoingOn(told);
+        return;
+    }
+  }
+
+  #tellGoingOn({ what, name, at, progress }: Extract<Told, { kind: 'goes_on' }>): void {
+    const isPromotion = what === 'promotion';
+    const zone = isPromotion ? this.#zoneOf(name) : this.#zoneOfTarget(name);
+    const instant = new Date(at).toISOString();
+    if (isPromotion) {
+      this.#output.event({
+        event: 'rehearsed_promotion',
+        name,
+        at: instant,
+        state: 'goes_on',
+        result: null,
+        progress,
+      });
+    } else {
+      this.#output.event({
+        event: 'rehearsed_release',
+        target: name,
+        at: instant,
+        result: null,
+        reason: null,
+        progress,
+      });
+    }
+    this.#head(at, zone, isPromotion ? name : `release on ${name}`);
+    for (const step of progress?.steps ?? []) {
+      if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
+    }
+    const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
+    this.#output.say(`  ${this.#output.style.warn(`${MARKS.running} goes on: ${waits}`)}`);
+  }
+
+  #tellResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
+    const { style } = this.#output;
+    const lines = [
+      // What was said stands before what came of it.
+      ...result.interventions.map((said) => ({ at: Date.parse(said.at), said })),
+      ...steps.filter(isWorthTelling).map((step) => ({ at: Date.parse(step.startedAt), step })),
+    ].sort((one, other) => one.at - other.at);
+    for (const line of lines) {
+      if ('step' in line) {
+        this.#step(line.step, zone);
+        continue;
+      }
+      const { by, kind, taken, note } = line.said;
+      this.#line(line.at, zone, `${by.who}: ${kind}, ${taken ? note : `refused: ${note}`}`);
+    }
+    const good = outcomeExitCode('release', result.outcome) === 0;
+    const mark = good ? style.good(MARKS.done) : style.bad(MARKS.failed);
+    const isIdle = 'nothingToDo' in result && result.nothingToDo;
+    const words = isIdle ? 'nothing to do' : OUTCOME_WORDS[result.outcome];
+    this.#line(Date.parse(result.endedAt), zone, `${mark} ${words}: ${result.reason}`);
+  }
+
+  #step(step: StepRecord, zone: string): void {
+    const { live, style, columns } = this.#output;
+    // A log keeps the whole line; a terminal would break it in the middle of an id.
+    const line = stepLine(step, [], 0, style, live ? columns() - CLOCK_WIDTH : Infinity);
+    this.#line(Date.parse(step.startedAt), zone, line.trimStart());
+  }
+
+  #head(at: number, zone: string, what: string): void {
+    this.#output.say(`${tellInstant(at, zone)}  ${this.#output.style.strong(what)}`);
+  }
+
+  #line(at: number, zone: string, what: string): void {
+    this.#output.say(`  ${this.#output.style.faint(tellClock(at, zone))}  ${what}`);
+  }
+
+  #zoneOf(name: string): string {
+    const { promotions, timeZone } = this.#rehearsal;
+    return promotions.find(({ request }) => request.name === name)?.schedule?.timeZone ?? timeZone;
+  }
+
+  /** That of the promotions that lead from it. */
+  #zoneOfTarget(target: string): string {
+    const { promotions, timeZone } = this.#rehearsal;
+    const onwards = promotions.find(({ request }) => request.from.name === target);
+    return onwards === undefined ? timeZone : this.#zoneOf(onwards.request.name);
+  }
+}
+
+/** Looking and recording are told where they do not go as they should. */
+function isWorthTelling({ step, status }: StepRecord): boolean {
+  return status !== 'done' || (step !== 'candidate' && step !== 'record');
+}
+
+/** What stands before a step's line. */
+const CLOCK_WIDTH = '2026-11-21 16:00'.length + 4;

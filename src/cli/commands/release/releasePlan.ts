@@ -1,0 +1,200 @@
+import { createReadStream } from 'node:fs';
+
+import {
+  type ArtifactFile,
+  artifactFiles,
+  filesDifference,
+  type FilesDifference,
+} from '../../../artifact/artifactFiles.ts';
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { type Frozen, frozenAt } from '../../../domain/freeze/freeze.ts';
+import type { KnownRevision, ReleaseRequest } from '../../../domain/release/release.ts';
+import {
+  type DeploymentNow,
+  longestMs,
+  type PlannedAnswer,
+  type PlannedChange,
+  plannedChange,
+  type PlannedStep,
+  plannedSteps,
+  restoringSteps,
+} from '../../../domain/release/releasePlan.ts';
+import { submitRelease } from '../../../domain/target/targetQueue.ts';
+import type { CommandContext } from '../../context.ts';
+import { gitIn, sourceCommit, sourceRef, whoAsks } from '../../provenance.ts';
+import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
+import { tellSuspectedSecrets } from '../artifact/tellSuspectedSecrets.ts';
+import { type LocalHold, readLocalHold } from '../target/localHold.ts';
+import type { ChosenTarget, Deployment } from '../target/targetAccess.ts';
+import { releaseRequest } from './releaseRequest.ts';
+import { restoredChecks } from './restoredChecks.ts';
+import { askDeployment, askTarget, type TargetView } from './surroundings.ts';
+
+/** What a release on a target would do at this moment. */
+export interface ReleasePlan {
+  readonly target: string;
+  readonly request: ReleaseRequest;
+  /** What is in the tarball; `null` for an image or a git ref. */
+  readonly files: readonly ArtifactFile[] | null;
+  /** In what that differs from what serves; `null` where what serves is not known, or not in the artifact store. */
+  readonly difference: FilesDifference | null;
+  /** The deployment as it is; `null`: there is none yet; `undefined`: the control plane could not be asked. */
+  readonly deployment: Deployment | null | undefined;
+  /** What the target knows of the revision that serves; `undefined`: nothing. */
+  readonly serving: KnownRevision | undefined;
+  /** `undefined`: the control plane could not be asked. */
+  readonly change: PlannedChange | undefined;
+  readonly steps: readonly PlannedStep[];
+  /** How long the release takes at most, in milliseconds; what a person or a freeze lets it wait comes on top. */
+  readonly longestMs: number;
+  /** The steps that put a revision back if the release fails. */
+  readonly restoring: readonly PlannedStep[];
+  readonly restoringLongestMs: number;
+  /** The freeze that is in force. */
+  readonly frozen: Frozen | null;
+  readonly localHold: LocalHold | undefined;
+  /** How the target would take it; `undefined`: it could not be asked. */
+  readonly taken: PlannedAnswer | undefined;
+  /** Who could not be asked. */
+  readonly unreached: readonly SlipwayError[];
+}
+
+/**
+ * Finds out what a release would do. Packs the source to know its digest, and removes it again.
+ *
+ * @throws SlipwayError SLIPWAY_ARTIFACT_….
+ */
+export async function releasePlan(
+  context: CommandContext,
+  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  { name, settings, spec }: ChosenTarget,
+  signal: AbortSignal,
+): Promise<ReleasePlan> {
+  const [deployment, word, localHold] = await Promise.all([
+    askDeployment(context, spec),
+    askTarget(context, spec),
+    readLocalHold(context.home, name),
+  ]);
+  const view = word instanceof SlipwayError ? undefined : word;
+  const found = deployment instanceof SlipwayError ? undefined : deployment;
+  const active = found?.active_revision_id ?? null;
+  const serving = view?.state.known.find(({ revisionId }) => revisionId === active);
+
+  const { prepared, files } = await shipped(context, file, name, signal);
+  const request = await requestOf(context, file, { settings, spec }, prepared);
+  const around = {
+    exists: found !== undefined && found !== null,
+    unknownBaseline: found === undefined || (active !== null && serving === undefined),
+  };
+  const steps = plannedSteps(request, around);
+  const ownChecks = around.unknownBaseline
+    ? request.checks
+    : await restoredChecks(artifactStoreOf(file, context), active, view?.state.known ?? []);
+  const restoring = restoringSteps({ checks: ownChecks, steps: request.steps });
+  return {
+    target: name,
+    request,
+    files: files === null ? null : [...files.values()],
+    difference: await differenceOf(artifactStoreOf(file, context), serving, files),
+    deployment: found,
+    serving,
+    change: found === undefined ? undefined : plannedChange(request, found === null ? null : nowOf(found)),
+    steps,
+    longestMs: longestMs(steps) + request.soakMs,
+    restoring,
+    restoringLongestMs: longestMs(restoring),
+    frozen: frozenAt(request.freezes ?? [], Date.now()),
+    localHold,
+    taken: view === undefined ? undefined : answerOf(view, request),
+    unreached: [word, deployment].filter((one) => one instanceof SlipwayError),
+  };
+}
+
+interface Shipped {
+  readonly prepared: PreparedArtifact;
+  /** By their paths. */
+  readonly files: ReadonlyMap<string, ArtifactFile> | null;
+}
+
+async function shipped(
+  context: CommandContext,
+  file: Pick<LoadedConfig, 'config' | 'folder'>,
+  target: string,
+  signal: AbortSignal,
+): Promise<Shipped> {
+  const { output } = context;
+  const files: ReadonlyMap<string, ArtifactFile>[] = [];
+  const prepared = await artifactOf(
+    file,
+    target,
+    context,
+    signal,
+    (source) => tellSuspectedSecrets(output, source, false, signal),
+    async (packed) => {
+      const stored = { stream: createReadStream(packed.file), sizeBytes: packed.sizeBytes };
+      files.push(await artifactFiles(stored));
+    },
+  );
+  return { prepared, files: files[0] ?? null };
+}
+
+async function requestOf(
+  { environment }: CommandContext,
+  { folder }: Pick<LoadedConfig, 'folder'>,
+  { settings, spec }: Pick<ChosenTarget, 'settings' | 'spec'>,
+  { artifact, recordStore }: PreparedArtifact,
+): Promise<ReleaseRequest> {
+  const git = gitIn(folder);
+  const commit = await sourceCommit(environment, git);
+  const ref = await sourceRef(environment, git);
+  return releaseRequest(settings, {
+    target: spec,
+    artifact,
+    recordStore,
+    requestedBy: await whoAsks(environment, git, undefined),
+    ...(commit === undefined ? {} : { commit }),
+    ...(ref === undefined ? {} : { ref }),
+  });
+}
+
+async function differenceOf(
+  store: ArtifactStore,
+  serving: KnownRevision | undefined,
+  files: Shipped['files'],
+): Promise<FilesDifference | null> {
+  const digest = serving?.artifact;
+  if (files === null || digest?.startsWith('sha256:') !== true) return null;
+  try {
+    return filesDifference(await artifactFiles(await store.open(digest)), files);
+  } catch (error) {
+    if (!(error instanceof SlipwayError)) throw error;
+    // What was released elsewhere is in another store: that is no reason not to plan.
+    return null;
+  }
+}
+
+/** What of a deployment a release changes. Of its secrets the names: the values go no further. */
+function nowOf({ source, source_config, source_revision_config, secrets }: Deployment): DeploymentNow {
+  return {
+    source,
+    source_config,
+    source_revision_config,
+    secrets: secrets.map(({ name }) => name),
+  };
+}
+
+/** What the target answers to the same request, by the same decision. */
+function answerOf({ state, running }: TargetView, request: ReleaseRequest): PlannedAnswer {
+  const after = submitRelease(state, running, request, new Date().toISOString());
+  const left = new Set(after.state.queue.map(({ releaseId }) => releaseId));
+  const { releaseId } = after.answer;
+  const before = state.queue.map((queued) => queued.releaseId);
+  return {
+    ...after.answer,
+    running,
+    waiting: before.filter((waiting) => left.has(waiting) && waiting !== releaseId),
+    superseded: before.filter((waiting) => !left.has(waiting)),
+  };
+}

@@ -1,0 +1,169 @@
+import type { ArtifactFile } from '../../../artifact/artifactFiles.ts';
+import { describeArtifact } from '../../../domain/artifact/artifact.ts';
+import type { Check } from '../../../domain/check/check.ts';
+import { formatDuration } from '../../../domain/duration.ts';
+import { tellInstant } from '../../../domain/freeze/zonedTime.ts';
+import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
+import type { KnownRevision } from '../../../domain/release/release.ts';
+import type {
+  PlannedAnswer,
+  PlannedChange,
+  PlannedSecret,
+  PlannedStep,
+} from '../../../domain/release/releasePlan.ts';
+import { sizeText } from '../../ui/sizeText.ts';
+import type { Style } from '../../ui/style.ts';
+import { tableLines } from '../../ui/table.ts';
+import { fieldLines } from '../show/differenceLines.ts';
+import { describeHold } from '../target/localHold.ts';
+import type { ReleasePlan } from './releasePlan.ts';
+
+const LARGEST_TOLD = 3;
+
+/** What a release would do, for people. */
+export function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
+  const { target, request, taken, change, steps, longestMs, restoringLongestMs } = plan;
+  return [
+    `A release on ${style.strong(target)}, as things stand; nothing is made, started or stored`,
+    ...artifactLines(plan),
+    ...deploymentLines(plan, style),
+    ...(taken === undefined
+      ? [`  taken      ${style.warn('not known: the target could not be asked')}`]
+      : takenLines(taken, style)),
+    ...waitLines(plan, style),
+    ...(change === undefined ? [] : changeLines(change, style)),
+    '  steps',
+    ...stepLines(steps, style),
+    ...(request.soakMs === 0 ? [] : [`  soaks      for ${formatDuration(request.soakMs)}`]),
+    '  checks',
+    ...(request.checks.length === 0
+      ? [`    ${style.warn('none: a revision counts as good once it serves')}`]
+      : request.checks.map(checkLine)),
+    `  takes      at most ${formatDuration(longestMs)}, by the deadlines of its steps`,
+    `  taken back in at most ${formatDuration(restoringLongestMs)} for each revision that is tried`,
+  ];
+}
+
+function artifactLines({ request, files, difference }: ReleasePlan): string[] {
+  const { artifact, commit } = request;
+  const at = commit === undefined ? '' : `, commit ${commit}`;
+  if (artifact.kind !== 'tarball') return [`  artifact   ${describeArtifact(artifact)}${at}`];
+  const largest = [...(files ?? [])].sort(bySize).slice(0, LARGEST_TOLD);
+  const { length } = files ?? [];
+  return [
+    `  artifact   ${artifact.digest} (${sizeText(artifact.sizeBytes)}, ${length} files)${at}`,
+    `             largest: ${largest.map(({ path, sizeBytes }) => `${path} (${sizeText(sizeBytes)})`).join(', ')}`,
+    ...(difference === null
+      ? []
+      : [
+          `             against what serves: ${difference.added.length} files added, ` +
+            `${difference.removed.length} removed, ${difference.changed.length} changed`,
+        ]),
+  ];
+}
+
+function bySize(one: ArtifactFile, other: ArtifactFile): number {
+  return other.sizeBytes - one.sizeBytes;
+}
+
+function deploymentLines({ deployment, serving, taken, request }: ReleasePlan, style: Style): string[] {
+  const { deployment: name } = request.target;
+  if (deployment === undefined)
+    return [`  deployment ${name}: ${style.warn('the control plane could not be asked')}`];
+  if (deployment === null) return [`  deployment ${name} is created: there is none yet`];
+  const active = deployment.active_revision_id;
+  // Only the target knows whether it was verified.
+  const verified = taken === undefined ? '' : `, ${verifiedWords(serving)}`;
+  const serves = active === null ? 'nothing serves' : `revision ${active} serves${verified}`;
+  return [`  deployment ${name}, ${deployment.id}: ${serves}`];
+}
+
+function verifiedWords(serving: KnownRevision | undefined): string {
+  if (serving === undefined) return 'which the target does not know';
+  return serving.verified ? 'verified' : 'unverified';
+}
+
+function takenLines(
+  { releaseId, disposition, reason, running, waiting, superseded }: PlannedAnswer,
+  style: Style,
+): string[] {
+  const words = `${releaseId}, ${disposition.replaceAll('_', ' ')}: ${reason}`;
+  return [
+    `  taken      ${disposition === 'rejected' ? style.bad(words) : words}`,
+    ...(running === null ? [] : [`  running    ${running.releaseId}`]),
+    ...(waiting.length === 0 ? [] : [`  before it  ${waiting.join(', ')}`]),
+    ...(superseded.length === 0 ? [] : [`  supersedes ${superseded.join(', ')}`]),
+  ];
+}
+
+function waitLines({ frozen, localHold, request }: ReleasePlan, style: Style): string[] {
+  const { approval } = request;
+  const lines: string[] = [];
+  if (localHold !== undefined) {
+    lines.push(`  held       ${style.bad(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
+  }
+  if (frozen !== null) {
+    const until = tellInstant(frozen.until, frozen.timeZone);
+    const then = frozen.then === 'refuse' ? 'it is refused' : 'it waits';
+    lines.push(`  frozen     ${style.warn(`by "${frozen.name}" until ${until}: ${then}`)}`);
+  }
+  if (approval !== undefined && approval.required > 0) {
+    const { required, withinMs, approvers } = approval;
+    const who = approvers === undefined ? '' : ` of ${approvers.join(', ')}`;
+    lines.push(`  approval   by ${required}${who}, within ${formatDuration(withinMs)}`);
+  }
+  return lines;
+}
+
+function changeLines({ fields, immutable, secrets }: PlannedChange, style: Style): string[] {
+  return [
+    '  changes',
+    ...fieldLines(fields, style),
+    ...immutable.map(
+      ({ path, from, to }: FieldDifference) =>
+        `    ${style.bad(`! ${path} stays ${told(from)}: it cannot become ${told(to)} after creation`)}`,
+    ),
+    '  secrets',
+    ...(secrets === null
+      ? ['    those of the deployment are carried over']
+      : secrets.length === 0
+        ? ['    none']
+        : secrets.map((secret) => secretLine(secret, style))),
+  ];
+}
+
+function secretLine({ name, from, change }: PlannedSecret, style: Style): string {
+  switch (change) {
+    case 'added':
+      return `    ${style.good(`+ ${name} from ${from ?? ''}`)}`;
+    case 'set_again':
+      return `      ${name} from ${from ?? ''}`;
+    case 'removed':
+      return `    ${style.bad(`- ${name}`)}`;
+  }
+}
+
+function stepLines(steps: readonly PlannedStep[], style: Style): string[] {
+  const rows = steps.map(({ step, subject, times, policy }) => {
+    const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = policy;
+    const often = times === 1 ? '' : ` × ${times}`;
+    const silence = heartbeatMs === undefined ? '-' : formatDuration(heartbeatMs);
+    return [
+      `${step}${subject === null ? '' : ` ${subject}`}${often}`,
+      formatDuration(startToCloseMs),
+      formatDuration(scheduleToCloseMs),
+      silence,
+      retry.maximumAttempts === 0 ? 'until then' : `at most ${retry.maximumAttempts}`,
+    ].map((text) => ({ text }));
+  });
+  const headings = ['STEP', 'ONE ATTEMPT', 'ALL OF IT', 'SILENCE', 'ATTEMPTS'];
+  return tableLines(headings, rows, Infinity, (text) => style.faint(text)).map((line) => `    ${line}`);
+}
+
+function checkLine({ name, assistant, timeoutMs, expect }: Check): string {
+  return `    ${name}: asks ${assistant}, within ${formatDuration(timeoutMs)}, expects ${JSON.stringify(expect)}`;
+}
+
+function told(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}

@@ -1,0 +1,225 @@
+import { makeHome } from '../../../config/home.ts';
+import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import { artifactIdentity, describeArtifact } from '../../../domain/artifact/artifact.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { outcomeExitCode, type ReleaseRequest } from '../../../domain/release/release.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { ReleaseAnswer } from '../../../domain/target/targetState.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
+import { submitRelease } from '../../../temporal/client/target/targetClient.ts';
+import { requireWorker } from '../../../temporal/client/workerPresence.ts';
+import { followInCi } from '../../ci/followInCi.ts';
+import { tellInCi } from '../../ci/tellInCi.ts';
+import type { CommandContext } from '../../context.ts';
+import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
+import type { FollowedToEnd } from '../../follow/followToEnd.ts';
+import type { Output } from '../../output.ts';
+import { gitIn, sourceCommit, sourceRef, whoAsks } from '../../provenance.ts';
+import { tellFreezes } from '../../ui/freezes.ts';
+import { sizeText } from '../../ui/sizeText.ts';
+import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
+import { tellSuspectedSecrets } from '../artifact/tellSuspectedSecrets.ts';
+import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
+import { describeHold, readLocalHold } from '../target/localHold.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { notifyOf } from './notifyOf.ts';
+import { releaseRequest } from './releaseRequest.ts';
+
+/** What is released, where, and how it is followed. */
+export interface ReleaseOrder {
+  readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
+  /** May be left out where the file has only one. */
+  readonly target: string | undefined;
+  readonly reason: string | undefined;
+  readonly overrideHold: boolean;
+  /** Refuse a source that holds what looks like a secret, instead of warning of it. */
+  readonly strict: boolean;
+  /** Release in spite of a freeze; needs a reason. Default: not. */
+  readonly overrideFreeze?: boolean;
+  /** `false`: return once the release is queued. */
+  readonly wait: boolean;
+  /** How long it is followed, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Ctrl-C asks the release to abort. Default: it ends the following alone. */
+  readonly abortOnInterrupt?: boolean;
+}
+
+/** How a release ended, as far as it was waited for. */
+export interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
+  readonly answer: ReleaseAnswer;
+  readonly ending: FollowedToEnd['ending'];
+}
+
+/**
+ * Packs a source, sends it to its target, and follows the release to its end.
+ *
+ * @throws SlipwayError before anything is started: SLIPWAY_TARGET_UNKNOWN, SLIPWAY_TARGET_ON_HOLD, SLIPWAY_TARGET_FROZEN,
+ * SLIPWAY_ARTIFACT_…,
+ * SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function releaseTarget(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  order: ReleaseOrder,
+  signal: AbortSignal,
+): Promise<ReleaseEnd> {
+  const { output } = context;
+  const { name, settings, spec } = await chooseTargetSpec(context, order.config.config, order.target);
+  await refuseOnLocalHold(context, name, order.overrideHold);
+  const { freezes = [] } = settings;
+  const overrideFreeze = order.overrideFreeze ?? false;
+  tellFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
+  // Packing takes a while: who cannot release at all is told before.
+  await requireWorker(temporal);
+  await makeHome(context.home);
+  const prepared = await artifactOf(order.config, name, context, signal, (source) =>
+    tellSuspectedSecrets(output, source, order.strict, signal),
+  );
+  const git = gitIn(order.config.folder);
+  const requestedBy = await whoAsks(context.environment, git, order.reason);
+  const commit = await sourceCommit(context.environment, git);
+  const ref = await sourceRef(context.environment, git);
+  const notify = await notifyOf(settings.notify ?? [], context.environment, git);
+  const request = releaseRequest(
+    { ...settings, notify },
+    {
+      target: spec,
+      ...prepared,
+      requestedBy,
+      ...(commit === undefined ? {} : { commit }),
+      ...(ref === undefined ? {} : { ref }),
+      ...(order.overrideHold ? { overrideHold: true } : {}),
+      ...(overrideFreeze ? { overrideFreeze } : {}),
+    },
+  );
+  tellPrepared(output, name, request, prepared);
+  signal.throwIfAborted();
+  const answer = await submitRelease(temporal, request);
+  const workflowId = targetWorkflowId(spec);
+  const { releaseId, disposition, reason } = answer;
+  output.event({
+    event: 'submitted',
+    releaseId,
+    disposition,
+    reason,
+    target: name,
+    workflowId,
+    requestKey: request.requestKey,
+  });
+
+  if (disposition === 'rejected') {
+    output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
+    const hints = [
+      ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
+      ...(answer.rejectedFor === 'quarantine'
+        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" lets it be released again`]
+        : []),
+    ];
+    for (const hint of hints) output.note(`  ${hint}`);
+    const exitCode = outcomeExitCode('release', 'rejected');
+    output.event({
+      event: 'ended',
+      releaseId,
+      outcome: 'rejected',
+      reason,
+      exitCode,
+      workflowUrl: null,
+      result: null,
+      row: null,
+    });
+    await tellInCi(context, {
+      exitCode,
+      title: `${releaseId} on ${name}: rejected`,
+      why: [reason, ...hints],
+      outputs: { 'release-id': releaseId, outcome: 'rejected' },
+    });
+    return { exitCode, answer, ending: undefined };
+  }
+  const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
+  if (order.wait) {
+    output.tell(taken);
+  } else {
+    output.say(taken);
+    const next = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
+    for (const line of next) output.say(line);
+    await tellInCi(context, {
+      exitCode: 0,
+      title: `${releaseId} on ${name}: ${disposition.replaceAll('_', ' ')}`,
+      why: [reason, ...next],
+      outputs: { 'release-id': releaseId },
+    });
+    return { exitCode: 0, answer, ending: undefined };
+  }
+  const followed = await followInCi(
+    context,
+    temporal,
+    {
+      id: releaseId,
+      asked: 'release',
+      targetName: name,
+      spec,
+      workflowId,
+      timeoutMs: order.timeoutMs,
+      onEnd: async (ending) => {
+        if (ending.from === 'result') await tellFailedRevision(context, { name, spec }, ending.result);
+      },
+      ...(order.abortOnInterrupt === true && {
+        onStopped: () =>
+          abortOnInterrupt(output, {
+            id: releaseId,
+            command: `slipway abort ${name} --release ${releaseId}`,
+            ask: () =>
+              stopRelease(temporal, workflowId, releaseId, { ...requestedBy, reason: INTERRUPTED_REASON }),
+          }),
+      }),
+    },
+    signal,
+  );
+  return { ...followed, answer };
+}
+
+/** A hold that Temporal has not heard of holds all the same. */
+async function refuseOnLocalHold(
+  { home, output }: CommandContext,
+  target: string,
+  override: boolean,
+): Promise<void> {
+  const hold = await readLocalHold(home, target);
+  if (hold === undefined) return;
+  if (override) {
+    output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; released all the same`));
+    return;
+  }
+  throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, {
+    hint: endOfHold(target),
+  });
+}
+
+function endOfHold(target: string): string {
+  return `"slipway unhold ${target}" ends the hold; --override-hold releases in spite of it`;
+}
+
+function tellPrepared(
+  output: Output,
+  target: string,
+  { artifact, commit, checks }: ReleaseRequest,
+  { entries }: PreparedArtifact,
+): void {
+  const sizeBytes = artifact.kind === 'tarball' ? artifact.sizeBytes : null;
+  output.event({
+    event: 'artifact',
+    kind: artifact.kind,
+    artifact: artifactIdentity(artifact),
+    sizeBytes,
+    entries: entries ?? null,
+    commit: commit ?? null,
+  });
+  const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
+  const at =
+    commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
+  output.tell(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
+  if (checks.length === 0) {
+    output.note(output.style.warn('slipway.yaml names no checks: a revision counts as good once it serves'));
+  }
+}

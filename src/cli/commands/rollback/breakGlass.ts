@@ -1,0 +1,236 @@
+import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
+import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
+import { revisionPhase } from '../../../domain/deployment/revision.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { redeployCommand } from '../../../domain/release/instructions.ts';
+import type { Actor } from '../../../domain/release/release.ts';
+import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
+import type { CommandContext } from '../../context.ts';
+import { GAVE_UP } from '../../follow/followToEnd.ts';
+import { MARKS } from '../../ui/style.ts';
+import { readLocalHold, removeLocalHold, writeLocalHold } from '../target/localHold.ts';
+import { type Deployment, findDeployment, withControlPlane } from '../target/targetAccess.ts';
+
+/** What is put back without Temporal. */
+export interface BreakGlassOrder {
+  readonly target: TargetSpec;
+  /** The revision. Default: the newest good one from before the active one. */
+  readonly to: string | undefined;
+  readonly requestedBy: Actor;
+  /** What is known of the deployment's revisions without Temporal, oldest first: whether each was verified. */
+  readonly verified: ReadonlyMap<string, boolean>;
+  /** How long the revision is awaited, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+const POLL_MS = 500;
+
+/**
+ * Puts a revision back without Temporal: calls redeploy on the control plane itself and waits until the revision is
+ * what serves. Leaves a hold on this machine first, so that nothing is released over it. Checks are not run.
+ *
+ * @returns the exit code: 0 when it serves, 3 when it failed, 5 when the time ran out.
+ * @throws SlipwayError where nothing was changed: the control plane's own, SLIPWAY_NOTHING_TO_RESTORE.
+ */
+export async function breakGlass(
+  context: CommandContext,
+  order: BreakGlassOrder,
+  signal: AbortSignal,
+): Promise<number> {
+  const { output, home } = context;
+  const { target, requestedBy } = order;
+  return withControlPlane(context, target, async (client) => {
+    const before = await findDeployment(client, target);
+    const to = order.to ?? (await previousGood(client, before, order.verified));
+    const since = new Date().toISOString();
+    const heldBefore = await readLocalHold(home, target.name);
+    await writeLocalHold(home, { target: target.name, since, by: requestedBy, to });
+    const command = redeployCommand(target, before.id, to);
+    output.event({
+      event: 'break_glass',
+      deploymentId: before.id,
+      activeRevisionId: before.active_revision_id ?? null,
+      to,
+      command,
+    });
+    output.say(`Putting revision ${to} back without Temporal. The same by hand:`);
+    output.say(`  ${command}`);
+    output.say(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+
+    const followed = await redeploy(client, before, to, async () => {
+      // Nothing was put back, so the hold that says so goes too.
+      if (heldBefore === undefined) await removeLocalHold(home, target.name);
+      else await writeLocalHold(home, heldBefore);
+      output.note(output.style.warn('refused: nothing was changed, and the hold is as it was before'));
+    });
+    return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
+  });
+}
+
+/**
+ * The newest revision from before the active one that is known to be good; where none is, the newest that was deployed
+ * and is not known to be bad.
+ */
+async function previousGood(
+  client: ControlPlaneClient,
+  deployment: Deployment,
+  verified: ReadonlyMap<string, boolean>,
+): Promise<string> {
+  const active = deployment.active_revision_id;
+  const isAnyVerified = [...verified.values()].includes(true);
+  let previous: string | undefined;
+  let isBefore = active === null;
+  try {
+    for await (const { id, status } of client.eachRevision(deployment.id)) {
+      if (isBefore && id !== active && revisionPhase(status) === 'deployed') {
+        if (verified.get(id) === true) return id;
+        if (verified.get(id) === undefined) previous ??= id;
+        if (previous !== undefined && !isAnyVerified) break;
+      }
+      isBefore ||= id === active;
+    }
+  } catch (error) {
+    if (!notOffered(error)) throw error;
+    previous = previousInRecords(active, verified);
+    if (previous !== undefined) return previous;
+    throw nothingToRestore(
+      deployment.id,
+      'the control plane offers no list of revisions, and the records name no good one from before the active one',
+    );
+  }
+  if (previous !== undefined) return previous;
+  throw nothingToRestore(
+    deployment.id,
+    'no revision from before the active one was deployed and may be good',
+  );
+}
+
+/** The newest revision that the records call good, of those from before the active one; they may not know that one. */
+function previousInRecords(
+  active: string | null,
+  verified: ReadonlyMap<string, boolean>,
+): string | undefined {
+  const recorded = [...verified.keys()];
+  const before =
+    active !== null && verified.has(active) ? recorded.slice(0, recorded.indexOf(active)) : recorded;
+  return before.findLast((revisionId) => verified.get(revisionId) === true);
+}
+
+function nothingToRestore(deploymentId: string, message: string): SlipwayError {
+  const hint = 'name the revision with --to';
+  return new SlipwayError('SLIPWAY_NOTHING_TO_RESTORE', message, { place: deploymentId, hint });
+}
+
+/** @returns the revision to follow: a new one where the redeploy made one, else the one asked for (design, rule 3). */
+async function redeploy(
+  client: ControlPlaneClient,
+  before: Deployment,
+  to: string,
+  onRefused: () => Promise<void>,
+): Promise<string> {
+  const madeBy = (after: Deployment): string | undefined =>
+    after.latest_revision_id !== null && after.latest_revision_id !== before.latest_revision_id
+      ? after.latest_revision_id
+      : undefined;
+  try {
+    return madeBy(await client.redeployRevision(before.id, to)) ?? to;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (!error.mayHaveBeenTaken) {
+      await onRefused();
+      throw error;
+    }
+    // Nobody knows whether it was taken: what the deployment says now decides.
+    const after = await client.getDeployment(before.id);
+    const made = madeBy(after);
+    if (made !== undefined) return made;
+    if (after.active_revision_id === to && before.active_revision_id !== to) return to;
+    throw new SlipwayError(
+      'SLIPWAY_OUTCOME_UNKNOWN',
+      'the control plane did not say whether it took the redeploy',
+      {
+        place: before.id,
+        hint: 'run the same command again: redeploying a revision twice leaves the deployment where once does',
+        cause: error,
+      },
+    );
+  }
+}
+
+async function awaitServing(
+  { output }: CommandContext,
+  client: ControlPlaneClient,
+  order: BreakGlassOrder & { readonly deploymentId: string; readonly followed: string },
+  signal: AbortSignal,
+): Promise<number> {
+  const { deploymentId, followed, timeoutMs, target } = order;
+  const deadline = Date.now() + timeoutMs;
+  let lastStatus = '';
+  let lastProblem = '';
+  while (Date.now() < deadline && !signal.aborted) {
+    try {
+      const revision = await client.getRevision(deploymentId, followed);
+      if (revision.status !== lastStatus) {
+        lastStatus = revision.status;
+        output.event({ event: 'revision', revisionId: followed, status: revision.status });
+        output.tell(`  revision ${followed}: ${revision.status}`);
+      }
+      const phase = revisionPhase(revision.status);
+      if (phase === 'failed') {
+        return ended(output, 'rollback_failed', 3, `revision ${followed} ended ${revision.status}`);
+      }
+      if (
+        phase === 'deployed' &&
+        (await client.getDeployment(deploymentId)).active_revision_id === followed
+      ) {
+        return ended(output, 'rolled_back', 0, `revision ${followed} serves again; its checks were not run`);
+      }
+    } catch (error) {
+      // The redeploy was taken: a control plane that does not answer now may answer in a moment.
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.message !== lastProblem) output.note(output.style.warn(`  ${error.message}`));
+      lastProblem = error.message;
+    }
+    await pause(POLL_MS, signal);
+  }
+  output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
+  output.say(
+    output.style.warn(
+      `gave up waiting; the redeploy goes on. Look: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
+    ),
+  );
+  return GAVE_UP;
+}
+
+function ended(
+  output: CommandContext['output'],
+  outcome: 'rolled_back' | 'rollback_failed',
+  exitCode: number,
+  reason: string,
+): number {
+  output.event({
+    event: 'ended',
+    releaseId: null,
+    outcome,
+    reason,
+    exitCode,
+    workflowUrl: null,
+    result: null,
+    row: null,
+  });
+  const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
+  output.say(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
+  return exitCode;
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

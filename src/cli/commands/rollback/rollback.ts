@@ -1,0 +1,148 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Outcome } from '../../../domain/release/release.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
+import { followInCi } from '../../ci/followInCi.ts';
+import { tellInCi } from '../../ci/tellInCi.ts';
+import type { CommandContext } from '../../context.ts';
+import { onInterruption } from '../../interruption.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { OUTCOME_WORDS } from '../../ui/endingText.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { breakGlass } from './breakGlass.ts';
+import { readWhatServes } from './readWhatServes.ts';
+import { recordedRevisions } from './recordedRevisions.ts';
+
+/** The options of `slipway rollback [TARGET]`. */
+export interface RollbackOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  /** A revision, the beginning of its id, or a release. Default: the newest verified revision of an earlier release. */
+  readonly to?: string;
+  /** Without Temporal. */
+  readonly breakGlass?: boolean;
+  readonly wait: boolean;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+/** How a rollback ends that the target has nothing to do for. */
+const ENDED_AT_ONCE: Partial<
+  Record<RollbackTaken['disposition'], { readonly outcome: Outcome; readonly exitCode: number }>
+> = {
+  done: { outcome: 'rolled_back', exitCode: 0 },
+  ignored: { outcome: 'rejected', exitCode: 4 },
+};
+
+/**
+ * `slipway rollback [TARGET]`: puts an earlier verified revision back, before everything that runs or waits on the
+ * target, and holds the target. `--break-glass` does it without Temporal.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError before anything is started.
+ */
+export async function runRollbackCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: RollbackOptions,
+): Promise<number> {
+  const { config, folder } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const requestedBy = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const interruption = onInterruption();
+  try {
+    if (options.breakGlass === true) {
+      const verified = await recordedRevisions(artifactStoreOf({ config, folder }, context), name);
+      const order = { target: spec, to: options.to, requestedBy, verified, timeoutMs: options.timeout };
+      return await breakGlass(context, order, interruption.signal);
+    }
+    const reading = options.to === undefined ? readWhatServes(context, spec) : undefined;
+    const [temporal, serving] = await Promise.all([connectOrSayHow(context, name), reading]);
+    try {
+      const { who, from, reason } = requestedBy;
+      const taken = await rollBack(temporal, targetWorkflowId(spec), {
+        who,
+        from,
+        ...(reason === undefined ? {} : { reason }),
+        ...(options.to === undefined ? {} : { to: options.to }),
+        ...(serving === undefined ? {} : { serving }),
+      });
+      const { output } = context;
+      const { requestId, disposition, via, onHold } = taken;
+      output.event({ event: 'submitted', ...taken, target: name });
+      const ended = ENDED_AT_ONCE[disposition];
+      const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
+      if (options.wait && ended === undefined) output.tell(answered);
+      else output.say(answered);
+      if (via === 'signal') {
+        output.note(
+          output.style.warn(
+            `if no worker comes back: slipway rollback ${name} --break-glass, without Temporal`,
+          ),
+        );
+      }
+      if (ended !== undefined) {
+        const { reason } = taken;
+        const nothing = { releaseId: null, workflowUrl: null, result: null, row: null };
+        output.event({ event: 'ended', ...ended, reason, ...nothing });
+        tellHold(context, name, onHold === true);
+        const { exitCode, outcome } = ended;
+        const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
+        await tellInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
+        return exitCode;
+      }
+      if (!options.wait) {
+        const title = `rollback of ${name}: ${disposition}`;
+        await tellInCi(context, { exitCode: 0, title, why: [taken.reason], outputs: {} });
+        return 0;
+      }
+      const { exitCode, ending } = await followInCi(
+        context,
+        temporal,
+        {
+          id: requestId,
+          asked: 'rollback',
+          targetName: name,
+          spec,
+          workflowId: targetWorkflowId(spec),
+          timeoutMs: options.timeout,
+        },
+        interruption.signal,
+      );
+      const outcome = ending?.from === 'result' ? ending.result.outcome : ending?.row.outcome;
+      // A rollback that found nothing to restore ends its own hold.
+      if (outcome !== 'failed') tellHold(context, name, onHold !== false);
+      return exitCode;
+    } finally {
+      await temporal.close();
+    }
+  } finally {
+    interruption.release();
+  }
+}
+
+function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
+  output.say(
+    onHold
+      ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
+      : `"${name}" is not on hold; to take no release: slipway hold ${name} --reason "…"`,
+  );
+}
+
+/** Connects; where Temporal is away, the way without it is named. */
+async function connectOrSayHow(context: CommandContext, target: string): Promise<TemporalConnection> {
+  try {
+    return await openTemporal(context);
+  } catch (error) {
+    if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
+    throw new SlipwayError(error.code, error.message, {
+      ...(error.place === undefined ? {} : { place: error.place }),
+      hint: `without Temporal: slipway rollback ${target} --break-glass --reason "…"`,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { PromotionConfig } from '../../../config/promotionSchema.ts';
+import type { PromotionSchedule } from '../../../domain/schedule/schedule.ts';
+
+/** A schedule of the file, as it is declared to Temporal. */
+export function declaredSchedule({
+  cron,
+  every,
+  timeZone,
+  jitter,
+  overlap,
+  catchUp,
+}: NonNullable<PromotionConfig['schedule']>): PromotionSchedule {
+  return {
+    ...(cron === undefined ? {} : { cron }),
+    ...(every === undefined ? {} : { everyMs: every }),
+    timeZone,
+    jitterMs: jitter,
+    overlap,
+    catchUpMs: catchUp,
+  };
+}

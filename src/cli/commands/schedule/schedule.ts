@@ -1,0 +1,192 @@
+import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
+import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
+import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
+import { type DeclaredSchedule, scheduleChanges, tellTimes } from '../../../domain/schedule/schedule.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import {
+  applySchedules,
+  type ExistingSchedule,
+  listSchedules,
+  pauseSchedule,
+  readSchedule,
+  triggerSchedule,
+} from '../../../temporal/client/schedule/schedules.ts';
+import type { CommandContext } from '../../context.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { type PreparedPromotion, promotionRequest } from '../promotion/promotionRequest.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { declaredSchedule } from './declaredSchedule.ts';
+
+/** The options of `slipway schedule …`. */
+export interface ScheduleOptions {
+  readonly config?: string;
+  readonly reason?: string;
+  /** Show the difference alone. */
+  readonly dryRun?: boolean;
+  /** Remove schedules of the file's targets that the file does not declare. */
+  readonly prune?: boolean;
+}
+
+/**
+ * `slipway schedule apply`: makes Temporal's schedules those that the file declares, after showing what differs. Doing it
+ * again changes nothing.
+ */
+export async function runScheduleApply(context: CommandContext, options: ScheduleOptions): Promise<number> {
+  const { output } = context;
+  const file = await loadConfig(options.config);
+  return withTemporal(context, async (temporal) => {
+    const { declared, prepared } = await declaredSchedules(context, file);
+    const existing = await existingSchedules(context, file, temporal);
+    const changes = scheduleChanges(declared, existing);
+    const prune = options.prune ?? false;
+    for (const { name, kind, differences, scheduleId } of changes) {
+      output.event({ event: 'schedule_change', name, scheduleId, kind, differences });
+      const hint =
+        kind === 'undeclared' ? (prune ? ': removed' : ': slipway.yaml does not declare it (--prune)') : '';
+      output.say(`${name}: ${kind}${hint}`);
+      for (const difference of differences) output.say(`  ${difference}`);
+    }
+    if (changes.length === 0) output.say('slipway.yaml declares no schedules');
+    if (options.dryRun === true) return 0;
+    for (const { store } of prepared) await store();
+    await applySchedules(temporal, declared, changes, prune);
+    return 0;
+  });
+}
+
+/** `slipway schedule list`: the schedules of the file's targets, with their next times. */
+export async function runScheduleList(context: CommandContext, options: ScheduleOptions): Promise<number> {
+  const file = await loadConfig(options.config);
+  return withTemporal(context, async (temporal) => {
+    const existing = await existingSchedules(context, file, temporal);
+    for (const schedule of existing) tell(context, schedule);
+    if (existing.length === 0) context.output.say('there are no schedules: slipway schedule apply');
+    return 0;
+  });
+}
+
+/** `slipway schedule pause|resume PROMOTION`. */
+export async function runSchedulePause(
+  context: CommandContext,
+  paused: boolean,
+  wanted: string | undefined,
+  options: ScheduleOptions,
+): Promise<number> {
+  const file = await loadConfig(options.config);
+  const scheduleId = await scheduleIdOf(context, file, wanted);
+  const { who, reason } = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  return withTemporal(context, async (temporal) => {
+    await pauseSchedule(temporal, scheduleId, paused, `${who}: ${reason ?? 'no reason given'}`);
+    tell(context, await readSchedule(temporal, scheduleId));
+    return 0;
+  });
+}
+
+/** `slipway schedule trigger PROMOTION`: starts it now. The person who triggers it may not approve it. */
+export async function runScheduleTrigger(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: ScheduleOptions,
+): Promise<number> {
+  const file = await loadConfig(options.config);
+  const scheduleId = await scheduleIdOf(context, file, wanted);
+  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  return withTemporal(context, async (temporal) => {
+    const schedule = await readSchedule(temporal, scheduleId);
+    const { request } = schedule;
+    await triggerSchedule(temporal, schedule, by);
+    context.output.event({ event: 'triggered', name: request.name, scheduleId });
+    context.output.say(`${request.name}: its time comes round now`);
+    return 0;
+  });
+}
+
+function tell(
+  { output }: CommandContext,
+  { request, schedule, paused, note, next, recent, scheduleId }: ExistingSchedule,
+) {
+  const { name, from, to } = request;
+  output.event({
+    event: 'schedule',
+    name,
+    scheduleId,
+    from: from.name,
+    to: to.name,
+    ...schedule,
+    paused,
+    note,
+    next,
+    recent,
+  });
+  output.say(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${tellTimes(schedule)}`);
+  if (paused) output.say(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
+  for (const time of next.slice(0, NEXT_SHOWN)) output.say(`  next: ${time}`);
+}
+
+const NEXT_SHOWN = 5;
+
+/** What the file declares. */
+async function declaredSchedules(
+  context: CommandContext,
+  file: LoadedConfig,
+): Promise<{
+  readonly declared: readonly DeclaredSchedule[];
+  readonly prepared: readonly PreparedPromotion[];
+}> {
+  const declared: DeclaredSchedule[] = [];
+  const prepared: PreparedPromotion[] = [];
+  for (const [name, { schedule }] of Object.entries(file.config.promotions)) {
+    if (schedule === undefined) continue;
+    // Who applies it makes no difference to what is declared.
+    const by = { who: 'schedule', from: `schedule ${name}` };
+    const promotion = await promotionRequest(context, file, name, by);
+    const { request } = promotion;
+    prepared.push(promotion);
+    declared.push({
+      scheduleId: promotionWorkflowId(request),
+      request,
+      schedule: declaredSchedule(schedule),
+    });
+  }
+  return { declared, prepared };
+}
+
+/** What Temporal has for the file's targets. */
+async function existingSchedules(
+  context: CommandContext,
+  file: LoadedConfig,
+  temporal: TemporalConnection,
+): Promise<readonly ExistingSchedule[]> {
+  const targets = await Promise.all(
+    Object.keys(file.config.targets).map(
+      async (name) => (await chooseTargetSpec(context, file.config, name)).spec,
+    ),
+  );
+  return (await listSchedules(temporal)).filter(({ request: { to } }) =>
+    targets.some((spec) => targetWorkflowId(spec) === targetWorkflowId(to)),
+  );
+}
+
+async function scheduleIdOf(
+  context: CommandContext,
+  { config }: LoadedConfig,
+  wanted: string | undefined,
+): Promise<string> {
+  const name = choosePromotion(config, wanted);
+  const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
+  return promotionWorkflowId({ name, to });
+}
+
+async function withTemporal<T>(
+  context: CommandContext,
+  work: (temporal: TemporalConnection) => Promise<T>,
+): Promise<T> {
+  const temporal = await openTemporal(context);
+  try {
+    return await work(temporal);
+  } finally {
+    await temporal.close();
+  }
+}

@@ -1,0 +1,114 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { ActivityFact } from '../../../domain/audit/facts.ts';
+import type { RunningCall } from '../../../domain/heartbeat.ts';
+import { type PastRelease, pastOfResult, pastOfWork } from '../../../domain/release/pastRelease.ts';
+import type {
+  Progress,
+  ReleaseRequest,
+  ReleaseResult,
+  RollbackRequest,
+} from '../../../domain/release/release.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { releaseUnknown } from '../../../temporal/client/ask.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { findWork, pastReleases } from '../../../temporal/client/release/pastReleases.ts';
+import { readRunningCall } from '../../../temporal/client/release/runningCall.ts';
+import { readProgress } from '../../../temporal/client/target/targetClient.ts';
+import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
+import type { ChosenTarget } from '../target/targetAccess.ts';
+
+/** The word for a target's newest release. */
+export const LATEST = 'latest';
+
+/** Everything that is known of one release or rollback. */
+export interface FoundRelease {
+  readonly target: string;
+  readonly past: PastRelease;
+  /** How it ended; `null` where it has not, or nothing but its row is left. */
+  readonly result: ReleaseResult | null;
+  /** Where it stands; `null` where it has ended, or no worker answers. */
+  readonly progress: Progress | null;
+  /** What the step under way found last; `null`: it has said nothing. */
+  readonly call: RunningCall | null;
+  /** What was called so far, for one that runs. */
+  readonly calls: readonly ActivityFact[];
+  /** What was asked for; `null` where Temporal keeps it no longer. */
+  readonly request: ReleaseRequest | RollbackRequest | null;
+  readonly workflowUrl: string | null;
+  /** Who told it: Temporal, its record in the artifact store, or the target's own history. */
+  readonly from: 'temporal' | 'record' | 'target';
+}
+
+/**
+ * Finds a release or a rollback of a target: with Temporal, else among the records, which outlive it, else in the
+ * target's own history, which also has what never started. The target need not answer.
+ *
+ * @param wanted - its id, or `latest`.
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function findRelease(
+  temporal: TemporalConnection,
+  store: ArtifactStore,
+  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  wanted: string,
+): Promise<FoundRelease> {
+  const targetId = targetWorkflowId(spec);
+  const past = wanted === LATEST ? await pastReleases(temporal, targetId) : undefined;
+  const releaseId = wanted === LATEST ? past?.releases[0]?.releaseId : wanted;
+  if (releaseId !== undefined) {
+    const kept = await keptByTemporal(temporal, target, `${targetId}/${releaseId}`);
+    if (kept !== undefined) return kept;
+  }
+  const record = await recordOf(store, target, releaseId);
+  if (record !== undefined) return { ...BARE, target, past: pastOfResult(record), result: record };
+  const { releases = [] } = past ?? (await pastReleases(temporal, targetId)) ?? {};
+  const row = releases.find((release) => release.releaseId === releaseId);
+  if (row !== undefined) return { ...BARE, target, past: row, from: 'target' };
+  throw releaseUnknown(
+    target,
+    wanted,
+    releases.map((release) => release.releaseId),
+  );
+}
+
+const BARE = {
+  result: null,
+  progress: null,
+  call: null,
+  calls: [],
+  request: null,
+  workflowUrl: null,
+  from: 'record',
+} as const;
+
+async function keptByTemporal(
+  temporal: TemporalConnection,
+  target: string,
+  workflowId: string,
+): Promise<FoundRelease | undefined> {
+  const work = await findWork(temporal, workflowId);
+  if (work === undefined) return undefined;
+  const runs = work.ended === 'running';
+  return {
+    target,
+    past: pastOfWork(work),
+    result: work.result,
+    progress: runs ? ((await readProgress(temporal, workflowId)) ?? null) : null,
+    call: runs ? ((await readRunningCall(temporal, workflowId)) ?? null) : null,
+    calls: runs ? work.activities : [],
+    request: work.request,
+    workflowUrl: workflowPage(temporal.settings, workflowId),
+    from: 'temporal',
+  };
+}
+
+/** A release's record; without an id, the newest. Their names begin with the time at which they started. */
+async function recordOf(
+  store: ArtifactStore,
+  target: string,
+  releaseId: string | undefined,
+): Promise<ReleaseResult | undefined> {
+  const names = await store.listRecords(`${target}/`);
+  const name = names.findLast((record) => releaseId === undefined || record.endsWith(`-${releaseId}.json`));
+  return name === undefined ? undefined : ((await store.getRecord(name)) as ReleaseResult | undefined);
+}

@@ -1,0 +1,180 @@
+import type { ActivityFact } from '../../../domain/audit/facts.ts';
+import { formatDuration } from '../../../domain/duration.ts';
+import type { UnderWay } from '../../../domain/heartbeat.ts';
+import type { InterventionRecord } from '../../../domain/intervention/intervention.ts';
+import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
+import { fitLine, stepLine } from '../../ui/progressLines.ts';
+import { MARKS, type Style } from '../../ui/style.ts';
+import { exactText, timeText } from '../../ui/times.ts';
+import { underWayLines } from '../../ui/underWayLines.ts';
+import { outcomeCell } from '../history/historyLines.ts';
+import type { FoundRelease } from './findRelease.ts';
+
+const ANSWER_MAX_CHARACTERS = 300;
+const LABEL_WIDTH = 9;
+
+/** A branch of a tree: its line, and what hangs on it. */
+interface Branch {
+  readonly line: string;
+  readonly below?: readonly string[];
+}
+
+/**
+ * Everything that is known of a release, for people. `now` in milliseconds since 1970.
+ *
+ * @param answers - whole answers, by the names of their records.
+ * @param columns - the terminal's width.
+ */
+export function releaseLines(
+  found: FoundRelease & UnderWay,
+  now: number,
+  style: Style,
+  answers: ReadonlyMap<string, string> = new Map(),
+  columns = Infinity,
+): readonly string[] {
+  const { target, past, result, progress, workflowUrl, calls, call, buildLog } = found;
+  const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
+  const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
+  const lines = [
+    `${style.strong(past.releaseId)} on ${style.strong(target)}: ${paint(text)}${elapsedText(found, now)}`,
+    ...(past.reason === null ? [] : [`  ${past.reason}`]),
+    ...factLines(found, now, style),
+  ];
+  if (told !== null) {
+    lines.push(
+      ...section(
+        'steps',
+        told.steps.map((step) => stepBranch(step, told.verdicts, now, style)),
+      ),
+    );
+    lines.push(
+      ...section(
+        'checks',
+        told.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
+      ),
+    );
+    lines.push(...section('said', told.interventions.map(saidBranch)));
+  } else if (past.outcome === 'running') {
+    lines.push(style.warn('  no worker says where it stands; what it has called so far:'));
+    lines.push(...section('calls', calls.map(callBranch)));
+  }
+  lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
+  if (workflowUrl !== null) lines.push(fact('Temporal', workflowUrl));
+  const instructions = result?.instructions ?? null;
+  return instructions === null ? lines : [...lines, '', instructions];
+}
+
+function elapsedText({ past, result }: FoundRelease, now: number): string {
+  const { startedAt, endedAt, outcome } = past;
+  if (startedAt === null) return '';
+  const until = endedAt === null ? now : Date.parse(endedAt);
+  const code = result?.code == null ? '' : ` (${result.code})`;
+  return ` ${outcome === 'running' ? 'for' : 'in'} ${formatDuration(until - Date.parse(startedAt))}${code}`;
+}
+
+function factLines(
+  { past, result, progress, request, from }: FoundRelease,
+  now: number,
+  style: Style,
+): string[] {
+  const { requestedBy, startedAt, endedAt, artifact, commit, revisionId } = past;
+  const reason = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
+  const facts: readonly (readonly [label: string, value: string | null | undefined])[] = [
+    ['asked', `by ${requestedBy.who}, from ${requestedBy.from}${reason}`],
+    ['started', startedAt === null ? null : timeText(startedAt, now)],
+    ['ended', endedAt === null ? null : timeText(endedAt, now)],
+    ['artifact', artifact],
+    ['commit', commit],
+    ['ref', request !== null && 'ref' in request ? request.ref : null],
+    ['before', beforeText((result ?? progress)?.baseline ?? null)],
+    ['made', (result ?? progress)?.revisionId ?? revisionId],
+    ['restored', restoredText(result)],
+    ['serves', servesText(past.servingRevisionId, result?.servingVerified)],
+    ['agent', result?.agentUrl],
+    [
+      'stopped',
+      result?.preemptedBy == null ? null : `for the rollback by ${result.preemptedBy.requestedBy.who}`,
+    ],
+    ['known', from === 'temporal' ? null : KNOWN_FROM[from]],
+  ];
+  return facts.flatMap(([label, value]) =>
+    value == null ? [] : [fact(style.faint(label.padEnd(LABEL_WIDTH)), value)],
+  );
+}
+
+const KNOWN_FROM = {
+  record: 'by its record in the artifact store: Temporal keeps it no longer',
+  target: 'by its row in the target’s history alone',
+} as const;
+
+function fact(label: string, value: string): string {
+  return `  ${label.padEnd(LABEL_WIDTH)} ${value}`;
+}
+
+function beforeText(baseline: Baseline | null): string | null {
+  if (baseline === null) return null;
+  if (baseline.revisionId === null) return 'nothing';
+  const silent = baseline.silent === undefined ? '' : `; ${baseline.silent}`;
+  return `revision ${baseline.revisionId}, ${baseline.verified ? 'verified' : 'unverified'}${silent}`;
+}
+
+/** What was put back: the revisions that were redeployed, in their order. */
+function restoredText(result: FoundRelease['result']): string | null {
+  const redeployed = (result?.steps ?? []).filter(({ restoring, step }) => restoring && step === 'redeploy');
+  if (redeployed.length === 0) return null;
+  return redeployed
+    .map(({ subject = '', status }) => `revision ${subject}${status === 'done' ? '' : `: ${status}`}`)
+    .join(', ');
+}
+
+function servesText(revisionId: string | null, verified: boolean | undefined): string | null {
+  if (revisionId === null) return null;
+  if (verified === undefined) return `revision ${revisionId}`;
+  return `revision ${revisionId}, ${verified ? 'verified' : 'unverified'}`;
+}
+
+function section(title: string, branches: readonly Branch[]): string[] {
+  if (branches.length === 0) return [];
+  return [`  ${title}`, ...treeLines(branches).map((line) => `  ${line}`)];
+}
+
+/** Draws branches, one below the other. */
+function treeLines(branches: readonly Branch[]): readonly string[] {
+  return branches.flatMap(({ line, below = [] }, index) => {
+    const isLast = index === branches.length - 1;
+    return [`${isLast ? '└─' : '├─'} ${line}`, ...below.map((more) => `${isLast ? '  ' : '│ '}   ${more}`)];
+  });
+}
+
+function stepBranch(step: StepRecord, verdicts: readonly CheckVerdict[], now: number, style: Style): Branch {
+  return { line: `${style.faint(clock(step.startedAt))}${stepLine(step, verdicts, now, style).slice(1)}` };
+}
+
+function verdictBranch(verdict: CheckVerdict, answers: ReadonlyMap<string, string>, style: Style): Branch {
+  const { check, passed, reasons, answer, answerRecord = '', runId, latencyMs, revisionId } = verdict;
+  const whole = answers.get(answerRecord);
+  const answered = whole === undefined ? fitLine(answer, ANSWER_MAX_CHARACTERS) : fitLine(whole, Infinity);
+  const mark = passed ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const run = runId === null ? '' : `, run ${runId}`;
+  return {
+    line: `${mark} ${check} on revision ${revisionId.slice(0, 8)}, ${formatDuration(latencyMs)}${run}`,
+    below: [...reasons, `answered ${answered}`],
+  };
+}
+
+function saidBranch({ kind, what, by, at, note, taken }: InterventionRecord): Branch {
+  const about = what === undefined ? '' : ` ${what}`;
+  const reason = by.reason === undefined ? '' : ` (${by.reason})`;
+  return { line: `${clock(at)} ${kind}${about} by ${by.who}${reason}: ${taken ? '' : 'not taken, '}${note}` };
+}
+
+function callBranch({ name, scheduledAt, endedAt, outcome }: ActivityFact): Branch {
+  const at = clock(new Date(scheduledAt).toISOString());
+  const took = endedAt === null ? '' : ` after ${formatDuration(endedAt - scheduledAt)}`;
+  return { line: `${at} ${name}: ${outcome.replaceAll('_', ' ')}${took}` };
+}
+
+/** The time of day, in UTC. */
+function clock(time: string): string {
+  return exactText(time).slice('0000-00-00 '.length, -1);
+}

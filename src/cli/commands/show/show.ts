@@ -1,0 +1,96 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { UnderWay } from '../../../domain/heartbeat.ts';
+import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
+import { newestBuildLines } from '../../follow/buildLog.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { artifactStoreOf } from '../artifact/artifactOf.ts';
+import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { releaseDifference } from './difference.ts';
+import { differenceLines } from './differenceLines.ts';
+import { findRelease, type FoundRelease, LATEST } from './findRelease.ts';
+import { releaseLines } from './releaseLines.ts';
+import { wholeAnswers } from './wholeAnswers.ts';
+
+/** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
+export interface ShowOptions {
+  readonly config?: string;
+  /** Show in what two releases differ. */
+  readonly diff?: boolean;
+}
+
+/**
+ * `slipway show [RELEASE] [TARGET]`: everything that is known of a release or a rollback; `--diff A B`: in what two of
+ * them differ. No worker need answer.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE.
+ */
+export async function runShowCommand(
+  context: CommandContext,
+  words: readonly string[],
+  options: ShowOptions,
+): Promise<number> {
+  const { output } = context;
+  const { releases, target } = readWords(words, options.diff ?? false);
+  const { config, folder } = await loadConfig(options.config);
+  const chosen = await chooseTargetSpec(context, config, target);
+  const store = artifactStoreOf({ config, folder }, context);
+  const temporal = await openTemporal(context);
+  try {
+    const found: FoundRelease[] = [];
+    for (const wanted of releases) found.push(await findRelease(temporal, store, chosen, wanted));
+    const [one, other] = found;
+    if (one === undefined) return 0;
+    if (other === undefined) {
+      const { progress } = one;
+      const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
+      output.event(releaseEvent({ ...one, buildLog }));
+      if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
+      const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
+      const columns = output.live ? output.columns() : Infinity;
+      const lines = releaseLines({ ...one, buildLog }, Date.now(), output.style, answers, columns);
+      for (const line of lines) output.say(line);
+      return 0;
+    }
+    const difference = await releaseDifference(store, one, other);
+    const { configuration, files } = difference;
+    output.event({
+      event: 'difference',
+      target: chosen.name,
+      from: one.past,
+      to: other.past,
+      configuration: typeof configuration === 'string' ? null : configuration,
+      files: typeof files === 'string' ? null : files,
+      unknown: [configuration, files].filter((part) => typeof part === 'string'),
+    });
+    for (const line of differenceLines(difference, output.style)) output.say(line);
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function readWords(
+  words: readonly string[],
+  isDiff: boolean,
+): { readonly releases: readonly string[]; readonly target: string | undefined } {
+  const count = isDiff ? 2 : 1;
+  if (isDiff && words.length < count) {
+    throw new SlipwayError('SLIPWAY_USAGE', '--diff needs two releases', {
+      hint: 'slipway show --diff release-1 release-2',
+    });
+  }
+  if (words.length > count + 1) {
+    throw new SlipwayError('SLIPWAY_USAGE', `too many words: ${words.slice(count + 1).join(' ')}`);
+  }
+  const releases = words.slice(0, count);
+  return { releases: releases.length === 0 ? [LATEST] : releases, target: words[count] };
+}
+
+function releaseEvent(found: FoundRelease & UnderWay): EventOf<'release'> {
+  const { target, past, result, progress, call, buildLog, workflowUrl, from } = found;
+  return { event: 'release', target, ...past, workflowUrl, from, progress, call, buildLog, result };
+}

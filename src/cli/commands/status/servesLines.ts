@@ -1,0 +1,83 @@
+import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
+import { type DescribedRevision, revisionText, wordsOf } from '../../../domain/deployment/revisionName.ts';
+import { formatDuration } from '../../../domain/duration.ts';
+import type { Progress } from '../../../domain/release/release.ts';
+import type { Running, TargetState } from '../../../domain/target/targetState.ts';
+import type { DeploymentSeen } from '../../events/status.ts';
+import type { Style } from '../../ui/style.ts';
+
+/** What is known of a revision. The release that runs knows its own before the target does. */
+export function describeRevision(
+  { known, history, lastRequest }: Pick<TargetState, 'known' | 'history' | 'lastRequest'>,
+  running: Running | null,
+  progress: Progress | undefined,
+  revisionId: string,
+): DescribedRevision {
+  const {
+    verified = null,
+    at = null,
+    copyOf = null,
+  } = known.find((other) => other.revisionId === revisionId) ?? {};
+  const words = wordsOf({ known, history }, revisionId);
+  if (words.release !== null || running?.kind !== 'release' || progress?.revisionId !== revisionId) {
+    return { ...words, verified, at, copyOf };
+  }
+  const request = lastRequest?.requestKey === running.requestKey ? lastRequest : null;
+  return {
+    ...{ revisionId, verified: false, at, copyOf },
+    release: running.releaseId,
+    commit: request?.commit ?? null,
+    artifact: request === null ? null : artifactIdentity(request.artifact),
+  };
+}
+
+/** What a status says of what serves. */
+export interface Serves {
+  /** What the control plane says; a sentence where it did not. */
+  readonly deployment: DeploymentSeen | string;
+  /** What the target last knew to serve. */
+  readonly known: string | null;
+  /** What `rollback --break-glass` put back from this machine. */
+  readonly putBack?: string | undefined;
+}
+
+/**
+ * What serves, for people: by the control plane, which alone knows; where it did not say, by the last knowledge of this
+ * machine or of the target.
+ */
+export function servesLines(
+  { deployment, known, putBack }: Serves,
+  describe: (revisionId: string) => string,
+  style: Style,
+): readonly string[] {
+  const lastKnown = known === null ? 'not known' : `${describe(known)}, as the target last knew`;
+  if (typeof deployment === 'string') {
+    const serves =
+      putBack === undefined || putBack === known
+        ? [`  serves   ${lastKnown}`]
+        : [
+            `  serves   ${describe(putBack)}, put back by break-glass on this machine`,
+            `  known    ${lastKnown}`,
+          ];
+    return [...serves, `  ${style.warn(`the control plane did not say what serves: ${deployment}`)}`];
+  }
+  const { activeRevisionId: active, latestRevisionId: latest } = deployment;
+  return [
+    `  serves   ${active === null ? 'nothing' : describe(active)}, as the control plane says`,
+    ...(latest === null || latest === active ? [] : [`  newest   ${describe(latest)}`]),
+    ...(known === null || known === active ? [] : [`  known    ${lastKnown}`]),
+  ];
+}
+
+/** A revision in words, with how long ago its checks ended. `now` in milliseconds since 1970. */
+export function describedText(revision: DescribedRevision, now: number): string {
+  const { verified, at, copyOf } = revision;
+  const ago = at === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(at), 0))} ago`;
+  const copy = copyOf === null ? '' : `, a copy of revision ${copyOf}`;
+  return `${revisionText(revision)}${copy}${verified === null ? '' : verifiedText(verified, ago)}`;
+}
+
+function verifiedText(verified: boolean, ago: string): string {
+  if (verified) return `, verified${ago}`;
+  return ago === '' ? ', not verified yet' : `, found unverified${ago}`;
+}

@@ -1,0 +1,163 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import type { ActivityFact } from '../../../domain/audit/facts.ts';
+import type { SlipwayError } from '../../../domain/errors.ts';
+import { pastOfWork } from '../../../domain/release/pastRelease.ts';
+import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
+import type { DeploymentSeen } from '../../events/status.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { promotionLines } from '../promotion/promotionLines.ts';
+import { type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
+import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { describeRevision } from './servesLines.ts';
+import { statusLines } from './statusLines.ts';
+import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
+import { UNKNOWN_FIELDS } from './unansweredLines.ts';
+
+/** The options of `slipway status [TARGET]`. */
+export interface StatusOptions {
+  readonly config?: string;
+  /** How many ended releases are shown. */
+  readonly last: number;
+}
+
+/**
+ * `slipway status [TARGET]`: what runs, what waits, what serves, whether it is on hold, and how the last releases
+ * ended; then the promotions that lead to it. Without a name: every target of the file. Where no worker answers, what
+ * Temporal and the control plane tell; that it is not all is the error that it ends with.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE; SLIPWAY_NO_WORKER after everything else was told.
+ */
+export async function runStatusCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: StatusOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(options.config);
+  const names = wanted === undefined ? Object.keys(config.targets) : [wanted];
+  const targets = [];
+  for (const name of names) targets.push(await chooseTargetSpec(context, config, name));
+  const temporal = await openTemporal(context);
+  try {
+    let silence: SlipwayError | undefined;
+    for (const target of targets) {
+      const status = await targetStatus(context, temporal, target, { last: options.last, silence });
+      silence ??= status.unanswered?.silence;
+      output.event(statusEvent(status, options.last));
+      const columns = output.live ? output.columns() : Infinity;
+      for (const line of statusLines(status, options.last, Date.now(), output.style, columns))
+        output.say(line);
+    }
+    const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
+    for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
+      output.event(promotionEvent(status));
+      for (const line of promotionLines(status, Date.now(), output.style)) output.say(line);
+    }
+    if (silence !== undefined) throw silence;
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}
+
+function statusEvent(status: TargetStatus, last: number): EventOf<'status'> {
+  const { target, workflowId, workflowUrl, view, progress, localHold, unanswered, deployment } = status;
+  if (unanswered !== undefined) return unansweredEvent(status, unanswered);
+  const state = view?.state;
+  const running = view?.running ?? null;
+  const lastKnown = state?.activeRevisionId ?? null;
+  const serves = activeRevisionId(deployment, lastKnown);
+  return {
+    event: 'status',
+    target,
+    workflowId,
+    workflowUrl,
+    from: 'target',
+    known: view !== undefined,
+    running,
+    progress: progress ?? null,
+    call: status.call,
+    buildLog: status.buildLog,
+    queue:
+      state?.queue.map(({ releaseId, queuedAt, request }) => ({
+        releaseId,
+        queuedAt,
+        requestKey: request.requestKey,
+        commit: request.commit ?? null,
+        requestedBy: request.requestedBy,
+      })) ?? [],
+    rollbacks: state?.rollbacks ?? [],
+    hold: state?.hold ?? null,
+    localHold: localHold ?? null,
+    activeRevisionId: serves,
+    lastKnownRevisionId: lastKnown,
+    deployment: typeof deployment === 'string' ? null : deployment,
+    serving:
+      serves === null || state === undefined ? null : describeRevision(state, running, progress, serves),
+    history: state?.history.slice(-last) ?? [],
+    ignored: state?.ignored ?? [],
+    undelivered: state?.undelivered ?? [],
+    said: state?.said ?? [],
+    quarantined: state?.quarantined ?? [],
+    drift: state?.drift ?? null,
+    needsPerson: state?.needsPerson ?? null,
+  };
+}
+
+/** What serves, by the control plane; where it did not say, by the last knowledge of the target. */
+function activeRevisionId(deployment: DeploymentSeen | string, known: string | null): string | null {
+  return typeof deployment === 'string' ? known : deployment.activeRevisionId;
+}
+
+/** What only a worker would tell is left out: a `null` would say that there is none. */
+function unansweredEvent(
+  { target, workflowId, workflowUrl, localHold, deployment }: TargetStatus,
+  { kept }: Unanswered,
+): EventOf<'status'> {
+  const { running, servingRevisionId, ended, messages } = kept;
+  return {
+    event: 'status',
+    target,
+    workflowId,
+    workflowUrl,
+    from: 'temporal',
+    known: true,
+    running:
+      running === null
+        ? null
+        : { ...pastOfWork(running), workflowId: running.workflowId, calls: running.activities.map(callOf) },
+    localHold: localHold ?? null,
+    activeRevisionId: activeRevisionId(deployment, servingRevisionId),
+    lastKnownRevisionId: servingRevisionId,
+    deployment: typeof deployment === 'string' ? null : deployment,
+    history: ended,
+    messages,
+    unknown: UNKNOWN_FIELDS,
+  };
+}
+
+/** What it was called with, and came to, is the release's own. */
+function callOf({ name, scheduledAt, endedAt, outcome }: ActivityFact) {
+  return {
+    name,
+    scheduledAt: new Date(scheduledAt).toISOString(),
+    endedAt: endedAt === null ? null : new Date(endedAt).toISOString(),
+    outcome,
+  };
+}
+
+function promotionEvent({ view, schedule, ...status }: PromotionStatus): EventOf<'promotion_status'> {
+  return {
+    event: 'promotion_status',
+    ...status,
+    state: view.state,
+    progress: view.state === 'running' ? (view.progress ?? null) : null,
+    last: view.state === 'ended' ? view.result : null,
+    schedule:
+      schedule === undefined
+        ? null
+        : { ...schedule.schedule, paused: schedule.paused, note: schedule.note, next: schedule.next },
+  };
+}

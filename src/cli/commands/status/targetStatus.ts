@@ -1,0 +1,126 @@
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { UnderWay } from '../../../domain/heartbeat.ts';
+import type { Progress } from '../../../domain/release/release.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import type { TemporalConnection } from '../../../temporal/client/connection.ts';
+import { readRunningCall } from '../../../temporal/client/release/runningCall.ts';
+import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
+import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';
+import type { CommandContext } from '../../context.ts';
+import type { DeploymentSeen } from '../../events/status.ts';
+import { newestBuildLines } from '../../follow/buildLog.ts';
+import { type LocalHold, readLocalHold } from '../target/localHold.ts';
+import { type ChosenTarget, findDeployment, withControlPlane } from '../target/targetAccess.ts';
+
+/** Everything that is known of a target. */
+export interface TargetStatus extends UnderWay {
+  readonly target: string;
+  readonly workflowId: string;
+  readonly workflowUrl: string | null;
+  /** The target's own word; `undefined` where it has never taken a release, or no worker answers. */
+  readonly view: Awaited<ReturnType<typeof viewTarget>>;
+  /** What runs, where it answers. */
+  readonly progress: Progress | undefined;
+  readonly localHold: LocalHold | undefined;
+  /** What the control plane says of the deployment; a sentence where it did not, or was not asked. */
+  readonly deployment: DeploymentSeen | string;
+  /** What others know of it; absent where it was asked itself. */
+  readonly unanswered?: Unanswered;
+}
+
+/** What is known of a target that no worker speaks for. */
+export interface Unanswered {
+  /** That there is no worker: SLIPWAY_NO_WORKER. */
+  readonly silence: SlipwayError;
+  readonly kept: KeptTarget;
+}
+
+/** How a target is asked. */
+export interface StatusQuestion {
+  /** How many ended releases are told. */
+  readonly last: number;
+  /** That no worker answers, where that is known already: then none is waited for again. */
+  readonly silence: SlipwayError | undefined;
+}
+
+/**
+ * Asks for everything that is known of a target: the target itself, or, where no worker answers, Temporal and the control
+ * plane.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function targetStatus(
+  context: CommandContext,
+  temporal: TemporalConnection,
+  { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
+  { last, silence: known }: StatusQuestion,
+): Promise<TargetStatus> {
+  const workflowId = targetWorkflowId(spec);
+  const localHold = await readLocalHold(context.home, target);
+  const asked = known ?? (await askTarget(temporal, workflowId));
+  const workflowUrl = workflowPage(temporal.settings, workflowId);
+  const status = { target, workflowId, workflowUrl, localHold, call: null, buildLog: [] };
+  const nothing = {
+    ...{ ...status, workflowUrl: null, view: undefined, progress: undefined },
+    deployment: 'the target has never taken a release',
+  };
+  if (asked === undefined) return nothing;
+  if (!(asked instanceof SlipwayError)) {
+    const running = asked.view?.running ?? null;
+    const [deployment, call, buildLog] = await Promise.all([
+      seeDeployment(context, spec),
+      running === null ? null : readRunningCall(temporal, running.workflowId),
+      asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
+    ]);
+    return { ...status, ...asked, deployment, buildLog, call: call ?? null };
+  }
+  const [kept, deployment] = await Promise.all([
+    readKeptTarget(temporal, workflowId, last),
+    seeDeployment(context, spec),
+  ]);
+  if (kept === undefined) return nothing;
+  return {
+    ...status,
+    view: undefined,
+    progress: undefined,
+    deployment,
+    unanswered: { silence: asked, kept },
+  };
+}
+
+/** The target's own word; `undefined` where it has never taken a release, an error where no worker answers. */
+async function askTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<Pick<TargetStatus, 'view' | 'progress'> | SlipwayError | undefined> {
+  try {
+    const view = await viewTarget(temporal, workflowId);
+    if (view === undefined) return undefined;
+    const { running } = view;
+    return {
+      view,
+      progress: running === null ? undefined : await readProgress(temporal, running.workflowId),
+    };
+  } catch (error) {
+    if (isUnanswered(error)) return error;
+    throw error;
+  }
+}
+
+/** Asks the control plane for a target's deployment; a sentence where that cannot be done from here. */
+async function seeDeployment(context: CommandContext, spec: TargetSpec): Promise<DeploymentSeen | string> {
+  try {
+    return await withControlPlane(context, spec, async (client) => {
+      const { id, active_revision_id, latest_revision_id } = await findDeployment(client, spec);
+      return {
+        deploymentId: id,
+        activeRevisionId: active_revision_id ?? null,
+        latestRevisionId: latest_revision_id ?? null,
+      };
+    });
+  } catch (error) {
+    if (error instanceof SlipwayError) return error.message;
+    throw error;
+  }
+}

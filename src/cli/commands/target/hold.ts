@@ -1,0 +1,75 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Actor } from '../../../domain/release/release.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { type HoldTaken, setHold } from '../../../temporal/client/target/targetClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { removeLocalHold } from './localHold.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of `slipway hold` and `slipway unhold`. */
+export interface HoldOptions {
+  readonly config?: string;
+  readonly reason?: string;
+}
+
+/**
+ * `slipway hold [TARGET]` and `slipway unhold [TARGET]`: a target on hold takes no release until the hold is ended.
+ * Ending it also removes the hold that `rollback --break-glass` left on this machine.
+ *
+ * @returns the exit code.
+ */
+export async function runHoldCommand(
+  context: CommandContext,
+  holding: boolean,
+  wanted: string | undefined,
+  options: HoldOptions,
+): Promise<number> {
+  const { output, home } = context;
+  const { config, folder } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const by = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const removedLocal = holding ? false : await removeLocalHold(home, name);
+  if (removedLocal) output.say('ended the hold that "rollback --break-glass" left on this machine');
+  const taken = await tellTarget(context, targetWorkflowId(spec), holding, by, removedLocal);
+  const onHold = taken === undefined ? false : taken.onHold;
+  output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
+  if (onHold === null) {
+    output.say(
+      `no worker answers; Temporal keeps the ${holding ? 'hold' : 'end of the hold'} until one does`,
+    );
+  } else {
+    output.say(
+      onHold
+        ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
+        : `"${name}" takes releases`,
+    );
+  }
+  return 0;
+}
+
+/** Tells the target's workflow. A hold of this machine alone has ended where there is no workflow to tell. */
+async function tellTarget(
+  context: CommandContext,
+  workflowId: string,
+  holding: boolean,
+  { who, from, reason }: Actor,
+  removedLocal: boolean,
+): Promise<HoldTaken | undefined> {
+  const temporal = await openTemporal(context);
+  try {
+    return await setHold(temporal, workflowId, holding, {
+      who,
+      from,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  } catch (error) {
+    const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';
+    if (never && removedLocal) return undefined;
+    throw error;
+  } finally {
+    await temporal.close();
+  }
+}

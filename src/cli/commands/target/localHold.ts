@@ -1,0 +1,61 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Actor } from '../../../domain/release/release.ts';
+import type { Instant } from '../../../domain/scalars.ts';
+
+/**
+ * A hold that `rollback --break-glass` left on this machine, because it did not reach Temporal. `slipway release` refuses
+ * until `slipway unhold`.
+ */
+export interface LocalHold {
+  readonly target: string;
+  readonly since: Instant;
+  readonly by: Actor;
+  /** The restored revision. */
+  readonly to: string;
+}
+
+/** The hold of a target on this machine; `undefined` where there is none. */
+export async function readLocalHold(home: string, target: string): Promise<LocalHold | undefined> {
+  const file = holdFile(home, target);
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as LocalHold;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    // A hold that cannot be read is a hold: somebody put it there for a reason.
+    throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target}" could not be read`, {
+      place: file,
+      hint: `look at the file; "slipway unhold ${target}" removes it`,
+      cause: error,
+    });
+  }
+}
+
+/** Leaves a hold, readable by its owner alone. */
+export async function writeLocalHold(home: string, hold: LocalHold): Promise<void> {
+  await mkdir(join(home, 'holds'), { recursive: true, mode: 0o700 });
+  await writeFile(holdFile(home, hold.target), `${JSON.stringify(hold, null, 2)}\n`, { mode: 0o600 });
+}
+
+/** Removes a hold. @returns whether there was one. */
+export async function removeLocalHold(home: string, target: string): Promise<boolean> {
+  try {
+    await rm(holdFile(home, target));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** What a hold is, in one sentence. */
+export function describeHold({ since, by }: Pick<LocalHold, 'since' | 'by'>): string {
+  return `on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`;
+}
+
+/** A target's name is a file name already: `slipway.yaml` allows letters, digits, dots and dashes only. */
+function holdFile(home: string, target: string): string {
+  return join(home, 'holds', `${target}.json`);
+}

@@ -1,0 +1,57 @@
+import { loadConfig } from '../../../config/loadConfig.ts';
+import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
+import type { CommandContext } from '../../context.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, whoAsks } from '../../provenance.ts';
+import { chooseTargetSpec } from './targetAccess.ts';
+
+/** The options of `slipway quarantine` and `slipway unquarantine`. */
+export interface QuarantineOptions {
+  readonly config?: string;
+  readonly reason?: string;
+}
+
+/**
+ * `slipway quarantine TARGET ARTIFACT` and `slipway unquarantine TARGET ARTIFACT`: an artifact in quarantine is not
+ * released on the target, and none of its revisions is put back by itself.
+ *
+ * @param artifact - a digest or its beginning, `image:…`, `git:…`, or a revision that carries it.
+ * @returns the exit code.
+ */
+export async function runQuarantineCommand(
+  context: CommandContext,
+  quarantined: boolean,
+  wanted: string,
+  artifact: string,
+  options: QuarantineOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config, folder } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const temporal = await openTemporal(context);
+  try {
+    const message = { artifact, who, from, ...(reason === undefined ? {} : { reason }) };
+    const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);
+    output.event({
+      event: 'quarantine',
+      target: name,
+      artifact: identity ?? artifact,
+      quarantined: identity === undefined ? null : quarantined,
+      via: identity === undefined ? 'signal' : 'update',
+    });
+    if (identity === undefined) {
+      output.say(KEPT);
+    } else {
+      output.say(
+        quarantined
+          ? `${identity} is in quarantine: "${name}" takes no release of it until "slipway unquarantine ${name} ${identity}"`
+          : `"${name}" takes releases of ${identity} again`,
+      );
+    }
+    return 0;
+  } finally {
+    await temporal.close();
+  }
+}

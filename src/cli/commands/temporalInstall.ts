@@ -1,0 +1,28 @@
+import { installTemporal } from '../../temporal/server/installation/installation.ts';
+import type { CommandContext } from '../context.ts';
+import { onInterruption } from '../interruption.ts';
+
+/**
+ * `slipway temporal install`: finds the `temporal` executable, or installs it into the user's cache directory.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_NOT_INSTALLED.
+ */
+export async function runTemporalInstallCommand({ output, environment }: CommandContext): Promise<number> {
+  const interruption = onInterruption();
+  try {
+    const { path, origin } = await installTemporal({
+      onProgress: (line) => {
+        output.event({ event: 'progress', message: line });
+        output.progress(line);
+      },
+      signal: interruption.signal,
+      env: environment,
+    });
+    output.event({ event: 'installed', path, origin });
+    output.say(`${path} (${origin})`);
+    return 0;
+  } finally {
+    interruption.release();
+  }
+}

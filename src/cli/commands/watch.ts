@@ -1,0 +1,94 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { loadConfig } from '../../config/loadConfig.ts';
+import type { Outcome } from '../../domain/release/release.ts';
+import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import { viewTarget } from '../../temporal/client/target/targetClient.ts';
+import type { CommandContext } from '../context.ts';
+import { followToEnd, GAVE_UP } from '../follow/followToEnd.ts';
+import { onInterruption } from '../interruption.ts';
+import { openTemporal } from '../openTemporal.ts';
+import { chooseTargetSpec } from './target/targetAccess.ts';
+
+/** The options of `slipway watch [TARGET]`. */
+export interface WatchOptions {
+  readonly config?: string;
+  /** Milliseconds. */
+  readonly timeout: number;
+}
+
+const LOOK_MS = 1_000;
+
+/**
+ * `slipway watch [TARGET]`: follows what runs on a target to its end; where nothing does, what runs next.
+ *
+ * @returns the exit code of what was followed, or 5 where that was given up.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_NO_WORKER.
+ */
+export async function runWatchCommand(
+  context: CommandContext,
+  wanted: string | undefined,
+  options: WatchOptions,
+): Promise<number> {
+  const { output } = context;
+  const { config } = await loadConfig(options.config);
+  const { name, spec } = await chooseTargetSpec(context, config, wanted);
+  const workflowId = targetWorkflowId(spec);
+  const deadline = Date.now() + options.timeout;
+  const interruption = onInterruption();
+  const { signal } = interruption;
+  const temporal = await openTemporal(context);
+  try {
+    const before = await viewTarget(temporal, workflowId);
+    const ended = new Set(before?.state.history.map(({ releaseId }) => releaseId));
+    let watched = underWay(before, ended);
+    if (watched === undefined) {
+      output.event({ event: 'idle', target: name });
+      output.tell(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
+    }
+    while (watched === undefined && Date.now() < deadline && !signal.aborted) {
+      await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      watched = underWay(await viewTarget(temporal, workflowId), ended);
+    }
+    if (watched === undefined) {
+      output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
+      output.say(output.style.warn(`stopped watching: nothing ran on ${name}`));
+      return GAVE_UP;
+    }
+    output.tell(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
+    const followed = {
+      ...watched,
+      targetName: name,
+      spec,
+      workflowId,
+      timeoutMs: Math.max(deadline - Date.now(), LOOK_MS),
+    };
+    return (await followToEnd(context, temporal, followed, signal)).exitCode;
+  } finally {
+    interruption.release();
+    await temporal.close();
+  }
+}
+
+/** What has never run: there is nothing to follow. */
+const NEVER_RAN: ReadonlySet<Outcome> = new Set(['rejected', 'superseded']);
+
+/**
+ * What runs on a target, or is about to; else what has run since the first look and was over before the next.
+ *
+ * @param ended - what had ended before the first look.
+ */
+function underWay(
+  view: Awaited<ReturnType<typeof viewTarget>>,
+  ended: ReadonlySet<string>,
+): { readonly id: string; readonly asked: 'release' | 'rollback' } | undefined {
+  if (view === undefined) return undefined;
+  const { running, state } = view;
+  if (running !== null) return { id: running.releaseId, asked: running.kind };
+  const [next] = state.queue;
+  if (next !== undefined) return { id: next.releaseId, asked: 'release' };
+  const missed = state.history.find(
+    ({ releaseId, outcome }) => !ended.has(releaseId) && !NEVER_RAN.has(outcome),
+  );
+  return missed === undefined ? undefined : { id: missed.releaseId, asked: missed.kind };
+}

@@ -1,0 +1,127 @@
+import { NativeConnection } from '@temporalio/worker';
+
+import { makeHome } from '../../../config/home.ts';
+import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
+import {
+  missingSearchAttributes,
+  searchAttributesMissing,
+} from '../../../temporal/client/searchAttributes.ts';
+import { temporalError } from '../../../temporal/client/temporalError.ts';
+import { type TemporalSettings, temporalSettings } from '../../../temporal/client/temporalSettings.ts';
+import { takeOver, type TakeOverEvent } from '../../../temporal/server/predecessors/takeOver.ts';
+import {
+  joinWorkers,
+  type WorkerRegistry,
+  workerIdentity,
+} from '../../../temporal/server/predecessors/workerRegistry.ts';
+import { runWorker } from '../../../worker.ts';
+import type { CommandContext } from '../../context.ts';
+import { exitWithParent } from '../../exitWithParent.ts';
+import { onInterruption } from '../../interruption.ts';
+import type { Output } from '../../output.ts';
+import { placeRules } from '../promotion/placeRules.ts';
+import { logOnStderr } from './workerLog.ts';
+
+/**
+ * `slipway worker`: carries releases out, until SIGTERM or SIGINT; what runs gets a moment to finish. Prints
+ * `{"event":"ready","taskQueue","namespace"}` once it polls, and `took_over` for each step that a killed worker of this
+ * home had begun and that is tried again. With `SLIPWAY_EXIT_WITH_PARENT=1` it also ends when its stdin does.
+ *
+ * @returns the exit code.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_SEARCH_ATTRIBUTES_MISSING.
+ */
+export async function runWorkerCommand({ output, home, environment }: CommandContext): Promise<number> {
+  const interruption = onInterruption();
+  exitWithParent(environment);
+  logOnStderr('INFO');
+  const places = placeRules(environment);
+  const settings = await temporalSettings(home, environment);
+  const temporal = await connectTemporal(settings);
+  const registry = await register(home, settings, output);
+  try {
+    await requireSearchAttributes(temporal);
+    const connection = await connectNative(settings);
+    const ending = new AbortController();
+    const takingOver =
+      registry === undefined
+        ? undefined
+        : takeOver(temporal, registry, { signal: ending.signal, onEvent: (event) => tell(output, event) });
+    try {
+      await runWorker({
+        connection,
+        namespace: settings.namespace,
+        taskQueue: settings.taskQueue,
+        places,
+        identity: registry?.identity ?? workerIdentity(),
+        signal: interruption.signal,
+        onReady: () => {
+          output.event({ event: 'ready', taskQueue: settings.taskQueue, namespace: settings.namespace });
+          output.say(
+            `The worker polls the task queue "${settings.taskQueue}" of ${settings.address}, namespace "${settings.namespace}".`,
+          );
+        },
+      });
+      return 0;
+    } finally {
+      ending.abort();
+      await takingOver;
+      await connection.close();
+    }
+  } finally {
+    await registry?.leave();
+    await temporal.close();
+    interruption.release();
+  }
+}
+
+/** A worker that cannot be registered works as well. */
+async function register(
+  home: string,
+  settings: TemporalSettings,
+  output: Output,
+): Promise<WorkerRegistry | undefined> {
+  try {
+    await makeHome(home);
+    return await joinWorkers(home, settings);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    warn(
+      output,
+      `when this worker is killed, the next one cannot tell, and what it was doing waits for its deadlines: ${why}`,
+    );
+    return undefined;
+  }
+}
+
+function tell(output: Output, event: TakeOverEvent): void {
+  if (event.what === 'could_not_look') {
+    const why = event.error instanceof Error ? event.error.message : String(event.error);
+    warn(
+      output,
+      `what killed workers left behind could not be looked for, and waits for its deadlines: ${why}`,
+    );
+    return;
+  }
+  const { workflowId, activityType, workerIdentity: from } = event.step;
+  output.event({ event: 'took_over', workflowId, activityType, from });
+  output.note(`${activityType} of ${workflowId} is tried again: its worker ${from} was killed`);
+}
+
+function warn(output: Output, message: string): void {
+  output.event({ event: 'warning', message });
+  output.note(output.style.warn(message));
+}
+
+/** Unregistered search attributes fail starts and wedge workflows: better no worker than one that does that. */
+async function requireSearchAttributes({ connection, settings }: TemporalConnection): Promise<void> {
+  const missing = await missingSearchAttributes(connection, settings.namespace);
+  if (missing.length > 0) throw searchAttributesMissing(settings.namespace, missing);
+}
+
+async function connectNative(settings: TemporalSettings): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(settings.connectionOptions);
+  } catch (error) {
+    throw temporalError(error, settings);
+  }
+}

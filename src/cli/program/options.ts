@@ -1,0 +1,36 @@
+import { InvalidArgumentError } from 'commander';
+
+import { parseRetentionAge } from '../../domain/artifact/retention.ts';
+import { parseDuration } from '../../domain/duration.ts';
+
+/** Reads an option that is a duration (`90s`, `5m`), in milliseconds. */
+export function durationOption(text: string): number {
+  const milliseconds = parseDuration(text);
+  if (milliseconds === undefined || milliseconds === 0) {
+    throw new InvalidArgumentError('Expected a duration such as 90s, 5m or 1h30m.');
+  }
+  return milliseconds;
+}
+
+/** Reads an option that is the age from which on artifacts may be removed (`30d`, `12h`), in milliseconds. */
+export function retentionAgeOption(text: string): number {
+  const milliseconds = parseRetentionAge(text);
+  if (milliseconds === undefined)
+    throw new InvalidArgumentError('Expected a duration such as 30d or 12h, 1h at least.');
+  return milliseconds;
+}
+
+/** Reads an option that is a port; 0 takes a free one. */
+export function portOption(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) {
+    throw new InvalidArgumentError('Expected a port from 0 to 65535; 0 takes a free one.');
+  }
+  return port;
+}
+
+/** Reads an option that is a whole number from 1. */
+export function numberOption(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('Expected a whole number from 1.');
+  return Number(text);
+}

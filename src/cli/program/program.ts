@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+
+import { commandTable, SILENT } from './commandTable.ts';
+import { addJudgeCommand } from './judgeCommand.ts';
+import { addLookCommands } from './lookCommands.ts';
+import { addMachineCommands } from './machineCommands.ts';
+import { addMessageCommands } from './messageCommands.ts';
+import { addPromotionCommands } from './promotionCommands.ts';
+import { addReleaseCommands } from './releaseCommands.ts';
+
+/** How the command line is built. */
+export interface ProgramOptions {
+  readonly version: string;
+  /** Told the exit code of the command that ran. */
+  readonly onExit: (exitCode: number) => void;
+}
+
+/**
+ * The command line: every command with its options, its help and its examples. Each command's code is loaded when it
+ * runs, so that `--help` and `status` do not load the worker.
+ */
+export function buildProgram({ version, onExit }: ProgramOptions): Command {
+  const program = new Command('slipway')
+    .description('Releases agents, and takes them back.')
+    .version(version)
+    .showSuggestionAfterError()
+    .exitOverride()
+    .configureOutput(SILENT)
+    .addHelpText('after', EXIT_CODES);
+  const table = commandTable(program, onExit);
+  program.commandsGroup('Release, take back, look:');
+  addReleaseCommands(table);
+  addLookCommands(table);
+  addPromotionCommands(table);
+  addJudgeCommand(table);
+  program.commandsGroup('Say something to a target, or to the release that runs on it:');
+  addMessageCommands(table);
+  program.commandsGroup('Run on this machine:');
+  addMachineCommands(table);
+  program.helpCommand('help [command]', 'Show the help of a command');
+  return program;
+}
+
+const EXIT_CODES = `
+Exit codes:
+  0  released, or what was asked for is reached
+  1  the command line or slipway.yaml is not right
+  2  the release failed, and the previous revision serves
+  3  a person is needed: rolling back failed, or nobody can tell
+  4  aborted, rejected or superseded
+  5  gave up waiting; the release goes on
+  6  Temporal, its worker or the control plane could not be reached; nothing was started
+
+Start here: slipway demo`;

@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process';
+import { userInfo } from 'node:os';
+import { promisify } from 'node:util';
+
+import type { Actor } from '../domain/release/release.ts';
+import { ciRun } from './ci/ciRun.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Runs git in a folder; `undefined` where it does not answer: no git, no repository, nothing configured. */
+export type Git = (...args: readonly string[]) => Promise<string | undefined>;
+
+/**
+ * Who asks, and from where: in CI the one who triggered the run, and the run's URL; elsewhere the name that git commits
+ * under, else the user's, and `cli`.
+ */
+export async function whoAsks(
+  environment: Environment,
+  git: Git,
+  reason: string | undefined,
+): Promise<Actor> {
+  const ci = ciRun(environment);
+  const who = ci?.who ?? (await git('config', 'user.email')) ?? userName();
+  return { who, from: ci?.from ?? 'cli', ...(reason === undefined ? {} : { reason }) };
+}
+
+/**
+ * The commit that the source stands at: the one that CI names, else git's, with `-dirty` where files differ from it.
+ * `undefined` outside of a repository.
+ *
+ * @param git - in the source's folder.
+ */
+export async function sourceCommit(environment: Environment, git: Git): Promise<string | undefined> {
+  const named = ciRun(environment)?.commit;
+  if (named !== undefined) return named;
+  const head = await git('rev-parse', 'HEAD');
+  if (head === undefined) return undefined;
+  const changes = await git('status', '--porcelain', '--', '.', ':!.slipway');
+  return changes === undefined ? head : `${head}-dirty`;
+}
+
+/** The branch or tag that the source stands at: the one that CI names, else git's branch. */
+export async function sourceRef(environment: Environment, git: Git): Promise<string | undefined> {
+  return ciRun(environment)?.ref ?? (await git('symbolic-ref', '--short', 'HEAD'));
+}
+
+/** The source's repository on its host, `owner/name`: the one that GitHub Actions names, else that of the remote `origin`. */
+export async function sourceRepository(environment: Environment, git: Git): Promise<string | undefined> {
+  const named = ciRun(environment)?.system === 'github' ? environment['GITHUB_REPOSITORY'] : undefined;
+  if (named !== undefined && named !== '') return named;
+  const remote = await git('remote', 'get-url', 'origin');
+  return /[/:](?<repository>[\w.-]+\/[\w.-]+?)(?:\.git)?\/?$/u.exec(remote ?? '')?.groups?.['repository'];
+}
+
+/** Git in a folder. */
+export function gitIn(folder: string): Git {
+  return async (...args) => {
+    try {
+      const { stdout } = await promisify(execFile)('git', [...args], { cwd: folder, timeout: 10_000 });
+      const text = stdout.trim();
+      return text === '' ? undefined : text;
+    } catch {
+      // Not knowing who and where is no reason not to release: it is recorded as far as it is known.
+      return undefined;
+    }
+  };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user need not have a name.
+    return 'unknown';
+  }
+}

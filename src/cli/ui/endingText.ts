@@ -1,0 +1,75 @@
+import { formatDuration } from '../../domain/duration.ts';
+import { errorPage } from '../../domain/errors.ts';
+import { type Outcome, outcomeExitCode, type ReleaseResult } from '../../domain/release/release.ts';
+import type { Ending } from '../../temporal/client/release/follow.ts';
+import { MARKS, type Style } from './style.ts';
+
+/** What the command asked for: its exit code depends on it. */
+export type Asked = 'release' | 'rollback';
+
+/** The command's exit code for how it ended (design, "The command"). */
+export function endingExitCode(asked: Asked, ending: Ending): 0 | 2 | 3 | 4 {
+  const { outcome, code = null } = ended(ending);
+  // A rollback that stopped a release before it changed anything: what was to serve again has never stopped serving.
+  const stoppedInTime =
+    asked === 'rollback' && ending.from === 'result' && ending.result.preemptedBy !== null;
+  if (stoppedInTime && outcome === 'aborted' && code !== 'SLIPWAY_REVISION_NOT_REACHED') return 0;
+  return outcomeExitCode(asked, outcome, code);
+}
+
+/** How it ended, in lines: the outcome and why, what serves, where to look, and what a person must do. */
+export function endingLines(
+  asked: Asked,
+  ending: Ending,
+  page: string | null,
+  style: Style,
+): readonly string[] {
+  const { releaseId, outcome, reason } = ended(ending);
+  const exitCode = endingExitCode(asked, ending);
+  const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
+  const elapsed = ending.from === 'result' ? ` in ${formatDuration(durationOf(ending.result))}` : '';
+  const lines = [`${mark} ${style.strong(OUTCOME_WORDS[outcome])}${elapsed} (${releaseId}): ${reason}`];
+  if (ending.from === 'result') lines.push(...resultLines(ending.result));
+  if (page !== null) lines.push(`  Temporal:   ${page}`);
+  if (ending.from === 'result' && ending.result.instructions !== null) {
+    lines.push('', ending.result.instructions);
+  }
+  return lines;
+}
+
+/** Outcomes as people say them. */
+export const OUTCOME_WORDS: Readonly<Record<Outcome, string>> = {
+  released: 'released',
+  rolled_back: 'rolled back',
+  failed: 'failed',
+  rollback_failed: 'rollback failed',
+  errored: 'errored',
+  aborted: 'aborted',
+  superseded: 'superseded',
+  rejected: 'rejected',
+};
+
+function ended(
+  ending: Ending,
+): Pick<ReleaseResult, 'releaseId' | 'outcome' | 'reason'> & Partial<Pick<ReleaseResult, 'code'>> {
+  return ending.from === 'result' ? ending.result : ending.row;
+}
+
+function durationOf(result: ReleaseResult): number {
+  return Date.parse(result.endedAt) - Date.parse(result.startedAt);
+}
+
+function resultLines(result: ReleaseResult): string[] {
+  const { code, revisionId, servingRevisionId, servingVerified, agentUrl } = result;
+  const lines: string[] = [];
+  if (code !== null) lines.push(`  code:       ${code} (${errorPage(code)})`);
+  if (revisionId !== null && revisionId !== servingRevisionId)
+    lines.push(`  made:       revision ${revisionId}`);
+  if (servingRevisionId !== null) {
+    lines.push(
+      `  serves:     revision ${servingRevisionId}${servingVerified ? ', verified' : ', unverified'}`,
+    );
+  }
+  if (agentUrl !== null) lines.push(`  agent:      ${agentUrl}`);
+  return lines;
+}

@@ -1,0 +1,61 @@
+import { inspect } from 'node:util';
+
+import { isCodedError } from '@slipway/contract/codedError';
+
+import { ConfigError } from '../../config/configError.ts';
+import { errorPage, SlipwayError } from '../../domain/errors.ts';
+import { tellProblems } from '../commands/lint/tellProblems.ts';
+import type { EventOf } from '../events/index.ts';
+import type { Output } from '../output.ts';
+
+/** What is told of anything that was thrown. What nobody foresaw is `SLIPWAY_INTERNAL`. */
+export function reportError(error: unknown): EventOf<'error'> {
+  const known = isCodedError(error)
+    ? error
+    : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
+        hint: 'run it again with --verbose, and report what it says',
+      });
+  return {
+    event: 'error',
+    code: known.code as EventOf<'error'>['code'],
+    message: known.message,
+    place: known.place ?? null,
+    hint: known.hint ?? null,
+    exitCode: known.exitCode,
+  };
+}
+
+/**
+ * Prints an error: `error SLIPWAY_X: message`, then the place, the hint and the code's page; with `--verbose` the stack
+ * and its causes.
+ * What is wrong in `slipway.yaml` is told before it, as `slipway lint` does.
+ *
+ * @returns the exit code.
+ */
+export function printError(output: Output, error: unknown): number {
+  const report = reportError(error);
+  if (error instanceof ConfigError) tellProblems(output, error.problems, 'note');
+  if (output.json) {
+    output.event(output.verbose ? { ...report, stack: inspect(error) } : report);
+    return report.exitCode;
+  }
+  const { style } = output;
+  // Its problems have been told, each with its place.
+  const told = error instanceof ConfigError ? { message: `${error.file} is not right`, place: null } : report;
+  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${told.message}`);
+  // A place that the message names already is not repeated.
+  if (told.place !== null && !told.message.includes(told.place)) output.note(`  at ${told.place}`);
+  if (report.hint !== null) output.note(`  ${report.hint}`);
+  output.note(style.faint(`  ${errorPage(report.code)}`));
+  if (output.verbose) output.note(style.faint(inspect(error)));
+  return report.exitCode;
+}
+
+/** A message with what caused it: the SDK's own messages say little without. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  const why = messageOf(cause);
+  return error.message.includes(why) ? error.message : `${error.message}: ${why}`;
+}

@@ -1,0 +1,93 @@
+import { formatDuration } from '../../domain/duration.ts';
+import type { CheckVerdict, Progress, StepRecord } from '../../domain/release/release.ts';
+import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
+import { MARKS, type Style } from './style.ts';
+
+const TITLE_WIDTH = 36;
+const ELAPSED_WIDTH = 7;
+const DETAIL_MAX_CHARACTERS = 200;
+const DETAIL_MIN_CHARACTERS = 8;
+/** What stands before the detail: the mark, the title and the time, with the spaces around them. */
+const LINE_WIDTH = 4 + TITLE_WIDTH + 1 + ELAPSED_WIDTH + 2;
+
+/**
+ * One step as one line: a mark, what it is, how long it took (up to `now`, in milliseconds since 1970, while it runs),
+ * attempts where there was more than one, and what came of it.
+ *
+ * @param columns - the terminal's width: what came of a step that is done is cut to it. What failed is told whole.
+ */
+export function stepLine(
+  step: StepRecord,
+  verdicts: readonly CheckVerdict[],
+  now: number,
+  style: Style,
+  columns = Infinity,
+): string {
+  const elapsed = formatDuration(Math.max(stepElapsedMs(step, now), 0)).padStart(ELAPSED_WIDTH);
+  const attempts = step.attempts !== undefined && step.attempts > 1 ? `${step.attempts} attempts` : '';
+  const notes = [attempts, detailOf(step, verdicts)].filter((note) => note !== '').join(', ');
+  const title = fitLine(shortIds(stepTitle(step)), TITLE_WIDTH).padEnd(TITLE_WIDTH);
+  const line = `  ${mark(step, style)} ${title} ${style.faint(elapsed)}`;
+  if (notes === '') return line;
+  const room = Math.max(columns - LINE_WIDTH, DETAIL_MIN_CHARACTERS);
+  return `${line}  ${step.status === 'done' ? fitLine(notes, room) : notes}`;
+}
+
+/** How many steps at the beginning have ended: what is said of them does not change any more. */
+export function settledSteps(progress: Progress): number {
+  const running = progress.steps.findIndex((step) => step.status === 'running');
+  return running === -1 ? progress.steps.length : running;
+}
+
+/** A text in at most so many characters of a terminal, on one line. Knows nothing of colors. */
+export function fitLine(text: string, columns: number): string {
+  const line = text.replaceAll(/\s*\n\s*/g, ' ');
+  return line.length <= columns ? line : `${line.slice(0, Math.max(columns - 1, 0))}…`;
+}
+
+/** A text in lines of at most so many characters, broken at spaces; all but the first are indented. */
+export function wrapLine(text: string, columns: number, indent: number): readonly string[] {
+  if (text.length <= columns) return [text];
+  const space = text.lastIndexOf(' ', columns);
+  const end = space > indent ? space : columns;
+  const rest = `${' '.repeat(indent)}${text.slice(end).trimStart()}`;
+  return [text.slice(0, end), ...wrapLine(rest, Math.max(columns, 2 * indent), indent)];
+}
+
+/** A text with the beginnings of the ids in it: enough to know a revision by. */
+export function shortIds(text: string): string {
+  return text.replaceAll(/\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/gi, '$1');
+}
+
+function mark(step: StepRecord, style: Style): string {
+  switch (step.status) {
+    case 'done':
+      return style.good(MARKS.done);
+    case 'failed':
+      // A baseline that fails its checks is a finding, not a failure of this release.
+      return step.step === 'baseline' ? style.warn(MARKS.warning) : style.bad(MARKS.failed);
+    case 'canceled':
+    case 'skipped':
+      return style.warn(MARKS.skipped);
+    case 'running':
+      return style.faint(MARKS.running);
+  }
+}
+
+function detailOf(step: StepRecord, verdicts: readonly CheckVerdict[]): string {
+  if (step.detail === undefined) return '';
+  const isCheck = step.step === 'check' || step.step === 'soak' || step.step === 'baseline';
+  if (step.status === 'done' && isCheck) return `answered ${quoted(step.detail)}`;
+  if (step.status === 'failed' && isCheck) {
+    // The title names the check already.
+    const verdict = verdicts.findLast(({ check, passed }) => check === step.subject && !passed);
+    if (verdict !== undefined) return fitLine(verdict.reasons.join('; '), 2 * DETAIL_MAX_CHARACTERS);
+  }
+  return fitLine(step.detail, step.status === 'failed' ? 2 * DETAIL_MAX_CHARACTERS : DETAIL_MAX_CHARACTERS);
+}
+
+/** An answer in quotes; one that is JSON already, as of a run that was interrupted, would be unreadable in them. */
+function quoted(answer: string): string {
+  const line = fitLine(answer, 80);
+  return /^[{[]/.test(line) ? line : JSON.stringify(line);
+}

@@ -1,0 +1,37 @@
+import { fitLine } from './progressLines.ts';
+
+/** A cell: its text, and how it is set off. */
+export interface Cell {
+  readonly text: string;
+  readonly paint?: (text: string) => string;
+}
+
+const GAP = '  ';
+const LAST_MIN = 12;
+
+/**
+ * Rows below their headings, in columns. The last column is cut to what the others leave of the window.
+ *
+ * @param columns - the window's width; `Infinity` where nothing may be cut.
+ */
+export function tableLines(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  columns: number,
+  paintHeading: (text: string) => string,
+): readonly string[] {
+  const all = [headings.map((text): Cell => ({ text, paint: paintHeading })), ...rows];
+  const last = headings.length - 1;
+  const widths = headings.map((_, index) => Math.max(...all.map((row) => row[index]?.text.length ?? 0)));
+  const before = widths.slice(0, last).reduce((sum, width) => sum + width + GAP.length, 0);
+  const room = Math.max(columns - before, LAST_MIN);
+  return all.map((row) =>
+    row
+      .map(({ text, paint = (plain) => plain }, index) => {
+        const shown = index === last ? fitLine(text, room) : text.padEnd(widths[index] ?? 0);
+        return paint(shown);
+      })
+      .join(GAP)
+      .trimEnd(),
+  );
+}

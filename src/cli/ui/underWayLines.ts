@@ -1,0 +1,133 @@
+import { formatDuration } from '../../domain/duration.ts';
+import type { RunningCall, UnderWay } from '../../domain/heartbeat.ts';
+import type { InterventionRecord } from '../../domain/intervention/intervention.ts';
+import type { Progress, Waiting } from '../../domain/release/release.ts';
+import { fitLine, shortIds, wrapLine } from './progressLines.ts';
+import type { Style } from './style.ts';
+import { exactText } from './times.ts';
+
+const LABEL_WIDTH = 9;
+const BUILD_LINE_MAX_CHARACTERS = 160;
+
+/** What is shown of something under way, and for whom. */
+export interface UnderWayShown extends UnderWay {
+  /** `null`: no worker says where it stands. */
+  readonly progress: Progress | null;
+  /** How a command names what is under way: `production`, `--promotion up`. */
+  readonly addressed: string;
+}
+
+/**
+ * What a release that waits says, for people: what the control plane said last, the newest lines of the build, and what
+ * people asked for or must do. `status`, `watch` and `show` all print these lines.
+ *
+ * @param now - in milliseconds since 1970.
+ * @param columns - the terminal's width. Build log lines are cut to it, the others are continued on the next line.
+ */
+export function underWayLines(
+  { progress, call, buildLog, addressed }: UnderWayShown,
+  now: number,
+  style: Style,
+  columns = Infinity,
+): readonly string[] {
+  const wrapped = (line: string): readonly string[] => wrapLine(`  ${line}`, columns, 2 + LABEL_WIDTH);
+  return [
+    ...(call === null ? [] : wrapped(callLine(call, now))),
+    ...buildLog.map((line) => buildLine(line, style, columns)),
+    ...(progress === null ? [] : waitingLines(progress, addressed, now).flatMap(wrapped)).map((line) =>
+      style.warn(line),
+    ),
+  ];
+}
+
+/** A line of a build, cut to the terminal's width. */
+export function buildLine(line: string, style: Style, columns = Infinity): string {
+  return `    ${style.faint(fitLine(line, Math.min(columns - 5, BUILD_LINE_MAX_CHARACTERS)))}`;
+}
+
+/** What the step under way found last, since when, and when it is given up. */
+export function callLine({ says, since, until }: RunningCall, now: number): string {
+  const given = until === null ? '' : `, ${untilText(until, now)}`;
+  return `${label('now')}${shortIds(says)}; since ${exactText(since)}${given}`;
+}
+
+/**
+ * What it waits for, or will wait for, and what a person can do, one sentence each: a wait, a requested pause, checks
+ * that a person skipped and that are still ahead, the rest of a soak.
+ */
+export function waitingLines(progress: Progress, addressed: string, now: number): readonly string[] {
+  const { waiting, watchUntil, steps } = progress;
+  const watch = steps.find(
+    ({ step, status }) => status === 'running' && (step === 'soak' || step === 'bake'),
+  )?.step;
+  return [
+    ...(waiting === null ? [] : [`${label('waits')}${waitingText(waiting, progress, addressed, now)}`]),
+    ...aheadLines(progress, addressed),
+    ...(watch === undefined || watchUntil === undefined
+      ? []
+      : [watchLine(watch, watchUntil, addressed, now)]),
+  ];
+}
+
+function watchLine(watch: string, until: string, addressed: string, now: number): string {
+  const skip = watch === 'soak' ? `; slipway skip ${addressed} --soak` : '';
+  return `${label(watch)}${untilText(until, now)}${skip}`;
+}
+
+/** What a person asked for and the release has not reached: a pause, a skipped check. */
+function aheadLines({ waiting, interventions, steps }: Progress, addressed: string): readonly string[] {
+  if (steps.some(({ restoring }) => restoring)) return [];
+  const taken = interventions.filter((said) => said.taken);
+  const reached = (what: string | undefined): boolean =>
+    steps.some(({ status, step, subject }) => status === 'skipped' && (subject ?? step) === what);
+  const skips = taken.filter(({ kind, what }) => kind === 'skip' && !reached(what));
+  return [
+    ...(waiting?.for === 'resume' ? [] : pauseLines(taken, addressed)),
+    ...skips.map((said) => `${label('skips')}${said.what ?? ''}, ${byText(said)}`),
+  ];
+}
+
+/** A wait in one sentence: what for, since when, until when, who may end it, and the command that does. */
+function waitingText(
+  waiting: Waiting,
+  { interventions }: Pick<Progress, 'interventions'>,
+  addressed: string,
+  now: number,
+): string {
+  const { note, since, until } = waiting;
+  const commands = COMMANDS[waiting.for].map((command) => `slipway ${command(addressed)}`);
+  const who = waiting.for === 'approval' ? `; ${approversText(waiting, interventions)}` : '';
+  return `${note}; since ${exactText(since)}, ${untilText(until, now)}${who}; ${commands.join(' or ')}`;
+}
+
+function approversText({ approvers }: Waiting, interventions: Progress['interventions']): string {
+  const approved = interventions.filter(({ kind, taken }) => kind === 'approve' && taken);
+  const already = approved.map(({ by }) => `, ${by.who} has approved`).join('');
+  return `${approvers?.join(' or ') ?? 'anyone except the person who asked for it'} may approve${already}`;
+}
+
+const COMMANDS: Readonly<Record<Waiting['for'], readonly ((addressed: string) => string)[]>> = {
+  resume: [(addressed) => `resume ${addressed}`, (addressed) => `abort ${addressed}`],
+  approval: [(addressed) => `approve ${addressed}`, (addressed) => `reject ${addressed}`],
+  decision: [(addressed) => `retry ${addressed}`, (addressed) => `abort ${addressed}`],
+  freeze: [(addressed) => `skip ${addressed} --freeze`, (addressed) => `abort ${addressed}`],
+};
+
+function pauseLines(taken: readonly InterventionRecord[], addressed: string): readonly string[] {
+  const last = taken.findLast(({ kind }) => ['pause', 'resume', 'abort'].includes(kind));
+  if (last?.kind !== 'pause') return [];
+  return [`${label('pauses')}before its next step, ${byText(last)}; slipway resume ${addressed}`];
+}
+
+function byText({ by: { who, reason }, at }: InterventionRecord): string {
+  return `asked by ${who} at ${exactText(at)}${reason === undefined ? '' : ` (${reason})`}`;
+}
+
+function untilText(until: string, now: number): string {
+  const left = formatDuration(Math.max(Date.parse(until) - now, 0));
+  return `until ${exactText(until)} (${left} left)`;
+}
+
+function label(word: string): string {
+  return word.padEnd(LABEL_WIDTH);
+}

@@ -1,0 +1,144 @@
+import { AGE_MAX_MS, formatDuration, parseDuration } from '../duration.ts';
+import type { KnownRevision } from '../release/release.ts';
+import type { Instant } from '../scalars.ts';
+import type { TargetState } from '../target/targetState.ts';
+
+/** An artifact that a store holds. */
+export interface HeldArtifact {
+  readonly digest: string;
+  readonly sizeBytes: number;
+  /** When it was last put: ISO 8601. Putting what is there counts. */
+  readonly putAt: string;
+}
+
+/** Somebody's need of an artifact. */
+export interface ArtifactUse {
+  /** Its identity; of a digest the beginning, where no more is known. */
+  readonly artifact: string;
+  /** Whose, and what for, in words. */
+  readonly why: string;
+}
+
+/** A release of an artifact, as recorded in the artifact store. */
+export interface RecordedRelease {
+  readonly target: string;
+  readonly releaseId: string;
+  /** The artifact's identity, or the beginning of its digest. */
+  readonly artifact: string;
+  /** Whether it ended `released`. */
+  readonly released: boolean;
+  readonly endedAt: Instant;
+}
+
+/** What is kept although nobody needs it. */
+export interface RetentionPolicy {
+  /** The artifacts of this many releases of each target, the last ones that ended `released`. */
+  readonly keep: number;
+  /** What was put within this time, in milliseconds. */
+  readonly olderThanMs: number;
+}
+
+/** What becomes of an artifact. */
+export interface Retention {
+  readonly artifact: HeldArtifact;
+  /** Its newest release, whatever came of it; `null` where no record tells of one. */
+  readonly last: RecordedRelease | null;
+  /** Why it is kept, the weightiest reason first; none: it may be removed. */
+  readonly kept: readonly string[];
+}
+
+const DAY_MS = 86_400_000;
+
+/** What a store without a policy keeps: of each target the last 20 releases, and what is younger than 30 days. */
+export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };
+
+/**
+ * The least age of what may be removed: an hour. A release puts its artifact, or renews its time, before it asks its
+ * target for anything; until the target can tell of it, its age alone keeps it.
+ */
+export const RETENTION_AGE_MIN_MS = 3_600_000;
+
+/** Reads the age from which on artifacts may be removed: `30d`, `2h`; `undefined` for what is none, or too short. */
+export function parseRetentionAge(text: string): number | undefined {
+  const age = parseDuration(text, AGE_MAX_MS);
+  return age !== undefined && age >= RETENTION_AGE_MIN_MS ? age : undefined;
+}
+
+/**
+ * Decides which artifacts of a store are kept, and why.
+ *
+ * @param uses - what targets, promotions and schedules need: kept whatever the policy says.
+ * @param releases - what the store's records tell, in any order.
+ * @param now - milliseconds since 1970.
+ */
+export function decideRetention(
+  held: readonly HeldArtifact[],
+  uses: readonly ArtifactUse[],
+  releases: readonly RecordedRelease[],
+  policy: RetentionPolicy,
+  now: number,
+): readonly Retention[] {
+  const newestFirst = releases.toSorted((one, other) => (one.endedAt < other.endedAt ? 1 : -1));
+  const needed = [...uses, ...lastReleased(newestFirst, policy.keep)];
+  const youngWords = `put within ${ageText(policy.olderThanMs)}`;
+  return held.map((artifact) => {
+    const isIt = (named: { readonly artifact: string }): boolean =>
+      artifact.digest.startsWith(named.artifact);
+    const young = now - Date.parse(artifact.putAt) < policy.olderThanMs;
+    return {
+      artifact,
+      last: newestFirst.find(isIt) ?? null,
+      kept: [...new Set(needed.filter(isIt).map(({ why }) => why)), ...(young ? [youngWords] : [])],
+    };
+  });
+}
+
+/** What a target needs, by its own word: what serves, what waits, what it may go back to or be promoted from. */
+export function targetUses(target: string, state: TargetState): readonly ArtifactUse[] {
+  const { known, activeRevisionId, queue } = state;
+  const serving = known.filter(({ revisionId }) => revisionId === activeRevisionId);
+  const verified = known.filter((revision) => revision.verified && !serving.includes(revision));
+  return [
+    ...shippedOf(serving, `serves on ${target}`),
+    ...queue.flatMap(({ releaseId, request: { artifact } }) =>
+      artifact.kind === 'tarball'
+        ? [{ artifact: artifact.digest, why: `${releaseId} waits on ${target}` }]
+        : [],
+    ),
+    ...shippedOf(verified, `verified on ${target}`),
+  ];
+}
+
+/** The artifacts of revisions; one that was made elsewhere has none. */
+function shippedOf(revisions: readonly KnownRevision[], why: string): readonly ArtifactUse[] {
+  return revisions.flatMap(({ artifact }) => (artifact === undefined ? [] : [{ artifact, why }]));
+}
+
+/** What targets may need that released into the store and cannot be asked, since nobody knows them here (any more). */
+export function unaskedUses(
+  releases: readonly RecordedRelease[],
+  asked: ReadonlySet<string>,
+): readonly ArtifactUse[] {
+  return releases
+    .filter(({ target }) => !asked.has(target))
+    .map(({ target, artifact }) => ({
+      artifact,
+      why: `released on ${target}, which could not be asked`,
+    }));
+}
+
+/** The last artifacts that each target released, as many of each as the policy says. */
+function lastReleased(newestFirst: readonly RecordedRelease[], keep: number): readonly ArtifactUse[] {
+  const byTarget = new Map<string, Set<string>>();
+  for (const { target, artifact, released } of newestFirst) {
+    const last = byTarget.get(target) ?? new Set();
+    if (released && last.size < keep) byTarget.set(target, last.add(artifact));
+  }
+  return [...byTarget].flatMap(([target, last]) =>
+    [...last].map((artifact) => ({ artifact, why: `among the last ${keep} released on ${target}` })),
+  );
+}
+
+function ageText(milliseconds: number): string {
+  return milliseconds % DAY_MS === 0 ? `${milliseconds / DAY_MS}d` : formatDuration(milliseconds);
+}

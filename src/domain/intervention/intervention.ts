@@ -1,0 +1,184 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { Actor } from '../release/release.ts';
+import type { Instant, WholeNumber } from '../scalars.ts';
+
+/** What a person may say to a release under way. */
+export const INTERVENTION_KINDS = [
+  /** Stop; what was changed is put back. */
+  'abort',
+  /** Begin no further step. */
+  'pause',
+  /** Go on after a pause. */
+  'resume',
+  /** Let a release go on that waits for approval. */
+  'approve',
+  /** End a release that waits for approval. */
+  'reject',
+  /** Take up the step again that nobody could tell the outcome of. */
+  'retry',
+  /** Leave a check, the rest of the soak, the judge, or a freeze out. */
+  'skip',
+] as const;
+
+/**
+ * What a person may tell a running release.
+ *
+ * @open
+ */
+export type InterventionKind = (typeof INTERVENTION_KINDS)[number];
+
+/** What a `skip` that leaves the rest of the soak out names. */
+export const SOAK = 'soak';
+
+/** What a `skip` that releases in spite of a freeze names. */
+export const FREEZE = 'freeze';
+
+/** What a `skip` that promotes without the judge's verdict names. */
+export const JUDGE = 'judge';
+
+/** One thing that was said to a release. */
+export interface Intervention {
+  /** A repeated id is the same intervention. */
+  readonly id: string;
+  readonly kind: InterventionKind;
+  /** What a `skip` leaves out: the name of a check, `soak`, `judge`, or `freeze`. */
+  readonly what?: string;
+  readonly by: Actor;
+}
+
+/** An intervention in a release or a promotion, and its effect. */
+export interface InterventionRecord extends Omit<Intervention, 'kind'> {
+  /**
+   * `preempt`: sent by the target for a rollback, and ignored. `unknown`: a signal with an unknown name, which the note
+   * begins with.
+   */
+  readonly kind: InterventionKind | 'preempt' | 'unknown';
+  readonly at: Instant;
+  /** `false`: it came at the wrong moment, and changed nothing. */
+  readonly taken: boolean;
+  /** What it changed, or why it changed nothing. */
+  readonly note: string;
+}
+
+/** How much is kept of what was taken, and as much again of what was not. */
+const KEPT: Bound = { items: 50, bytes: 100_000 };
+
+/**
+ * Adds to what was said to a release. Of very much only the newest is kept; what was said in vain, however often,
+ * displaces nothing that was taken.
+ */
+export function addIntervention(
+  said: readonly InterventionRecord[],
+  record: InterventionRecord,
+): readonly InterventionRecord[] {
+  const all = [...said, record];
+  const newestOf = (taken: boolean) =>
+    newest(
+      all.filter((other) => other.taken === taken),
+      KEPT,
+    );
+  const kept = new Set([...newestOf(true), ...newestOf(false)]);
+  return all.filter((other) => kept.has(other));
+}
+
+/** The answer to an intervention. */
+export interface InterventionAnswer {
+  readonly id: string;
+  readonly disposition: 'taken' | 'repeated';
+  readonly note: string;
+}
+
+/** Who must approve before a release changes its target. */
+export interface ApprovalPolicy {
+  /** How many people must approve. */
+  readonly required: WholeNumber;
+  /** Who may approve. Absent: anybody but who asked for the release. */
+  readonly approvers?: readonly string[];
+  /** How long the release waits for approval. */
+  readonly withinMs: WholeNumber;
+  /** What happens after that. Absent: `reject`, so the release ends `aborted`. */
+  readonly otherwise?: 'reject' | 'approve';
+}
+
+/** Why fewer people may approve than must; `undefined` if there are enough. */
+export function tooFewApprovers({
+  required,
+  approvers,
+}: {
+  readonly required: number;
+  readonly approvers?: readonly string[] | undefined;
+}): string | undefined {
+  const people = new Set(approvers).size;
+  if (approvers === undefined || people >= required) return undefined;
+  return `can never be reached: ${people === 1 ? 'one person' : `${people} people`} may approve`;
+}
+
+/** Where a release, or a promotion, stands, as far as that decides what may be said to it. */
+export interface Standing {
+  /** What it is called. Absent: a release. */
+  readonly called?: 'promotion';
+  readonly phase: 'forward' | 'restoring' | 'ended';
+  readonly paused: boolean;
+  /** What it waits for a person to say. */
+  readonly awaiting: 'approval' | 'decision' | null;
+  /** The checks that are still to pass, and `freeze`, `soak` and `judge` while they are still to come or passing. */
+  readonly ahead: readonly string[];
+  readonly requestedBy: Actor;
+  readonly approval: ApprovalPolicy | null;
+  /** Who made what is to be approved, beside whoever asked. */
+  readonly madeBy?: readonly string[];
+  /** Who has approved. */
+  readonly approvedBy: readonly string[];
+}
+
+/**
+ * Why something cannot be said to a release at this moment: a sentence that names the moment; `undefined` where it
+ * can.
+ */
+export function interventionProblem(standing: Standing, said: Omit<Intervention, 'id'>): string | undefined {
+  const { phase, paused, awaiting, called = 'release' } = standing;
+  if (phase === 'ended') return `the ${called} has ended`;
+  if (phase === 'restoring')
+    return `the ${called} is putting an earlier revision back, which is never stopped halfway`;
+  switch (said.kind) {
+    case 'abort':
+      return undefined;
+    case 'pause':
+      return paused ? `the ${called} is paused already` : undefined;
+    case 'resume':
+      return paused ? undefined : `the ${called} is not paused`;
+    case 'approve':
+      return awaiting === 'approval'
+        ? approvalProblem(standing, said.by)
+        : `the ${called} does not wait for approval`;
+    case 'reject':
+      return awaiting === 'approval' ? undefined : `the ${called} does not wait for approval`;
+    case 'retry':
+      return awaiting === 'decision' ? undefined : `no step of the ${called} waits for a decision`;
+    case 'skip':
+      return skipProblem(standing, said.what);
+  }
+}
+
+function approvalProblem(
+  { approval, requestedBy, madeBy = [], approvedBy }: Standing,
+  by: Actor,
+): string | undefined {
+  if (by.who === requestedBy.who) return 'nobody approves what they asked for themselves';
+  if (madeBy.includes(by.who)) return 'nobody approves what they released themselves';
+  if (approvedBy.includes(by.who)) return `${by.who} has approved already`;
+  const approvers = approval?.approvers;
+  if (approvers !== undefined && !approvers.includes(by.who)) {
+    return `${by.who} is none of those who may approve: ${approvers.join(', ')}`;
+  }
+  return undefined;
+}
+
+function skipProblem(standing: Standing, named: string | undefined): string | undefined {
+  const { ahead, called = 'release' } = standing;
+  if (ahead.length === 0) return `no check and no soak of the ${called} lies ahead`;
+  const told = ahead.join(', ');
+  if (named === undefined)
+    return `a "skip" must name what it leaves out ("what"); ahead of the ${called}: ${told}`;
+  return ahead.includes(named) ? undefined : `"${named}" does not lie ahead; what does: ${told}`;
+}

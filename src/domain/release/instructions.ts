@@ -1,0 +1,215 @@
+import type { ErrorCode } from '../errors.ts';
+import { isQuarantined } from '../restore/restoreChoice.ts';
+import type { TargetSpec } from '../target/targetSpec.ts';
+import type { Baseline, KnownRevision } from './release.ts';
+
+/** What Slipway could not mend by itself. */
+export interface Predicament {
+  readonly target: TargetSpec;
+  readonly deploymentId: string | null;
+  readonly baseline: Baseline | null;
+  /** Oldest first. */
+  readonly known: readonly KnownRevision[];
+  readonly reason: string;
+  /** What the last try failed of; `null` where that is not known. */
+  readonly code: ErrorCode | null;
+  /** The revisions that could not be put back, in the order in which they were tried. */
+  readonly attempted: readonly string[];
+  /** The revision that was restored, serves, and failed its checks. Absent: there is none. */
+  readonly restored?: string;
+}
+
+/**
+ * What a person should do now that Slipway could not put a good revision back: what stands in the way and how to see
+ * that it no longer does, where to look, and the commands, with Slipway, without Temporal, and without Slipway. Never a
+ * key's value.
+ */
+export function restoreInstructions(predicament: Predicament): string {
+  const { target, known, attempted, baseline, restored } = predicament;
+  if (restored !== undefined) return numbered(predicament, whenRestored(predicament, restored));
+  const steps = [obstacle(predicament), lookAround(predicament)];
+  const best = bestRevision(known, baseline, attempted);
+  steps.push(
+    best === null
+      ? [
+          'No earlier revision is known to be good: release a good artifact.',
+          `slipway release ${target.name} --reason "…"`,
+        ]
+      : putBack(predicament, best),
+  );
+  if (best !== null) {
+    steps.push([
+      'A rollback leaves a hold. When the target may take releases again:',
+      `slipway unhold ${target.name} --reason "…"`,
+    ]);
+  }
+  return numbered(predicament, steps);
+}
+
+function numbered({ target, reason }: Predicament, steps: readonly Step[]): string {
+  return [
+    `Target "${target.name}" needs a person: ${reason}.`,
+    ...steps.flatMap(([words, ...commands], index) => [
+      `${index + 1}. ${words ?? ''}`,
+      ...commands.map((command) => `     ${command}`),
+    ]),
+  ].join('\n');
+}
+
+/** The redeploy of a revision as a call for a shell. The key is a variable: its value is never printed. */
+export function redeployCommand(
+  target: Pick<TargetSpec, 'controlPlane' | 'apiKey' | 'tenantId'>,
+  deploymentId: string,
+  revisionId: string,
+): string {
+  return `curl -X POST ${headers(target)} ${deploymentUrl(target, deploymentId)}/revisions/${revisionId}/redeploy`;
+}
+
+/** A sentence, and the commands that belong to it. */
+type Step = readonly string[];
+
+/** What stands in the way. */
+function obstacle(predicament: Predicament): Step {
+  const { target, code, attempted } = predicament;
+  const asked = looking(predicament);
+  const last = attempted.at(-1);
+  const revision = last === undefined ? [] : [looking(predicament, `/revisions/${last}`)];
+  switch (code) {
+    case 'SLIPWAY_UNREACHABLE':
+    case 'SLIPWAY_NO_ANSWER':
+    case 'SLIPWAY_BAD_ANSWER':
+    case 'SLIPWAY_SERVICE_ERROR':
+    case 'SLIPWAY_RATE_LIMITED':
+    case 'SLIPWAY_WORKER_KILLED':
+      return [
+        'The control plane gave no usable answer. Nothing can be put back before this answers 200:',
+        asked,
+      ];
+    case 'SLIPWAY_UNAUTHORIZED':
+    case 'SLIPWAY_SECRET_MISSING':
+      return [
+        `The worker has no key that the control plane takes. Give it one (${keyPlace(target)}), start it again, and see that this answers 200:`,
+        asked,
+      ];
+    case 'SLIPWAY_NOT_FOUND':
+    case 'SLIPWAY_REFUSED':
+    case 'SLIPWAY_CONFLICT':
+      return [
+        'The control plane refuses to redeploy that revision; these are the ones that came up once:',
+        looking(predicament, '/revisions?status=DEPLOYED'),
+      ];
+    case 'SLIPWAY_STEP_TIMED_OUT':
+      return [
+        'It was not done in time: the control plane is away, or the revision is still on its way. Its status says which:',
+        ...(last === undefined ? [asked] : revision),
+      ];
+    case 'SLIPWAY_REVISION_FAILED':
+    case 'SLIPWAY_NOT_SERVING':
+      return [
+        'The revision was put back and did not come up. Its status, and why, where the control plane says so:',
+        ...revision,
+      ];
+    case 'SLIPWAY_CHECK_FAILED':
+      return [
+        `Revision ${last ?? ''} was put back, came up, and failed its checks: what serves now is not to be trusted. It may be what the agent depends on that is broken; where it is, every revision fails.`,
+      ];
+    case 'SLIPWAY_OUTCOME_UNKNOWN':
+      return [
+        'A request was sent and not answered, and may have been carried out, or be carried out still. The newest revisions, with what they were made from:',
+        looking(predicament, '/revisions?limit=5'),
+      ];
+    default:
+      return ['Nobody knows what serves now.', asked];
+  }
+}
+
+/** A revision was restored and serves, but its checks say nothing good: the cause lies outside of it. */
+function whenRestored(predicament: Predicament, revisionId: string): readonly Step[] {
+  const { name } = predicament.target;
+  return [
+    [
+      `See which checks failed, and their answers. Revision ${revisionId} serves:`,
+      `slipway show latest ${name}`,
+    ],
+    [
+      'Find the cause: the model’s provider, the agent’s address and key, the checks, or shared state that the release changed. See what serves:',
+      looking(predicament),
+    ],
+    [
+      'When the cause is gone, release again; nothing counts against the artifact. If the restored revision is at fault, roll back to an earlier one:',
+      `slipway release ${name} --reason "…"`,
+      `slipway rollback ${name} --to REVISION --reason "…"`,
+    ],
+  ];
+}
+
+function lookAround(predicament: Predicament): Step {
+  const { target, deploymentId } = predicament;
+  const isKnown = (deploymentId ?? target.deploymentId) !== undefined;
+  return [
+    isKnown
+      ? 'See what serves (active_revision_id):'
+      : 'Find the deployment, and see what serves (active_revision_id):',
+    looking(predicament),
+    `slipway status ${target.name}`,
+  ];
+}
+
+function putBack({ target, deploymentId, attempted }: Predicament, revisionId: string): Step {
+  const again = attempted.includes(revisionId) ? ', which was tried, and may come up now' : '';
+  const id = deploymentId ?? target.deploymentId;
+  const rollback = `slipway rollback ${target.name} --to ${revisionId}`;
+  return [
+    `Put revision ${revisionId} back${again}: with Slipway, without Temporal, or without Slipway.`,
+    `${rollback} --reason "…"`,
+    `${rollback} --break-glass --reason "…"`,
+    ...(id === undefined ? [] : [redeployCommand(target, id, revisionId)]),
+  ];
+}
+
+/**
+ * The newest verified revision that was not tried in vain; else the newest verified; else what served before. None that
+ * a person rolled back from, or that is in quarantine.
+ */
+function bestRevision(
+  known: readonly KnownRevision[],
+  baseline: Baseline | null,
+  attempted: readonly string[],
+): string | null {
+  const newestWord = new Map(known.map((revision) => [revision.revisionId, revision]));
+  const good = [...newestWord.values()].filter((revision) => revision.verified && !revision.quarantined);
+  const untried = good.findLast(({ revisionId }) => !attempted.includes(revisionId));
+  const before = baseline?.revisionId ?? null;
+  const last = before === null || isQuarantined(known, before) ? null : before;
+  return (untried ?? good.at(-1))?.revisionId ?? last;
+}
+
+/** A GET of the deployment, or of something below it; by name where its id is not known. */
+function looking({ target, deploymentId }: Predicament, below = ''): string {
+  const id = deploymentId ?? target.deploymentId;
+  const url =
+    id === undefined
+      ? `${target.controlPlane}/v2/deployments?name_contains=${encodeURIComponent(target.deployment)}`
+      : `${deploymentUrl(target, id)}${below}`;
+  return `curl -i ${headers(target)} "${url}"`;
+}
+
+function deploymentUrl({ controlPlane }: Pick<TargetSpec, 'controlPlane'>, deploymentId: string): string {
+  return `${controlPlane}/v2/deployments/${deploymentId}`;
+}
+
+/** Where the key is. What is no reference might be a key, and is not repeated. */
+function keyPlace({ apiKey: { from } }: TargetSpec): string {
+  return /^(?:env|file):/.test(from) ? from : 'apiKey';
+}
+
+/** The headers that say who asks; the key as the shell finds it. */
+function headers({ apiKey: { from }, tenantId }: Pick<TargetSpec, 'apiKey' | 'tenantId'>): string {
+  const value = from.startsWith('env:')
+    ? `$${from.slice('env:'.length)}`
+    : from.startsWith('file:')
+      ? `$(cat ${from.slice('file:'.length)})`
+      : '$API_KEY';
+  const tenant = tenantId === undefined ? '' : ` -H "X-Tenant-Id: ${tenantId}"`;
+  return `-H "X-Api-Key: ${value}"${tenant}`;
+}

@@ -1,0 +1,76 @@
+import { artifactIdentity } from '../artifact/artifact.ts';
+import type { WorkFact } from '../audit/facts.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Instant } from '../scalars.ts';
+import type { HistoryRow } from '../target/targetState.ts';
+import type { Actor, Outcome, ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
+
+/** One release or rollback of a target's past. */
+export interface PastRelease {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  /** `running`: it has not ended. `stopped`: its workflow was terminated in Temporal. */
+  readonly outcome: Outcome | 'running' | 'stopped';
+  readonly reason: string | null;
+  /** The code of the failure that ended it; `null`: nothing failed, or it has not ended. */
+  readonly code: ErrorCode | null;
+  /** `null`: only a worker that does not answer knows it. */
+  readonly startedAt: Instant | null;
+  /** `null`: it has not ended. */
+  readonly endedAt: Instant | null;
+  /** The artifact's identity, or the beginning of its digest. */
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  /** The revision that it made. */
+  readonly revisionId: string | null;
+  /** The revision that served when it ended. */
+  readonly servingRevisionId: string | null;
+  readonly requestedBy: Actor;
+}
+
+/** A row of the target's own history. */
+export function pastOfRow(row: HistoryRow): PastRelease {
+  return { ...endOf(row), startedAt: null };
+}
+
+/** What its own history tells of a release or a rollback: nobody need be there to answer. */
+export function pastOfWork(work: WorkFact): PastRelease {
+  const { workflowId, kind, result, ended } = work;
+  const startedAt = new Date(work.startedAt).toISOString();
+  const { artifact, commit, requestedBy } = asked(work.request);
+  // A result names its artifact by the beginning of its digest.
+  if (result !== null) return { ...pastOfResult(result), startedAt, artifact: artifact ?? result.artifact };
+  return {
+    releaseId: workflowId.slice(workflowId.lastIndexOf('/') + 1),
+    kind,
+    outcome: ended === 'running' ? 'running' : 'stopped',
+    code: null,
+    reason: ended === 'running' ? null : `its workflow was ended from outside: ${ended.replaceAll('_', ' ')}`,
+    startedAt,
+    endedAt: work.endedAt === null ? null : new Date(work.endedAt).toISOString(),
+    ...{ artifact, commit, revisionId: null, servingRevisionId: null, requestedBy },
+  };
+}
+
+/** What a release's record tells. */
+export function pastOfResult(result: ReleaseResult): PastRelease {
+  return { ...endOf(result), startedAt: result.startedAt };
+}
+
+/** What a row and a record tell alike. */
+function endOf(ended: HistoryRow | ReleaseResult): Omit<PastRelease, 'startedAt'> {
+  const { releaseId, kind, outcome, reason, code = null, endedAt, artifact, commit } = ended;
+  const { revisionId, servingRevisionId, requestedBy } = ended;
+  return {
+    ...{ releaseId, kind, outcome, reason, code, endedAt, artifact, commit },
+    ...{ revisionId, servingRevisionId, requestedBy },
+  };
+}
+
+function asked(
+  request: ReleaseRequest | RollbackRequest,
+): Pick<PastRelease, 'artifact' | 'commit' | 'requestedBy'> {
+  const { requestedBy } = request;
+  if (!('artifact' in request)) return { artifact: null, commit: null, requestedBy };
+  return { artifact: artifactIdentity(request.artifact), commit: request.commit ?? null, requestedBy };
+}

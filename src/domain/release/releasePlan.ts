@@ -1,0 +1,193 @@
+import type { Check } from '../check/check.ts';
+import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/deploymentFields.ts';
+import type { WholeNumber } from '../scalars.ts';
+import type { StepName, StepOverrides, StepPolicy } from '../step.ts';
+import { coverChecks, patiently, stepPolicy } from '../stepTable.ts';
+import type { NamedSecretReference } from '../target/targetSpec.ts';
+import type { ReleaseAnswer, Running } from '../target/targetState.ts';
+import { type FieldDifference, fieldDifferences } from './fieldDifferences.ts';
+import type { ReleaseRequest } from './release.ts';
+
+/** One step that a release will take, with its policy. */
+export interface PlannedStep {
+  readonly step: StepName;
+  /** What it is about: a check's name. */
+  readonly subject: string | null;
+  /** How often the release takes it. */
+  readonly times: WholeNumber;
+  readonly policy: StepPolicy;
+}
+
+/** What the steps of a release depend on beside its request. */
+export interface Surroundings {
+  /** Whether the deployment exists. */
+  readonly exists: boolean;
+  /** Whether something serves that the target does not know: the checks run on it once. */
+  readonly unknownBaseline: boolean;
+}
+
+type Planned = Pick<ReleaseRequest, 'artifact' | 'checks' | 'steps' | 'soakMs' | 'freezes' | 'approval'>;
+
+/** The steps of a release, in the order in which they are taken (design, "The way of a release", 3). */
+export function plannedSteps(request: Planned, around: Surroundings): readonly PlannedStep[] {
+  const { artifact, checks, steps, soakMs, freezes = [], approval } = request;
+  const waits = freezes.length > 0 || (approval?.required ?? 0) > 0;
+  const once = (step: StepName): PlannedStep => planned(step, steps);
+  const each = (step: StepName): PlannedStep[] => perCheck(step, checks, steps);
+  return [
+    // What deploys at once where it is created is looked for before it is waited, too.
+    { ...once('find'), times: artifact.kind !== 'tarball' && waits ? 2 : 1 },
+    ...(around.exists ? [] : [once('create')]),
+    ...(around.unknownBaseline ? each('baseline') : []),
+    ...(freezes.length === 0 ? [] : [once('freeze')]),
+    ...(artifact.kind === 'tarball' ? [once('upload')] : []),
+    once('patch'),
+    once('deployed'),
+    once('serving'),
+    ...each('check'),
+    ...(soakMs === 0 ? [] : [planned('soak', coverChecks('soak', steps, checks))]),
+    once('record'),
+  ];
+}
+
+/** The steps that put one earlier revision back. `checks`: those that it passed itself. */
+export function restoringSteps({ checks, steps }: Pick<Planned, 'checks' | 'steps'>): readonly PlannedStep[] {
+  const patient = patiently(steps);
+  return [
+    planned('redeploy', patient),
+    planned('deployed', patient),
+    planned('serving', patient),
+    ...perCheck('check', checks, steps, patiently),
+  ];
+}
+
+/** How long steps take together at most, by their deadlines, in milliseconds. Soaking and waiting come on top. */
+export function longestMs(steps: readonly PlannedStep[]): number {
+  return steps.reduce((sum, { times, policy }) => sum + times * policy.scheduleToCloseMs, 0);
+}
+
+/** What a deployment has now, as far as a release changes it. */
+export interface DeploymentNow {
+  readonly source: string;
+  readonly source_config: Readonly<Record<string, unknown>>;
+  readonly source_revision_config: Readonly<Record<string, unknown>>;
+  /** The names of its secrets. */
+  readonly secrets: readonly string[];
+}
+
+/** What a release changes of its deployment, field by field. It names secrets and their references, never values. */
+export interface PlannedChange {
+  readonly fields: readonly FieldDifference[];
+  /** Fields that differ, but cannot change after creation: they stay as they are. */
+  readonly immutable: readonly FieldDifference[];
+  /** `null`: the deployment keeps its secrets. */
+  readonly secrets: readonly PlannedSecret[] | null;
+}
+
+/** What a release does with one secret, whether or not its value changes. */
+export interface PlannedSecret {
+  readonly name: string;
+  /** Where its value comes from. `null`: it is removed. */
+  readonly from: string | null;
+  readonly change: 'added' | 'set_again' | 'removed';
+}
+
+/** How the target would answer a release request at this moment. */
+export interface PlannedAnswer extends ReleaseAnswer {
+  readonly running: Running | null;
+  /** The releases that wait before it. */
+  readonly waiting: readonly string[];
+  /** The releases that it would supersede. */
+  readonly superseded: readonly string[];
+}
+
+/**
+ * What a release changes of a deployment. Where the new artifact is uploaded to is not known before: it is left out.
+ *
+ * @param now - what it has; `null`: there is none yet.
+ */
+export function plannedChange(
+  { target, artifact, graphConfigPath }: Pick<ReleaseRequest, 'target' | 'artifact' | 'graphConfigPath'>,
+  now: DeploymentNow | null,
+): PlannedChange {
+  const { source, sourceConfig, secrets } = target;
+  if (now === null) {
+    const revision = { graph_config_path: graphConfigPath, ...artifactFields(artifact, null) };
+    const config = Object.keys(sourceConfig).length === 0 ? {} : { source_config: sourceConfig };
+    const created = { source, ...config, source_revision_config: revision };
+    return {
+      fields: fieldDifferences(undefined, created),
+      immutable: [],
+      secrets: changedSecrets(secrets ?? [], []),
+    };
+  }
+  const patched = patchedFields({ target, artifact, graphConfigPath, objectPath: null });
+  const fixed = Object.fromEntries(Object.entries(sourceConfig).filter(([name]) => IMMUTABLE.has(name)));
+  return {
+    fields: fieldDifferences(namedIn(patched, now), patched),
+    immutable: fieldDifferences(
+      { source: now.source, source_config: namedIn(fixed, now.source_config) },
+      { source, source_config: fixed },
+    ),
+    secrets: secrets === undefined ? null : changedSecrets(secrets, now.secrets),
+  };
+}
+
+/** Of what is there, what is sent: everything else stays as it is. A field that is replaced whole is compared whole. */
+function namedIn(sent: object, there: object): Record<string, unknown> {
+  const has = new Map<string, unknown>(Object.entries(there));
+  return Object.fromEntries(
+    Object.entries(sent).map(([name, value]): [string, unknown] => {
+      const found = has.get(name);
+      const group = isGroup(name) && typeof value === 'object' && value !== null;
+      return [name, group ? namedIn(value as object, found ?? {}) : found];
+    }),
+  );
+}
+
+function isGroup(name: string): boolean {
+  return name === 'source_config' || name === 'source_revision_config';
+}
+
+/** The whole list is replaced: what is not named any more is gone. */
+function changedSecrets(
+  wanted: readonly NamedSecretReference[],
+  names: readonly string[],
+): readonly PlannedSecret[] {
+  const kept = new Set(wanted.map(({ name }) => name));
+  return [
+    ...wanted.map(({ name, from }): PlannedSecret => {
+      return { name, from, change: names.includes(name) ? 'set_again' : 'added' };
+    }),
+    ...names
+      .filter((name) => !kept.has(name))
+      .map((name): PlannedSecret => ({ name, from: null, change: 'removed' })),
+  ];
+}
+
+function planned(step: StepName, overrides: StepOverrides): PlannedStep {
+  return { step, subject: null, times: 1, policy: policyOf(step, overrides) };
+}
+
+function perCheck(
+  step: StepName,
+  checks: readonly Check[],
+  steps: StepOverrides,
+  patience = (overrides: StepOverrides): StepOverrides => overrides,
+): PlannedStep[] {
+  return checks.map((check) => ({
+    ...planned(step, patience(coverChecks(step, steps, [check]))),
+    subject: check.name,
+  }));
+}
+
+/** A row of the table has more than its policy. */
+function policyOf(step: StepName, overrides: StepOverrides): StepPolicy {
+  const { startToCloseMs, scheduleToCloseMs, heartbeatMs, retry } = stepPolicy(step, overrides);
+  return {
+    startToCloseMs,
+    scheduleToCloseMs,
+    ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
+    retry,
+  };
+}

@@ -1,0 +1,214 @@
+import type { Artifact } from '../artifact/artifact.ts';
+import { jsonBytes } from '../bounds.ts';
+import { type Check, type Expectation, patternProblem } from '../check/check.ts';
+import { DURATION_MAX_MS } from '../duration.ts';
+import type { FreezeWindow } from '../freeze/freeze.ts';
+import { freezeProblem } from '../freeze/freezeProblem.ts';
+import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
+import { NOTICE_EVENTS } from '../notify/notice.ts';
+import { RECEIVERS_MAX, type ReceiverSpec } from '../notify/receiver.ts';
+import type { Actor, ErrorPolicy, ReleaseRequest } from './release.ts';
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+import {
+  anything,
+  both,
+  choice,
+  flag,
+  isDeeperThan,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  record,
+  type Rule,
+  text,
+  textLike,
+  textWhere,
+  variants,
+  whole,
+} from './shape.ts';
+import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
+import { storeUrlProblem } from '../artifact/storeUrl.ts';
+import {
+  AGENT_ORIGIN,
+  type SecretReference,
+  serviceUrlProblem,
+  TARGET_NAME,
+  type TargetSpec,
+} from '../target/targetSpec.ts';
+
+/**
+ * Says what is wrong with a request for a release; `undefined` if nothing is. The target asks it of every update, and
+ * `slipway.yaml` is asked by it too: what passes here neither fails a workflow task, nor outgrows what a target carries
+ * from run to run (design, rule 9). Fields that it does not know are ignored: the command may be newer than the worker.
+ */
+export function releaseRequestProblem(raw: unknown): string | undefined {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return 'the request is not an object';
+  if (isDeeperThan(raw, LEVELS_MAX)) return `the request is nested deeper than ${LEVELS_MAX} levels`;
+  if (jsonBytes(raw) > REQUEST_MAX_BYTES) return `the request is larger than ${REQUEST_MAX_BYTES} bytes`;
+  return REQUEST(raw, '');
+}
+
+const REQUEST_MAX_BYTES = 200_000;
+const LEVELS_MAX = 100;
+const TEXT = text(1_000);
+const DURATION = whole(1, DURATION_MAX_MS);
+const DURATION_OR_NONE = whole(0, DURATION_MAX_MS);
+const URL_OF_SERVICE = textWhere(1_000, serviceUrlProblem);
+const URL_OF_STORE = textWhere(1_000, storeUrlProblem);
+const UUID = textLike(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/iu, 'a uuid');
+const FROM = textLike(SECRET_REFERENCE, 'a reference, "env:NAME" or "file:/absolute/path"');
+const REFERENCE = object<SecretReference>(() => ({ from: FROM }));
+
+const TARGET = object<TargetSpec>(() => ({
+  // It names a folder of records.
+  name: textLike(TARGET_NAME, 'letters, digits, dots and dashes'),
+  controlPlane: URL_OF_SERVICE,
+  controlPlaneId: optional(TEXT),
+  vocabulary: optional(choice<NonNullable<TargetSpec['vocabulary']>>({ contract: true, public: true })),
+  apiKey: REFERENCE,
+  tenantId: optional(UUID),
+  agentApiKey: optional(REFERENCE),
+  // It becomes part of addresses, which half a character cannot.
+  deployment: textWhere(1_000, (name) => (/\p{Surrogate}/u.test(name) ? 'expected Unicode text' : undefined)),
+  deploymentId: optional(UUID),
+  agentUrl: optional(URL_OF_SERVICE),
+  agentOrigins: optional(list(textLike(AGENT_ORIGIN, 'an origin'), 100)),
+  source: choice<TargetSpec['source']>({
+    repo_host: true,
+    external_image: true,
+    internal_image: true,
+    internal_source: true,
+  }),
+  sourceConfig: record,
+  secrets: optional(
+    list(
+      object<NonNullable<TargetSpec['secrets']>[number]>(() => ({ name: TEXT, from: FROM })),
+      1_000,
+    ),
+  ),
+}));
+
+const ARTIFACT = variants<Artifact>(() => ({
+  tarball: {
+    digest: textLike(/^sha256:[0-9a-f]{64}$/u, '"sha256:" and 64 hexadecimal digits'),
+    sizeBytes: whole(0, Number.MAX_SAFE_INTEGER),
+    store: URL_OF_STORE,
+  },
+  image: { uri: TEXT },
+  git: { ref: TEXT },
+}));
+
+const CHECK = object<Check>(() => ({
+  name: TEXT,
+  assistant: TEXT,
+  input: record,
+  expect: object<Expectation>(() => ({
+    status: optional(
+      choice<NonNullable<Expectation['status']>>({ success: true, error: true, interrupted: true }),
+    ),
+    contains: optional((value, path) => (typeof value === 'string' ? undefined : `"${path}" is not text`)),
+    matches: optional(textWhere(1_000, patternProblem)),
+    path: optional(TEXT),
+    equals: anything,
+    maxLatencyMs: optional(DURATION_OR_NONE),
+  })),
+  timeoutMs: DURATION,
+  feedbackKey: optional(TEXT),
+}));
+
+/** What Temporal would refuse of a step's options fails a workflow task again and again. */
+const STEP = optional(
+  object<StepOverride>(() => ({
+    startToCloseMs: optional(DURATION),
+    scheduleToCloseMs: optional(DURATION),
+    heartbeatMs: optional(DURATION),
+    retry: optional(
+      object<RetryPolicy>(() => ({
+        initialIntervalMs: optional(DURATION),
+        maximumIntervalMs: optional(DURATION),
+        backoffCoefficient: optional(number(1, 100)),
+        maximumAttempts: optional(whole(0, 100_000)),
+      })),
+    ),
+  })),
+);
+
+const FREEZE = both(
+  object<FreezeWindow>(() => ({
+    name: TEXT,
+    // Whether it exists depends on the machine: the activity that looks at the freezes says so.
+    timeZone: TEXT,
+    from: TEXT,
+    until: TEXT,
+    then: choice<FreezeWindow['then']>({ wait: true, refuse: true }),
+  })),
+  (value, path) => {
+    const problem = freezeProblem(value as FreezeWindow);
+    return problem === null ? undefined : `"${path}.${problem.field}": ${problem.message}`;
+  },
+);
+
+const APPROVAL = both(
+  object<ApprovalPolicy>(() => ({
+    required: whole(1, 100),
+    approvers: optional(list(TEXT, 100)),
+    withinMs: DURATION,
+    otherwise: optional(choice<NonNullable<ApprovalPolicy['otherwise']>>({ reject: true, approve: true })),
+  })),
+  (value, path) => {
+    const problem = tooFewApprovers(value as ApprovalPolicy);
+    return problem === undefined ? undefined : `"${path}.required" ${problem}`;
+  },
+);
+
+const NAMED = {
+  name: TEXT,
+  events: optional(list(choice(wordsOf(NOTICE_EVENTS)), NOTICE_EVENTS.length)),
+};
+const OF_GITHUB = {
+  ...NAMED,
+  apiUrl: URL_OF_SERVICE,
+  token: REFERENCE,
+  repository: optional(textLike(/^[\w.-]+\/[\w.-]+$/u, 'owner/name')),
+};
+const RECEIVER = variants<ReceiverSpec>(() => ({
+  slack: { ...NAMED, url: REFERENCE },
+  webhook: { ...NAMED, url: REFERENCE, secret: REFERENCE },
+  github_deployment: { ...OF_GITHUB, environment: optional(TEXT) },
+  github_status: { ...OF_GITHUB, context: optional(TEXT) },
+}));
+
+const REQUEST = object<ReleaseRequest>(() => ({
+  requestKey: TEXT,
+  target: TARGET,
+  artifact: ARTIFACT,
+  graphConfigPath: nullable(TEXT),
+  checks: list(CHECK, 100),
+  steps: object<StepOverrides>(() => Object.fromEntries(STEP_NAMES.map((name) => [name, STEP])) as StepRules),
+  soakMs: DURATION_OR_NONE,
+  queue: choice<ReleaseRequest['queue']>({ latest: true, all: true }),
+  commit: optional(TEXT),
+  ref: optional(TEXT),
+  recordStore: URL_OF_STORE,
+  overrideHold: optional(flag),
+  onError: optional(
+    object<ErrorPolicy>(() => ({
+      then: choice<ErrorPolicy['then']>({ rollback: true, wait: true, stop: true }),
+      waitMs: DURATION_OR_NONE,
+    })),
+  ),
+  pauseMs: optional(DURATION),
+  approval: optional(APPROVAL),
+  freezes: optional(list(FREEZE, 100)),
+  overrideFreeze: optional(flag),
+  notify: optional(list(RECEIVER, RECEIVERS_MAX)),
+  requestedBy: object<Actor>(() => ({ who: TEXT, from: TEXT, reason: optional(TEXT) })),
+}));
+
+type StepRules = Readonly<Record<keyof StepOverrides, Rule>>;
+
+function wordsOf<T extends string>(words: readonly T[]): Record<T, true> {
+  return Object.fromEntries(words.map((word) => [word, true])) as Record<T, true>;
+}

@@ -1,0 +1,94 @@
+import { canonicalJson } from '@slipway/contract/canonicalJson';
+import type { Check } from '../check/check.ts';
+
+/** What was found wrong when a revision's agent was asked. */
+export interface Finding {
+  /** The check that failed, or could not be carried out: its {@link checkIdentity}. `null`: no check was begun. */
+  readonly failedCheck: string | null;
+  /** No call to the agent worked. */
+  readonly silent: boolean;
+}
+
+/**
+ * What makes two checks the same: their question and their expectation. Canonical JSON, and no digest of it, because
+ * workflow code can compute none; texts are equal exactly where their digests are.
+ */
+export function checkIdentity({ assistant, input, expect }: Check): string {
+  return canonicalJson({ assistant, input, expect });
+}
+
+/** How an attempt to restore a revision failed. */
+export type FailedAttempt =
+  /** The control plane did not take the redeploy, or that is unknown. */
+  | 'not_taken'
+  /** The revision did not become the active one. */
+  | 'not_deployed'
+  /** It is the active one. */
+  | Finding;
+
+/** Why a revision stays although its checks did not pass, or could not run. */
+export type StayReason =
+  /** It fails a check that failed on another revision. */
+  | 'same_check'
+  /** No call to its agent works, and none worked on another revision. */
+  | 'no_call'
+  /** It is the third that this restore tried and that fails what it passed before. */
+  | 'everywhere'
+  /** A person asked for the rollback, and it serves. */
+  | 'asked_for';
+
+/** What a restore does after an attempt failed: tries the revision again, tries the next one, or leaves it there. */
+export type AfterFailure = 'again' | 'next' | { readonly stays: StayReason };
+
+/** How often a revision is restored before the next one is tried. */
+const TRIES = 2;
+
+/** How many revisions a restore tries: if none of them can be restored, a person must look. */
+export const REVISIONS_TRIED_MAX = 5;
+
+/** How many restored revisions may fail different checks before the cause must lie outside of them. */
+const FAILED_MAX = 3;
+
+/**
+ * Decides what a restore does after an attempt failed (design, "What restoring means"). What fails everywhere is not the
+ * revision: then the restore ends there, and no revision loses its verification.
+ */
+export function afterFailure(facts: {
+  readonly attempt: FailedAttempt;
+  /** How often this revision was tried, this attempt included. */
+  readonly tries: number;
+  /** Whether a person asked for the rollback. */
+  readonly manual: boolean;
+  /** What was found before the restore: on the new revision, and on what served before anything was changed. */
+  readonly before: readonly Finding[];
+  /** What was found on each revision that this restore tried before, that served and failed. */
+  readonly others: readonly Finding[];
+}): AfterFailure {
+  const { attempt, tries, manual, before, others } = facts;
+  if (attempt === 'not_taken') return 'next';
+  if (attempt !== 'not_deployed') {
+    const { failedCheck, silent } = attempt;
+    const elsewhere = [...before, ...others];
+    if (failedCheck !== null && elsewhere.some((found) => found.failedCheck === failedCheck)) {
+      return { stays: 'same_check' };
+    }
+    if (silent && elsewhere.some((found) => found.silent)) return { stays: 'no_call' };
+    if (manual) return { stays: 'asked_for' };
+    if (others.length >= FAILED_MAX - 1) return { stays: 'everywhere' };
+  }
+  return tries < TRIES ? 'again' : 'next';
+}
+
+/** Why a revision stays, in words. `id`: the revision; `why`: what failed, in words. */
+export function stayText(stays: StayReason, id: string, why: string): string {
+  switch (stays) {
+    case 'same_check':
+      return `revision ${id} is restored and serves, but fails a check that failed on another revision too (${why}): the cause may be the model’s provider, the check, or what the new revision changed in shared state`;
+    case 'everywhere':
+      return `revision ${id} is restored, but is the third in a row that fails what it passed before (${why}): the cause may be the model’s provider, the checks, or what the new revision changed in shared state`;
+    case 'no_call':
+      return `revision ${id} is restored, but no call to its agent works, and none worked on another revision (${why}): the cause may be the agent’s address or key, its network, or the model’s provider`;
+    case 'asked_for':
+      return `revision ${id} is restored and serves, but failed its checks: ${why}`;
+  }
+}

@@ -1,0 +1,201 @@
+import { type Bound, newest } from '../bounds.ts';
+import { isSameRevision, leaveRevision } from '../deployment/knownRevisions.ts';
+import { revisionText, wordsOf } from '../deployment/revisionName.ts';
+import type { Preemption, RollbackRequest } from '../release/release.ts';
+import { isQuarantined, previousVerified } from '../restore/restoreChoice.ts';
+import { rejectWaiting } from '../target/targetQueue.ts';
+import type { HistoryRow, RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
+
+const SEEN: Bound = { items: 100, bytes: 50_000 };
+const ROLLBACKS_MAX = 10;
+/** For so long after a restore, a rollback that does not say what it leaves is taken to mean what was left already. */
+const JUST_RESTORED_MS = 60_000;
+
+/** How a request for a rollback was taken. */
+export interface RollbackTaken {
+  readonly state: TargetState;
+  readonly answer: RollbackAnswer;
+  /** What the release that runs must be told. */
+  readonly preempt?: Preemption;
+}
+
+/** What a request for a rollback is judged by. */
+export interface RollbackSituation {
+  readonly state: TargetState;
+  readonly running: Running | null;
+  /** ISO 8601. */
+  readonly now: string;
+  /** The active revision as the control plane has just said; `null`: none; absent: it did not say, or was not asked. */
+  readonly active?: string | null | undefined;
+}
+
+/**
+ * Whether the answer to a request depends on what serves: where it names no revision, and nothing is under way that
+ * settles it.
+ */
+export function dependsOnWhatServes(
+  { state, running }: Pick<RollbackSituation, 'state' | 'running'>,
+  { requestId, to, from }: RollbackRequest,
+): boolean {
+  if (to !== undefined || state.seenRequestIds.includes(requestId) || state.spec === null) return false;
+  return from !== undefined || (state.rollbacks.length === 0 && running?.restores === undefined);
+}
+
+/**
+ * Takes a request for a manual rollback (design, "What restoring means"): it goes before everything that waits, which is
+ * rejected, and puts the target on hold. Without a name it leaves what served when it was asked for, which is never
+ * restored automatically again. If that does not serve any more, the deployment is not changed.
+ */
+export function requestRollback(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
+  const { state } = situation;
+  if (state.seenRequestIds.includes(asked.requestId)) {
+    const answer = answerOf(
+      state,
+      asked,
+      'joined',
+      'this request was taken before',
+      servesAfter(situation, asked),
+    );
+    return { state, answer };
+  }
+  if (state.spec === null) return ignored(state, asked, 'this target has never taken a release');
+  const { to, ...unnamed } = asked;
+  if (to === undefined) return leave(situation, asked);
+  // What a promotion found before it is no person's choice.
+  const isLeft = asked.from !== undefined && isQuarantined(state.known, to);
+  return isLeft ? leave(situation, unnamed) : goTo(situation, asked);
+}
+
+/** A rollback without a name. */
+function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken {
+  const { state, running, active } = situation;
+  if (asked.from === undefined) {
+    const settled = settledAlready(situation, asked);
+    if (settled !== undefined) return settled;
+  }
+  const believed = running === null ? state.activeRevisionId : null;
+  const from = asked.from ?? (active === undefined ? believed : active) ?? undefined;
+  if (from === undefined) return take(situation, asked);
+
+  const same = state.rollbacks.find((other) => other.from !== undefined && isSame(state, other.from, from));
+  if (same !== undefined) return join(situation, asked, same);
+  const known = leaveRevision(state.known, from, situation.now);
+  const left = { ...situation, state: { ...state, known } };
+  if (typeof active === 'string' && !isSameRevision(known, active, from)) {
+    const reason = `done already, revision ${from} does not serve any more`;
+    const held = hold(left, asked);
+    return {
+      state: held,
+      answer: answerOf(held, asked, 'done', reason, active),
+      ...neverRestore(running, { ...asked, from }),
+    };
+  }
+  const to = previousVerified(known, from);
+  return goTo(left, { ...asked, from, ...(to === undefined ? {} : { to }) });
+}
+
+/** A request that says neither where to go nor what to leave, during a restore or right after one. */
+function settledAlready(situation: RollbackSituation, asked: RollbackRequest): RollbackTaken | undefined {
+  const { state, running, active, now } = situation;
+  const underWay = state.rollbacks.at(-1);
+  if (underWay !== undefined) return join(situation, asked, underWay);
+  if (running?.restores !== undefined) {
+    const reason = `${running.releaseId} is restoring an earlier revision already`;
+    const following = { ...asked, requestId: running.releaseId };
+    return {
+      state: seen(state, asked),
+      answer: answerOf(state, following, 'joined', reason, running.restores),
+    };
+  }
+  const row = state.history.findLast(({ restored }) => restored === true);
+  const serving = row?.servingRevisionId ?? null;
+  if (row === undefined || serving === null || !isJust(row, now)) return undefined;
+  if (active !== undefined && (active === null || !isSame(state, active, serving))) return undefined;
+  const reason = `done already, ${row.releaseId} has just restored an earlier revision`;
+  return { state: seen(state, asked), answer: answerOf(state, asked, 'done', reason, serving) };
+}
+
+function isJust({ endedAt }: HistoryRow, now: string): boolean {
+  return Date.parse(now) - Date.parse(endedAt) < JUST_RESTORED_MS;
+}
+
+/** A rollback to one revision, which a person has named or the target has chosen. */
+function goTo(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
+  const { state } = situation;
+  const { to } = request;
+  const same = state.rollbacks.find((other) => to !== undefined && other.to === to);
+  return same === undefined ? take(situation, request) : join(situation, request, same);
+}
+
+function join(situation: RollbackSituation, asked: RollbackRequest, other: RollbackRequest): RollbackTaken {
+  const { state, running } = situation;
+  const following = { ...asked, requestId: other.requestId };
+  const serves = servesAfter(situation, other);
+  return {
+    state: seen(state, asked),
+    answer: answerOf(state, following, 'joined', 'the same rollback is under way', serves),
+    ...neverRestore(running, asked),
+  };
+}
+
+/** A release that goes on, or restores already, learns all the same which revision it must never restore. */
+function neverRestore(running: Running | null, asked: RollbackRequest): Pick<RollbackTaken, 'preempt'> {
+  if (running?.kind !== 'release' || asked.from === undefined) return {};
+  return { preempt: { ...asked, goesOn: true } };
+}
+
+function take(situation: RollbackSituation, request: RollbackRequest): RollbackTaken {
+  const { state, running } = situation;
+  if (state.rollbacks.length >= ROLLBACKS_MAX)
+    return ignored(state, request, 'too many rollbacks are waiting');
+  const taken: TargetState = { ...hold(situation, request), rollbacks: [...state.rollbacks, request] };
+  const serves = request.to ?? null;
+  if (running?.kind !== 'release')
+    return { state: taken, answer: answerOf(taken, request, 'queued', 'starting', serves) };
+  const reason = `${running.releaseId} is being stopped`;
+  return {
+    state: taken,
+    answer: answerOf(taken, request, 'preempting', reason, serves),
+    preempt: request,
+  };
+}
+
+/** No release that waits, and none that is asked for later, deploys again what a person wants to leave. */
+function hold({ state, now }: RollbackSituation, request: RollbackRequest): TargetState {
+  const { requestId, requestedBy: by } = request;
+  const rejected = rejectWaiting(state, 'a manual rollback', by, now, () => true);
+  return { ...seen(rejected, request), hold: state.hold ?? { since: now, by, requestId } };
+}
+
+function ignored(state: TargetState, request: RollbackRequest, reason: string): RollbackTaken {
+  return { state, answer: answerOf(state, request, 'ignored', reason, state.activeRevisionId) };
+}
+
+function answerOf(
+  state: TargetState,
+  { requestId }: RollbackRequest,
+  disposition: RollbackAnswer['disposition'],
+  why: string,
+  revisionId: string | null,
+): RollbackAnswer {
+  const serves = revisionId === null ? null : wordsOf(state, revisionId);
+  const verb = disposition === 'done' || disposition === 'ignored' ? 'serves' : 'will serve';
+  const reason = serves === null ? why : `${why}; ${revisionText(serves)} ${verb}`;
+  return { requestId, disposition, reason, serves, onHold: state.hold !== null };
+}
+
+/** What a request that was taken before leads to, or has led to. */
+function servesAfter({ state }: RollbackSituation, { requestId }: RollbackRequest): string | null {
+  const waiting = state.rollbacks.find((other) => other.requestId === requestId);
+  if (waiting !== undefined) return waiting.to ?? null;
+  const row = state.history.findLast(({ rollbackRequestIds }) => rollbackRequestIds.includes(requestId));
+  return row?.servingRevisionId ?? state.activeRevisionId;
+}
+
+function seen(state: TargetState, { requestId }: RollbackRequest): TargetState {
+  return { ...state, seenRequestIds: newest([...state.seenRequestIds, requestId], SEEN) };
+}
+
+function isSame({ known }: TargetState, one: string, other: string): boolean {
+  return isSameRevision(known, one, other);
+}

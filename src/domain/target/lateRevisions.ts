@@ -1,0 +1,162 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import type { ReleaseResult, RollbackRequest } from '../release/release.ts';
+import { isQuarantined } from '../restore/restoreChoice.ts';
+import type { ExtraRevision, LateRevision, LateUpload, TargetState } from './targetState.ts';
+
+const LATE: Bound = { items: 20, bytes: 20_000 };
+const LATE_UPLOADS: Bound = { items: 5, bytes: 20_000 };
+const EXTRAS: Bound = { items: 10, bytes: 10_000 };
+
+/** What may still come of the releases so far, and what has. */
+export type Lateness = Pick<TargetState, 'late' | 'lateUploads' | 'extras'>;
+
+/**
+ * What may come late once a release or a rollback has ended: revisions that it gave up on, and what a PATCH without an
+ * answer may still make.
+ *
+ * @param watchMs - for how long it is watched.
+ */
+export function latenessAfter(state: TargetState, result: ReleaseResult, watchMs: number): Lateness {
+  const { releaseId, servingRevisionId, deploymentId, revisionId, unansweredUpload } = result;
+  const { extraRevisionIds, givenUpRevisionIds, copyRevisionIds = [], endedAt } = result;
+  const until = new Date(Date.parse(endedAt) + watchMs).toISOString();
+  const watched = state.late.filter(
+    (other) => other.revisionId !== servingRevisionId && !givenUpRevisionIds.includes(other.revisionId),
+  );
+  const extras = extraRevisionIds.map((extra): ExtraRevision => ({
+    releaseId,
+    revisionId: extra,
+    at: endedAt,
+    landedLate: false,
+  }));
+  const lost = losesTrack(result);
+  const uploads = lost ? [] : accountFor(state.lateUploads, result);
+  const lateness = (late: readonly LateRevision[], lateUploads: readonly LateUpload[]): Lateness => ({
+    late: newest([...watched, ...late], LATE),
+    lateUploads: newest([...uploads, ...lateUploads], LATE_UPLOADS),
+    extras: newest([...state.extras, ...extras], EXTRAS),
+  });
+  if (servingRevisionId === null || deploymentId === null) return lateness([], []);
+  const restoreTo = servingRevisionId;
+  const late = givenUpRevisionIds
+    .filter((givenUp) => givenUp !== servingRevisionId)
+    .map((givenUp): LateRevision => ({ revisionId: givenUp, deploymentId, restoreTo, until }));
+  if (unansweredUpload === undefined || lost) return lateness(late, []);
+  const known = [...(revisionId === null ? [] : [revisionId]), ...extraRevisionIds, ...copyRevisionIds];
+  const upload = { releaseId, objectPath: unansweredUpload, deploymentId, revisionId };
+  return lateness(late, [{ ...upload, known, restoreTo, until }]);
+}
+
+/**
+ * Whether it is not known any more which revisions were made on purpose: one that comes up then may be what a restore
+ * asked for in vain, and better than what serves.
+ */
+export function losesTrack({ outcome, servingRevisionId }: ReleaseResult): boolean {
+  return outcome === 'rollback_failed' || (outcome === 'errored' && servingRevisionId === null);
+}
+
+/** A copy that was made since carries the same upload as what it was made of: it has not landed late. */
+function accountFor(
+  uploads: readonly LateUpload[],
+  { copyRevisionIds = [] }: ReleaseResult,
+): readonly LateUpload[] {
+  return uploads.map((upload) => ({ ...upload, known: [...upload.known, ...copyRevisionIds] }));
+}
+
+/** A revision that was given up on became active after all: what is to serve is restored, without a hold. */
+export function counterLateRevision(state: TargetState, late: LateRevision, requestId: string): TargetState {
+  const request = counterTo(state, late, requestId);
+  return { ...forgetLateRevision(state, late), rollbacks: [...state.rollbacks, request] };
+}
+
+/**
+ * The rollback that counters a revision that was given up on. If a person has left what is to serve, the newest verified
+ * revision is restored in its place.
+ */
+export function counterTo(state: TargetState, late: LateRevision, requestId: string): RollbackRequest {
+  const to = isToServe(state, late);
+  return {
+    requestId,
+    ...(isQuarantined(state.known, to) ? {} : { to }),
+    requestedBy: {
+      who: 'slipway',
+      from: 'watch',
+      reason: `revision ${late.revisionId} came up after it was given up on`,
+    },
+  };
+}
+
+/** Whether the target itself asked for a rollback: it sets no hold. */
+export function isCounter({ requestedBy: { who, from } }: RollbackRequest): boolean {
+  return who === 'slipway' && from === 'watch';
+}
+
+/** What is to serve in place of what may come late. */
+function isToServe({ activeRevisionId }: TargetState, { restoreTo }: LateRevision | LateUpload): string {
+  return activeRevisionId ?? restoreTo;
+}
+
+/** What a release has to know of what may come late: none of it is a baseline. */
+export type LateBaselines = Pick<Lateness, 'late' | 'lateUploads'>;
+
+/** What may come late, for the input of a release. */
+export function lateBaselines(state: TargetState): LateBaselines {
+  const now = <T extends LateRevision | LateUpload>(one: T): T => ({
+    ...one,
+    restoreTo: isToServe(state, one),
+  });
+  const lateUploads = state.lateUploads.filter((upload) => !mayBeCopy(state, upload));
+  return { late: state.late.map(now), lateUploads: lateUploads.map(now) };
+}
+
+/** What is to serve, where a revision that was given up on serves instead; `undefined`: what serves is none. */
+export function baselineInstead(
+  { late, lateUploads }: LateBaselines,
+  { activeRevisionId, latestRevisionId, latestTarballPath }: DeploymentSnapshot,
+): string | undefined {
+  const givenUp = late.find(({ revisionId }) => revisionId === activeRevisionId);
+  if (givenUp !== undefined || activeRevisionId === null) return givenUp?.restoreTo;
+  if (activeRevisionId !== latestRevisionId) return undefined;
+  return lateUploads.find(
+    ({ objectPath, known }) => objectPath === latestTarballPath && !known.includes(activeRevisionId),
+  )?.restoreTo;
+}
+
+/** There is nothing more to expect of a revision that was given up on. */
+export function forgetLateRevision(state: TargetState, late: LateRevision): TargetState {
+  return { ...state, late: state.late.filter((other) => other.revisionId !== late.revisionId) };
+}
+
+/**
+ * A PATCH has landed after its release had ended: the revision that it made is told of, and watched, so that it is
+ * countered when it comes up. Decision: not where the release's own revision is verified. Somebody may have redeployed
+ * that one by hand, which on some control planes makes a copy; and nobody is overruled who does.
+ */
+export function landUpload(
+  state: TargetState,
+  upload: LateUpload,
+  revisionId: string,
+  now: string,
+): TargetState {
+  const { releaseId, deploymentId, restoreTo, until } = upload;
+  const extra: ExtraRevision = { releaseId, revisionId, at: now, landedLate: true };
+  const late: LateRevision = { revisionId, deploymentId, restoreTo, until };
+  return {
+    ...state,
+    lateUploads: state.lateUploads.map((other) =>
+      other.objectPath === upload.objectPath ? { ...other, known: [...other.known, revisionId] } : other,
+    ),
+    extras: newest([...state.extras, extra], EXTRAS),
+    late: mayBeCopy(state, upload) ? state.late : newest([...state.late, late], LATE),
+  };
+}
+
+function mayBeCopy({ known }: TargetState, { revisionId }: LateUpload): boolean {
+  return known.some((other) => other.verified && other.revisionId === revisionId);
+}
+
+/** There is nothing more to expect of a PATCH that went unanswered. */
+export function forgetUpload(state: TargetState, { objectPath }: LateUpload): TargetState {
+  return { ...state, lateUploads: state.lateUploads.filter((other) => other.objectPath !== objectPath) };
+}

@@ -1,0 +1,142 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { Actor, KnownRevision, ReleaseResult } from '../release/release.ts';
+import type { Instant } from '../scalars.ts';
+import type { TargetState } from './targetState.ts';
+
+/** An artifact that is blocked on the target until a person unblocks it. */
+export interface Quarantined {
+  /** The artifact's identity: `sha256:…`, `image:…`, `git:…`. */
+  readonly artifact: string;
+  readonly since: Instant;
+  readonly by: Actor;
+}
+
+/** After how many failed checks an artifact is quarantined by itself. */
+export const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
+const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
+const FAILED: Bound = { items: 100, bytes: 100_000 };
+
+/** An artifact whose checks have failed on this target, and in which releases. */
+export interface FailedChecks {
+  readonly artifact: string;
+  readonly releaseIds: readonly string[];
+}
+
+/**
+ * Quarantines an artifact: it is not released any more, and none of its revisions is put back by itself. In
+ * quarantine already, it keeps the first reason.
+ */
+export function quarantineArtifact(
+  state: TargetState,
+  artifact: string,
+  by: Actor,
+  now: string,
+): TargetState {
+  if (findQuarantined(state, artifact) !== undefined) return state;
+  const quarantined = newest([...state.quarantined, { artifact, since: now, by }], QUARANTINED);
+  return { ...state, quarantined, known: markRevisions(state.known, artifact, true) };
+}
+
+/** Lets an artifact be released again, and its revisions be put back; its failed checks are forgotten. */
+export function unquarantineArtifact(state: TargetState, artifact: string): TargetState {
+  return {
+    ...state,
+    quarantined: state.quarantined.filter((other) => other.artifact !== artifact),
+    failedChecks: state.failedChecks.filter((other) => other.artifact !== artifact),
+    known: markRevisions(state.known, artifact, false),
+  };
+}
+
+/**
+ * Whether there is anything for {@link unquarantineArtifact} to take back: the quarantine, failed checks, or a revision
+ * that a person rolled back from.
+ */
+export function isHeldAgainst(state: TargetState, artifact: string): boolean {
+  return [
+    ...state.quarantined,
+    ...state.failedChecks,
+    ...state.known.filter(({ quarantined }) => quarantined === true),
+  ].some((other) => other.artifact === artifact);
+}
+
+/** The quarantine of an artifact; `undefined` where it is in none. */
+export function findQuarantined(state: TargetState, artifact: string): Quarantined | undefined {
+  return state.quarantined.find((other) => other.artifact === artifact);
+}
+
+/**
+ * The one artifact that a person means: by its identity, by the beginning of its digest (at least 8 digits), or by a
+ * revision that carries it.
+ *
+ * @returns its identity, or a sentence that says why it is not clear.
+ */
+export function findArtifact(
+  state: TargetState,
+  named: string,
+): { readonly artifact: string } | { readonly problem: string } {
+  const revision = state.known.find(({ revisionId }) => revisionId === named);
+  if (revision !== undefined) {
+    return revision.artifact === undefined
+      ? { problem: `revision ${named} was not shipped from here: its artifact is not known` }
+      : { artifact: revision.artifact };
+  }
+  const known = new Set([
+    ...state.known.flatMap(({ artifact }) => (artifact === undefined ? [] : [artifact])),
+    ...state.quarantined.map(({ artifact }) => artifact),
+    ...state.failedChecks.map(({ artifact }) => artifact),
+  ]);
+  if (known.has(named) || WHOLE_IDENTITY.test(named)) return { artifact: named };
+  const digits = named.replace(/^sha256:/, '');
+  const found = DIGEST_START.test(digits)
+    ? [...known].filter((artifact) => artifact.startsWith(`sha256:${digits}`))
+    : [];
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return { artifact: only };
+  return {
+    problem:
+      found.length > 1
+        ? `"${named}" is the beginning of ${found.length} artifacts`
+        : `the target knows no artifact and no revision "${named}"`,
+  };
+}
+
+const WHOLE_IDENTITY = /^(?:sha256:[0-9a-f]{64}|image:.+|git:.+)$/s;
+const DIGEST_START = /^[0-9a-f]{8,64}$/;
+
+/**
+ * Counts a release whose checks failed; an artifact that fails them twice is quarantined. One that ended `errored` does
+ * not count: what was restored failed too, so that its checks say nothing of the artifact.
+ */
+export function countFailedChecks(
+  state: TargetState,
+  result: ReleaseResult,
+  artifact: string,
+  now: string,
+): TargetState {
+  const failed = result.kind === 'release' && result.code === 'SLIPWAY_CHECK_FAILED';
+  if (!failed || result.outcome === 'errored') return state;
+  const before = state.failedChecks.find((other) => other.artifact === artifact)?.releaseIds ?? [];
+  const releaseIds = [...before, result.releaseId];
+  const counted = {
+    ...state,
+    failedChecks: newest(
+      [...state.failedChecks.filter((other) => other.artifact !== artifact), { artifact, releaseIds }],
+      FAILED,
+    ),
+  };
+  if (releaseIds.length < FAILED_CHECKS_UNTIL_QUARANTINE) return counted;
+  const reason = `failed its checks ${releaseIds.length} times: ${releaseIds.join(', ')}`;
+  return quarantineArtifact(counted, artifact, { who: 'slipway', from: 'target', reason }, now);
+}
+
+function markRevisions(
+  known: readonly KnownRevision[],
+  artifact: string,
+  quarantined: boolean,
+): readonly KnownRevision[] {
+  return known.map((revision) => {
+    if (revision.artifact !== artifact) return revision;
+    const { quarantined: _, ...rest } = revision;
+    return quarantined ? { ...rest, quarantined: true } : rest;
+  });
+}

@@ -1,0 +1,83 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { Actor, ReleaseRequest } from '../release/release.ts';
+import { rejectWithdrawn, submitRelease, withdrawReleases } from './targetQueue.ts';
+import type { ReleaseAnswer, Running, Submission, TargetState } from './targetState.ts';
+
+const SUBMISSIONS: Bound = { items: 100, bytes: 50_000 };
+
+/**
+ * Takes a submission. One that was taken before gets the same answer again: within one run of the target the server does
+ * that by itself. One that was withdrawn before it arrived is rejected.
+ */
+export function takeSubmission(
+  state: TargetState,
+  running: Running | null,
+  id: string,
+  request: ReleaseRequest,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const before = find(state, id);
+  if (before?.answer !== undefined) return { state, answer: before.answer };
+  const by = before?.withdrawnBy;
+  const taken =
+    by === undefined ? submitRelease(state, running, request, now) : rejectWithdrawn(state, request, by, now);
+  return { state: note(taken.state, { ...before, id, answer: taken.answer }), answer: taken.answer };
+}
+
+/** What the withdrawal of a submission comes to. */
+export interface Withdrawal {
+  readonly state: TargetState;
+  /** The release that the submission led to; `null`: it has not arrived. */
+  readonly releaseId: string | null;
+  /** Whether that release runs, and has to be stopped. */
+  readonly stops: boolean;
+  readonly note: string;
+}
+
+/**
+ * Withdraws a submission, whether it has arrived or not. Its release ends if it waits and is to be stopped if it runs,
+ * unless another submission has joined it: that one still wants it.
+ */
+export function withdrawSubmission(
+  state: TargetState,
+  running: Running | null,
+  id: string,
+  by: Actor,
+  now: string,
+): Withdrawal {
+  const before = find(state, id);
+  const noted = note(state, { ...before, id, withdrawnBy: before?.withdrawnBy ?? by });
+  const releaseId = before?.answer?.releaseId;
+  if (releaseId === undefined) {
+    return { state: noted, releaseId: null, stops: false, note: 'it will be rejected when it arrives' };
+  }
+  const waits = state.queue.some((queued) => queued.releaseId === releaseId);
+  const stops = running?.releaseId === releaseId;
+  const withdrawal = { state: noted, releaseId, stops: false };
+  if (!waits && !stops) return { ...withdrawal, note: `${releaseId} has ended` };
+  if (withdrawnBy(noted, releaseId) === undefined) {
+    return { ...withdrawal, note: `${releaseId} goes on: another submission has joined it` };
+  }
+  if (stops) return { ...withdrawal, stops, note: `${releaseId} is stopped` };
+  const { state: emptied } = withdrawReleases(noted, releaseId, by, now);
+  return { ...withdrawal, state: emptied, note: `${releaseId} is withdrawn` };
+}
+
+/**
+ * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands. Where the one that made it
+ * is forgotten, nobody knows, and it stands.
+ */
+export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
+  const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
+  const maker = all.find(({ answer }) => answer?.disposition === 'queued');
+  return all.every((submission) => submission.withdrawnBy !== undefined) ? maker?.withdrawnBy : undefined;
+}
+
+function find({ submissions }: TargetState, id: string): Submission | undefined {
+  return submissions.find((submission) => submission.id === id);
+}
+
+function note(state: TargetState, submission: Submission): TargetState {
+  const others = state.submissions.filter(({ id }) => id !== submission.id);
+  return { ...state, submissions: newest([...others, submission], SUBMISSIONS) };
+}

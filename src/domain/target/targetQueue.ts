@@ -1,0 +1,257 @@
+import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
+import { jsonBytes } from '../bounds.ts';
+import type { Actor, ReleaseRequest } from '../release/release.ts';
+import { findQuarantined, type Quarantined } from './quarantine.ts';
+import {
+  addHistory,
+  type HistoryRow,
+  type NextWork,
+  type QueuedRelease,
+  type ReleaseAnswer,
+  type Running,
+  type TargetState,
+} from './targetState.ts';
+
+/** The most releases that wait under `queue: all`; a further one is rejected. */
+export const QUEUE_MAX = 50;
+/** The most that the releases that wait may take together, as JSON: one request of the greatest size fits. */
+const QUEUE_MAX_BYTES = 300_000;
+
+/**
+ * Takes a request for a release: joins one with the same key that waits, runs, or is what serves; else queues a new
+ * attempt. Under `queue: latest` it supersedes those that wait.
+ */
+export function submitRelease(
+  state: TargetState,
+  running: Running | null,
+  request: ReleaseRequest,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const waiting = state.queue.find((queued) => queued.request.requestKey === request.requestKey);
+  if (waiting !== undefined) {
+    return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
+  }
+  if (running?.requestKey === request.requestKey) {
+    return joined(state, running.releaseId, 'joined', 'the same release is running');
+  }
+  const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
+  if (serving !== undefined) {
+    return joined(state, serving.releaseId, 'already_released', 'the same release is what serves');
+  }
+
+  const { releaseId, numbered } = number(state, 'release');
+  const queued: QueuedRelease = { releaseId, request, queuedAt: now };
+  const refusal = refuse(state, request);
+  if (refusal !== undefined) {
+    const row = neverStarted(queued, 'rejected', refusal.reason, now);
+    return {
+      state: addHistory(numbered, row),
+      answer: { releaseId, disposition: 'rejected', ...refusal },
+    };
+  }
+  const superseded = request.queue === 'latest' ? state.queue : [];
+  const kept = request.queue === 'latest' ? [] : state.queue;
+  const rows = superseded.map((other) =>
+    neverStarted(other, 'superseded', `superseded by ${releaseId} before it started`, now),
+  );
+  return {
+    state: rows.reduce(addHistory, {
+      ...numbered,
+      spec: request.target,
+      lastRequest: request,
+      queue: [...kept, queued],
+    }),
+    answer: { releaseId, disposition: 'queued', reason: running === null ? 'starting' : 'waiting its turn' },
+  };
+}
+
+/**
+ * Puts the target on hold; on hold already, it keeps the first reason. The hold of a rollback becomes the person's,
+ * because it would end with a rollback that changes nothing. Releases that wait are rejected, as any that comes later is.
+ */
+export function setHold(state: TargetState, by: Actor, now: string): TargetState {
+  if (state.hold !== null && state.hold.requestId === undefined) return state;
+  const held = rejectWaiting(state, 'a hold', by, now, (waiting) => waiting.request.overrideHold !== true);
+  return { ...held, hold: { since: now, by } };
+}
+
+/** Rejects the releases that wait whose artifact has come into quarantine meanwhile. */
+export function rejectQuarantined(state: TargetState, now: string): TargetState {
+  const reject = (rest: TargetState, { artifact, by }: Quarantined): TargetState =>
+    rejectWaiting(
+      rest,
+      'a quarantine',
+      by,
+      now,
+      (queued) => artifactIdentity(queued.request.artifact) === artifact,
+    );
+  return state.quarantined.reduce(reject, state);
+}
+
+/** Rejects releases that wait, because of something that a person did. */
+export function rejectWaiting(
+  state: TargetState,
+  what: string,
+  by: Actor,
+  now: string,
+  rejects: (queued: QueuedRelease) => boolean,
+): TargetState {
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const reason = `rejected by ${what}, by ${by.who}${why}`;
+  const rows = state.queue.filter(rejects).map((queued) => neverStarted(queued, 'rejected', reason, now));
+  return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
+}
+
+/**
+ * Withdraws releases that wait: they end `aborted`, never started.
+ *
+ * @param releaseId - the only one; absent: all of them.
+ * @returns the ids of those that were withdrawn.
+ */
+export function withdrawReleases(
+  state: TargetState,
+  releaseId: string | undefined,
+  by: Actor,
+  now: string,
+): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
+  const rows = meant.map((queued) =>
+    neverStarted(queued, 'aborted', `withdrawn before it started, by ${by.who}${why}`, now),
+  );
+  return {
+    state: rows.reduce(addHistory, {
+      ...state,
+      queue: state.queue.filter((queued) => !meant.includes(queued)),
+    }),
+    withdrawn: meant.map((queued) => queued.releaseId),
+  };
+}
+
+/** Rejects a submission that was withdrawn before it arrived: it ends `aborted`, never started. */
+export function rejectWithdrawn(
+  state: TargetState,
+  request: ReleaseRequest,
+  by: Actor,
+  now: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  const { releaseId, numbered } = number(state, 'release');
+  const why = by.reason === undefined ? '' : `: ${by.reason}`;
+  const reason = `withdrawn before it arrived, by ${by.who}${why}`;
+  const row = neverStarted({ releaseId, request, queuedAt: now }, 'aborted', reason, now);
+  return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', reason } };
+}
+
+/** Releases the hold. */
+export function releaseHold(state: TargetState): TargetState {
+  return state.hold === null ? state : { ...state, hold: null };
+}
+
+/** Takes the next piece of work off the state; `undefined` when there is none. */
+export function takeNext(
+  state: TargetState,
+): { readonly state: TargetState; readonly work: NextWork } | undefined {
+  const rollback = state.rollbacks[0];
+  if (rollback !== undefined) {
+    const { releaseId, numbered } = number(state, 'rollback');
+    return { state: numbered, work: { kind: 'rollback', releaseId, request: rollback } };
+  }
+  const [queued, ...rest] = state.queue;
+  if (queued === undefined) return undefined;
+  return {
+    state: { ...state, queue: rest },
+    work: { kind: 'release', releaseId: queued.releaseId, request: queued.request },
+  };
+}
+
+function joined(
+  state: TargetState,
+  releaseId: string,
+  disposition: ReleaseAnswer['disposition'],
+  reason: string,
+): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
+  return { state, answer: { releaseId, disposition, reason } };
+}
+
+function servingRelease(state: TargetState, request: ReleaseRequest): HistoryRow | undefined {
+  if (state.activeRevisionId === null) return undefined;
+  return state.history.findLast(
+    (row) =>
+      row.requestKey === request.requestKey &&
+      row.outcome === 'released' &&
+      row.revisionId === state.activeRevisionId,
+  );
+}
+
+function refuse(
+  state: TargetState,
+  request: ReleaseRequest,
+): Pick<ReleaseAnswer, 'reason' | 'rejectedFor'> | undefined {
+  if (state.hold !== null && request.overrideHold !== true) {
+    const { by, since } = state.hold;
+    const why = by.reason === undefined ? '' : `: ${by.reason}`;
+    return { reason: `the target is on hold since ${since}, set by ${by.who}${why}`, rejectedFor: 'hold' };
+  }
+  const quarantined = findQuarantined(state, artifactIdentity(request.artifact));
+  if (quarantined !== undefined) {
+    const { by, since } = quarantined;
+    const why = by.reason === undefined ? '' : `: ${by.reason}`;
+    const reason = `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
+    return { reason, rejectedFor: 'quarantine' };
+  }
+  if (request.queue === 'latest') return undefined;
+  if (state.queue.length >= QUEUE_MAX) return { reason: `${QUEUE_MAX} releases are waiting` };
+  return jsonBytes(state.queue) + jsonBytes(request) > QUEUE_MAX_BYTES
+    ? { reason: `the releases that wait would take more than ${QUEUE_MAX_BYTES} bytes with this one` }
+    : undefined;
+}
+
+/** Ends a release or a rollback that the target had begun and that never came to be, because the target was ended. */
+export function endUnstarted(state: TargetState, running: Running, now: string): TargetState {
+  return addHistory(state, {
+    releaseId: running.releaseId,
+    kind: running.kind,
+    requestKey: running.requestKey,
+    artifact: null,
+    commit: null,
+    outcome: 'aborted',
+    reason: 'its target was ended by hand before it started',
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { who: 'slipway', from: 'recovery' },
+    endedAt: now,
+    rollbackRequestIds: [],
+  });
+}
+
+function neverStarted(
+  queued: QueuedRelease,
+  outcome: 'superseded' | 'rejected' | 'aborted',
+  reason: string,
+  now: string,
+): HistoryRow {
+  return {
+    releaseId: queued.releaseId,
+    kind: 'release',
+    requestKey: queued.request.requestKey,
+    artifact: describeArtifact(queued.request.artifact),
+    commit: queued.request.commit ?? null,
+    outcome,
+    reason,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: queued.request.requestedBy,
+    endedAt: now,
+    rollbackRequestIds: [],
+  };
+}
+
+function number(
+  state: TargetState,
+  kind: 'release' | 'rollback',
+): { readonly releaseId: string; readonly numbered: TargetState } {
+  return {
+    releaseId: `${kind}-${state.nextNumber}`,
+    numbered: { ...state, nextNumber: state.nextNumber + 1 },
+  };
+}

@@ -1,0 +1,173 @@
+import { isSameRevision, keepKnown, originalOf } from '../deployment/knownRevisions.ts';
+import {
+  type KnownRevision,
+  needsPerson,
+  type ReleaseResult,
+  type RollbackRequest,
+} from '../release/release.ts';
+import { isCounter, latenessAfter } from './lateRevisions.ts';
+import { findQuarantined } from './quarantine.ts';
+import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
+import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
+
+/** The longest reason that a history row keeps: the whole one is in the record. */
+const REASON_MAX_CHARACTERS = 1_000;
+
+/**
+ * Folds an ended release or rollback into the state: history, what serves, what is verified, which rollback requests
+ * it satisfied, and which revisions are still to be watched.
+ *
+ * @param watchMs - how long a revision that was given up on is watched.
+ */
+export function recordResult(state: TargetState, result: ReleaseResult, watchMs: number): TargetState {
+  const satisfied = satisfiedRollbacks(state, result);
+  const row: HistoryRow = {
+    releaseId: result.releaseId,
+    kind: result.kind,
+    requestKey: result.requestKey,
+    artifact: result.artifact,
+    commit: result.commit,
+    outcome: result.outcome,
+    reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
+    ...(result.code === null ? {} : { code: result.code }),
+    revisionId: result.revisionId,
+    servingRevisionId: result.servingRevisionId,
+    requestedBy: result.requestedBy,
+    endedAt: result.endedAt,
+    rollbackRequestIds: satisfied.map((request) => request.requestId),
+    ...(hasRestored(result) ? { restored: true } : {}),
+  };
+  // Where it could not be told what serves, nothing may be taken for what serves.
+  const unknown = needsPerson(result.outcome);
+  return addHistory(
+    {
+      ...state,
+      activeRevisionId: result.servingRevisionId ?? (unknown ? null : state.activeRevisionId),
+      known: mergeKnown(state, result, satisfied),
+      rollbacks: state.rollbacks.filter((request) => !satisfied.includes(request)),
+      hold: holdAfter(state, result, satisfied),
+      drift: driftOf(state, result),
+      needsPerson: needsPersonAfter(state, result),
+      // What changes a deployment has claimed it before.
+      ...(result.deploymentId === null ? {} : { owns: result.deploymentId }),
+      ...latenessAfter(state, result, watchMs),
+    },
+    row,
+  );
+}
+
+/**
+ * Keeps the settings under which something ended well, for the way back.
+ *
+ * @param newest - those of the newest request when it began; `null`: there was none.
+ */
+export function keepSettings(
+  state: TargetState,
+  { settingsWorked }: ReleaseResult,
+  newest: TargetSpec | null,
+): TargetState {
+  if (settingsWorked !== true || newest === null) return state;
+  return { ...state, lastGood: forTheWayBack(newest) };
+}
+
+/**
+ * A rollback that changed nothing, because there was nothing to go back to, leaves no hold behind either. If another one
+ * waits, the hold becomes that one's.
+ */
+function holdAfter(
+  { hold, rollbacks }: TargetState,
+  { kind, outcome }: ReleaseResult,
+  satisfied: readonly RollbackRequest[],
+): TargetState['hold'] {
+  const changedNothing = kind === 'rollback' && outcome === 'failed';
+  const isItsHold = satisfied.some((request) => request.requestId === hold?.requestId);
+  if (hold === null || !changedNothing || !isItsHold) return hold;
+  const next = rollbacks.find((request) => !satisfied.includes(request) && !isCounter(request));
+  return next === undefined ? null : { ...hold, by: next.requestedBy, requestId: next.requestId };
+}
+
+/** A good revision serves again: then nobody is needed any longer, whoever put it there. */
+function needsPersonAfter(
+  { needsPerson }: TargetState,
+  { releaseId, outcome, endedAt, instructions }: ReleaseResult,
+): TargetState['needsPerson'] {
+  if (instructions !== null) return { releaseId, since: endedAt, instructions };
+  return outcome === 'released' || outcome === 'rolled_back' ? null : needsPerson;
+}
+
+/**
+ * A release looks at what serves before it changes anything: that is when a change by hand is noticed. A revision of
+ * ours that came up late is none.
+ */
+function driftOf(state: TargetState, { baseline, startedAt }: ReleaseResult): TargetState['drift'] {
+  const expected = state.activeRevisionId;
+  if (baseline === null || expected === null) return state.drift;
+  const found = baseline.revisionId;
+  const isOurs = [...state.late, ...state.extras].some(({ revisionId }) => revisionId === found);
+  return found === expected || isOurs ? null : { at: startedAt, expected, found };
+}
+
+/** Whether a redeploy was carried out that the release or rollback did not fail of in the end. */
+function hasRestored({ steps, outcome, servingRevisionId }: ReleaseResult): boolean {
+  if (outcome === 'rollback_failed' || servingRevisionId === null) return false;
+  return steps.some(({ restoring, step, status }) => restoring && step === 'redeploy' && status === 'done');
+}
+
+/**
+ * The rollbacks that a result settles. A rollback settles the first one, whatever came of it: a rollback is never
+ * tried again by itself. A release settles the one that it was stopped for, if it restored anything for it; and each
+ * whose end it reached: the revision that is named serves, or the one to be left does not.
+ */
+function satisfiedRollbacks(state: TargetState, result: ReleaseResult): readonly RollbackRequest[] {
+  if (result.kind === 'rollback') return state.rollbacks.slice(0, 1);
+  const { outcome, servingRevisionId: serving, steps, preemptedBy } = result;
+  if (outcome === 'released' || (outcome === 'errored' && serving === null)) return [];
+  const known = [...state.known, ...result.knownRevisions];
+  const serves = (revisionId: string): boolean =>
+    serving !== null && isSameRevision(known, serving, revisionId);
+  const tried = steps.some(({ restoring, step }) => restoring && step === 'redeploy');
+  const served = steps.some(
+    ({ restoring, step, status }) => !restoring && step === 'serving' && status === 'done',
+  );
+  return state.rollbacks.filter(({ requestId, to, from }) => {
+    const isItsStop = requestId === preemptedBy?.requestId;
+    if (tried && isItsStop && to !== undefined) return true;
+    // Nobody could read what to leave: it was the release's own revision, if that served, else what it restored.
+    if (from === undefined && to === undefined) return tried && (served || !isItsStop);
+    if (from !== undefined) return serving !== null && !serves(from);
+    return to !== undefined && serves(to);
+  });
+}
+
+/**
+ * Known revisions, each once, in the order in which they were first known; the newest word on each counts. What came to
+ * be known of an artifact in quarantine is in quarantine too. What a person rolled back from stays so, with its copies,
+ * until a person has gone back to it by name.
+ */
+function mergeKnown(
+  state: TargetState,
+  { knownRevisions, servingRevisionId }: ReleaseResult,
+  satisfied: readonly RollbackRequest[],
+): readonly KnownRevision[] {
+  const merged = new Map(state.known.map((revision) => [revision.revisionId, revision]));
+  for (const revision of knownRevisions) merged.set(revision.revisionId, revision);
+  const all = [...merged.values()];
+  const left = new Set(
+    [...state.known, ...knownRevisions]
+      .filter(({ quarantined }) => quarantined === true)
+      .map(({ revisionId }) => originalOf(all, revisionId)),
+  );
+  for (const { to, from } of satisfied) {
+    if (to === undefined || from !== undefined || servingRevisionId === null) continue;
+    if (isSameRevision(all, to, servingRevisionId)) left.delete(originalOf(all, to));
+  }
+  return keepKnown(
+    all.map(({ quarantined: _, ...revision }): KnownRevision => {
+      const { artifact, revisionId } = revision;
+      const isQuarantined = artifact !== undefined && findQuarantined(state, artifact) !== undefined;
+      return isQuarantined || left.has(originalOf(all, revisionId))
+        ? { ...revision, quarantined: true }
+        : revision;
+    }),
+  );
+}

@@ -1,0 +1,270 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { RevisionWords } from '../deployment/revisionName.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Undelivered } from '../notify/undelivered.ts';
+import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import type { Instant } from '../scalars.ts';
+import type { FailedChecks, Quarantined } from './quarantine.ts';
+import type { TargetSpec } from './targetSpec.ts';
+
+/** A release that waits for its turn. */
+export interface QueuedRelease {
+  readonly releaseId: string;
+  readonly request: ReleaseRequest;
+  readonly queuedAt: string;
+}
+
+/** A hold: the target takes no automatic release until a person releases it. */
+export interface Hold {
+  readonly since: Instant;
+  readonly by: Actor;
+  /** The rollback that set it. Absent: a person did. */
+  readonly requestId?: string;
+}
+
+/** The deployment was changed by hand: another revision serves than the target expected. */
+export interface Drift {
+  /** When the target noticed. */
+  readonly at: Instant;
+  /** The revision that the target expected to serve. */
+  readonly expected: string;
+  /** The revision that served instead. `null`: none. */
+  readonly found: string | null;
+}
+
+/** A release or a rollback that could not restore a good revision, and what a person must do. */
+export interface NeedsPerson {
+  readonly releaseId: string;
+  readonly since: Instant;
+  readonly instructions: string;
+}
+
+/** An ended release or rollback in brief. The artifact store has its whole record. */
+export interface HistoryRow {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  readonly requestKey: string | null;
+  /** The artifact's identity, or the beginning of its digest. */
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  readonly outcome: Outcome;
+  readonly reason: string;
+  /** The code of the failure that ended it. Absent or `null`: nothing failed, or a person stopped it. */
+  readonly code?: ErrorCode | null;
+  readonly revisionId: string | null;
+  readonly servingRevisionId: string | null;
+  readonly requestedBy: Actor;
+  readonly endedAt: Instant;
+  /** The rollback requests that it carried out. */
+  readonly rollbackRequestIds: readonly string[];
+  /** It restored the revision that served at its end. */
+  readonly restored?: true;
+}
+
+/** A revision that was given up on and may still come up (design, rule 6). */
+export interface LateRevision {
+  readonly revisionId: string;
+  readonly deploymentId: string;
+  /** What is put back when it does. */
+  readonly restoreTo: string;
+  /** Until when it is watched: ISO 8601. */
+  readonly until: string;
+}
+
+/** An upload whose PATCH went unanswered: a revision that carries it may still appear (design, rule 2). */
+export interface LateUpload {
+  readonly releaseId: string;
+  readonly objectPath: string;
+  readonly deploymentId: string;
+  /** What the release took for its own revision in the end; `null` where it found none. */
+  readonly revisionId: string | null;
+  /** The revisions that are accounted for, whether they carry it or not. */
+  readonly known: readonly string[];
+  /** What is put back when another one comes up. */
+  readonly restoreTo: string;
+  /** Until when it is watched: ISO 8601. */
+  readonly until: string;
+}
+
+/** A revision that a release left behind beside its own: its PATCH was carried out twice, or landed late. */
+export interface ExtraRevision {
+  readonly releaseId: string;
+  readonly revisionId: string;
+  /** When it was noticed: ISO 8601. */
+  readonly at: string;
+  /** Whether it appeared only after the release had ended. */
+  readonly landedLate: boolean;
+}
+
+/** A message that the target ignored, and why. */
+export interface IgnoredMessage {
+  readonly at: Instant;
+  readonly message: string;
+  readonly reason: string;
+}
+
+/** A message that changed something on the target. */
+export interface SaidMessage {
+  readonly at: Instant;
+  /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`; others may come. */
+  readonly message: string;
+  readonly by: Actor;
+  /** What it changed. */
+  readonly note: string;
+}
+
+/** A submission of a release, identified by the id of its update. */
+export interface Submission {
+  readonly id: string;
+  /** Absent: it has not arrived. */
+  readonly answer?: ReleaseAnswer;
+  /** Who withdrew it; absent: it stands. */
+  readonly withdrawnBy?: Actor;
+}
+
+/** Everything that a target carries from run to run. Plain data, bounded. */
+export interface TargetState {
+  /** The target as the newest request described it; `null` before the first. */
+  readonly spec: TargetSpec | null;
+  /**
+   * The settings that worked last: a release ended `released` under them, or a restore succeeded. Without those of the
+   * deployment (`sourceConfig`, `secrets`), which the way back does not send. `null`: none did yet.
+   */
+  readonly lastGood: TargetSpec | null;
+  readonly lastRequest: ReleaseRequest | null;
+  readonly nextNumber: number;
+  readonly queue: readonly QueuedRelease[];
+  readonly rollbacks: readonly RollbackRequest[];
+  readonly hold: Hold | null;
+  /** Oldest first. */
+  readonly known: readonly KnownRevision[];
+  /** Oldest first. */
+  readonly history: readonly HistoryRow[];
+  readonly activeRevisionId: string | null;
+  /** The deployment whose lock the target owns. Absent: not known; the next release claims it. */
+  readonly owns?: string;
+  /** The last drift that was noticed; `null` where there was none since the last release that found none. */
+  readonly drift: Drift | null;
+  /** Stands until a release or a rollback ends well. */
+  readonly needsPerson: NeedsPerson | null;
+  readonly late: readonly LateRevision[];
+  readonly lateUploads: readonly LateUpload[];
+  /** Oldest first. */
+  readonly extras: readonly ExtraRevision[];
+  readonly ignored: readonly IgnoredMessage[];
+  /** What was said to the target and taken, by whom and why. Oldest first. */
+  readonly said: readonly SaidMessage[];
+  /** Rollback requests already taken, so that saying it twice is saying it once. */
+  readonly seenRequestIds: readonly string[];
+  /** The submissions that were taken or withdrawn, so that each is answered once and for all. Oldest first. */
+  readonly submissions: readonly Submission[];
+  /** Artifacts that are not released any more. Oldest first. */
+  readonly quarantined: readonly Quarantined[];
+  readonly failedChecks: readonly FailedChecks[];
+  /** Notices that a receiver could not be told. Oldest first; absent: none. */
+  readonly undelivered?: readonly Undelivered[];
+}
+
+/** What runs on the target at this moment. */
+export interface Running {
+  readonly releaseId: string;
+  readonly kind: 'release' | 'rollback';
+  readonly requestKey: string | null;
+  readonly workflowId: string;
+  /** The revision that a rollback restores. `null`: not known yet, or it is a release. */
+  readonly to: string | null;
+  /** The revision that a release is restoring. Absent: it restores none. */
+  readonly restores?: string;
+}
+
+/** The target's answer to a release request. */
+export interface ReleaseAnswer {
+  readonly releaseId: string;
+  readonly disposition: 'queued' | 'joined' | 'already_released' | 'rejected';
+  readonly reason: string;
+  /** What a person can end, of a release that was rejected for it. Absent: nothing. */
+  readonly rejectedFor?: 'hold' | 'quarantine';
+}
+
+/** The target's answer to a rollback request. */
+export interface RollbackAnswer {
+  /** The request to follow: the earlier one if this request joined it. */
+  readonly requestId: string;
+  /** `done`: the revision to leave no longer serves, so nothing changes. */
+  readonly disposition: 'preempting' | 'queued' | 'joined' | 'done' | 'ignored';
+  readonly reason: string;
+  /** The revision that will serve, or serves already. `null`: not known yet. */
+  readonly serves: RevisionWords | null;
+  readonly onHold: boolean;
+}
+
+export const EMPTY_TARGET: TargetState = {
+  spec: null,
+  lastGood: null,
+  lastRequest: null,
+  nextNumber: 1,
+  queue: [],
+  rollbacks: [],
+  hold: null,
+  known: [],
+  history: [],
+  activeRevisionId: null,
+  drift: null,
+  needsPerson: null,
+  late: [],
+  lateUploads: [],
+  extras: [],
+  ignored: [],
+  said: [],
+  seenRequestIds: [],
+  submissions: [],
+  quarantined: [],
+  failedChecks: [],
+};
+
+const HISTORY: Bound = { items: 100, bytes: 250_000 };
+const IGNORED: Bound = { items: 20, bytes: 50_000 };
+const SAID: Bound = { items: 50, bytes: 50_000 };
+
+/** Adds a row to the bounded history. */
+export function addHistory(state: TargetState, row: HistoryRow): TargetState {
+  return { ...state, history: newest([...state.history, row], HISTORY) };
+}
+
+/** Records a message that was not acted upon. */
+export function ignoreMessage(state: TargetState, message: string, reason: string, now: string): TargetState {
+  return { ...state, ignored: newest([...state.ignored, { at: now, message, reason }], IGNORED) };
+}
+
+/** Records a message that changed something. */
+export function noteSaid(state: TargetState, said: SaidMessage): TargetState {
+  return { ...state, said: newest([...state.said, said], SAID) };
+}
+
+/** What the target does next: a rollback goes before every release. */
+export type NextWork =
+  | { readonly kind: 'rollback'; readonly releaseId: string; readonly request: RollbackRequest }
+  | { readonly kind: 'release'; readonly releaseId: string; readonly request: ReleaseRequest };
+
+/** Where a release or a rollback request stands: `undefined` for one that the target does not know (any more). */
+export type Lookup =
+  | { readonly state: 'queued'; readonly reason: string }
+  | { readonly state: 'running'; readonly releaseId: string; readonly workflowId: string }
+  | { readonly state: 'ended'; readonly row: HistoryRow };
+
+/** Looks up a release by its id, or a rollback request by its request id. */
+export function lookUp(state: TargetState, running: Running | null, id: string): Lookup | undefined {
+  const row = state.history.findLast(
+    (candidate) => candidate.releaseId === id || candidate.rollbackRequestIds.includes(id),
+  );
+  if (row !== undefined) return { state: 'ended', row };
+  const waiting = state.rollbacks.find((request) => request.requestId === id);
+  if (running !== null && (running.releaseId === id || waiting !== undefined)) {
+    return { state: 'running', releaseId: running.releaseId, workflowId: running.workflowId };
+  }
+  if (waiting !== undefined) return { state: 'queued', reason: 'the rollback is about to start' };
+  const position = state.queue.findIndex((queued) => queued.releaseId === id);
+  if (position === -1) return undefined;
+  const reason = position === 0 ? 'next in the queue' : `number ${position + 1} in the queue`;
+  return { state: 'queued', reason };
+}

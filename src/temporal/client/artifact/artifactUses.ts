@@ -1,0 +1,127 @@
+import { type ArtifactUse, targetUses } from '../../../domain/artifact/retention.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Running } from '../../../domain/target/targetState.ts';
+import { type PromotionInput, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import { fetchHistory } from '../../history/fetchHistories.ts';
+import { asText, decode } from '../../history/payloads.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { findWork } from '../release/pastReleases.ts';
+import { listSchedules } from '../schedule/schedules.ts';
+import { viewTarget } from '../target/targetClient.ts';
+import { temporalError } from '../temporalError.ts';
+
+/** What is needed of artifacts, by the word of everybody who could need one. */
+export interface KnownUses {
+  readonly uses: readonly ArtifactUse[];
+  /** The targets that were asked. */
+  readonly targets: readonly AskedTarget[];
+}
+
+/** A target that has said what it needs. */
+export interface AskedTarget {
+  readonly name: string;
+  /** The artifact store in which its releases are recorded: a URL. */
+  readonly store: string;
+}
+
+const DIGEST = /sha256:[0-9a-f]{64}/g;
+
+/**
+ * Asks everybody in the namespace who could need an artifact: each target what it knows, has waiting and runs; each
+ * promotion under way what it is to promote and is judged by; each schedule by what its promotions are judged.
+ *
+ * @throws SlipwayError SLIPWAY_TARGET_SILENT where a target does not answer: what it needs is not known then.
+ *   SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function artifactUses(temporal: TemporalConnection): Promise<KnownUses> {
+  const targets: AskedTarget[] = [];
+  const uses: ArtifactUse[] = [];
+  try {
+    for (const workflowId of await running(temporal, [WORKFLOW_TYPES.target])) {
+      const asked = await askTarget(temporal, workflowId);
+      if (asked === undefined) continue;
+      targets.push(asked.target);
+      uses.push(...asked.uses);
+    }
+    const { promotion, promotionTurn } = WORKFLOW_TYPES;
+    for (const workflowId of await running(temporal, [promotion, promotionTurn])) {
+      uses.push(...(await promotionUses(temporal, workflowId)));
+    }
+    for (const { request } of await listSchedules(temporal)) {
+      const inputs = request.judge?.inputs ?? 'recorded';
+      if (inputs === 'recorded') continue;
+      uses.push({ artifact: inputs.digest, why: `the judge’s inputs of the schedule of ${request.name}` });
+    }
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
+  return { uses, targets };
+}
+
+async function running({ client }: TemporalConnection, types: readonly string[]): Promise<string[]> {
+  const named = types.map((type) => JSON.stringify(type)).join(', ');
+  const query = `WorkflowType IN (${named}) AND ExecutionStatus = "Running"`;
+  const workflowIds: string[] = [];
+  for await (const { workflowId } of client.workflow.list({ query })) workflowIds.push(workflowId);
+  return workflowIds;
+}
+
+/** `undefined` for a target that has ended since it was listed, or has never taken a release. */
+async function askTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<{ readonly target: AskedTarget; readonly uses: readonly ArtifactUse[] } | undefined> {
+  try {
+    const view = await viewTarget(temporal, workflowId);
+    const last = view?.state.lastRequest ?? null;
+    if (view === undefined || last === null) return undefined;
+    const { name } = last.target;
+    const runs = view.running === null ? [] : await runningUses(temporal, name, view.running);
+    return {
+      target: { name, store: last.recordStore },
+      uses: [...runs, ...targetUses(name, view.state)],
+    };
+  } catch (error) {
+    throw silent(temporal, workflowId, error);
+  }
+}
+
+async function runningUses(
+  temporal: TemporalConnection,
+  target: string,
+  { releaseId, workflowId }: Running,
+): Promise<readonly ArtifactUse[]> {
+  const work = await findWork(temporal, workflowId);
+  if (work === undefined) throw new Error(`Temporal keeps no history of ${releaseId}, which runs on it`);
+  const artifact = 'artifact' in work.request ? work.request.artifact : undefined;
+  return artifact?.kind === 'tarball'
+    ? [{ artifact: artifact.digest, why: `${releaseId} runs on ${target}` }]
+    : [];
+}
+
+/** Everything that the history of a promotion names: its candidate, the inputs of its judge. */
+async function promotionUses(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<readonly ArtifactUse[]> {
+  const history = await fetchHistory(temporal, workflowId);
+  if (history === undefined) return [];
+  const input = history.events?.[0]?.workflowExecutionStartedEventAttributes?.input;
+  const { request } = decode(input) as PromotionInput;
+  const why = `named by ${request.name}, a promotion under way`;
+  return [...new Set(asText(history).match(DIGEST))].map((artifact) => ({ artifact, why }));
+}
+
+/** That a target could not be asked, whatever kept it from answering; Temporal's own silence stays that. */
+function silent({ settings }: TemporalConnection, workflowId: string, thrown: unknown): unknown {
+  const error = temporalError(thrown, settings);
+  if (!(error instanceof Error)) return error;
+  if (error instanceof SlipwayError && error.code === 'SLIPWAY_TEMPORAL_UNREACHABLE') return error;
+  const hint = error instanceof SlipwayError ? error.hint : undefined;
+  const message = `${workflowId} could not be asked which artifacts it needs: ${error.message}`;
+  return new SlipwayError('SLIPWAY_TARGET_SILENT', message, {
+    place: workflowId,
+    ...(hint === undefined ? {} : { hint }),
+    cause: error,
+  });
+}

@@ -1,0 +1,88 @@
+import {
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
+import { refuseStuck } from './stuckTask.ts';
+import { startAgain } from './target/startAgain.ts';
+import { isWorkerSilent, temporalError, unansweredRequest } from './temporalError.ts';
+
+/** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */
+export const ASK_TIMEOUT_MS = 5_000;
+
+/** What is said to a workflow: by update, which answers; by signal, which waits for whoever listens. */
+export interface Ask<T> {
+  update(): Promise<T>;
+  signal(): Promise<void>;
+  /** What is thrown where there is no such workflow (any more). Default: that the target has never taken a release. */
+  gone?(): SlipwayError;
+}
+
+/** Says it by update; where no worker answers in time, by signal, and then the answer is `undefined`. */
+export async function ask<T>(
+  temporal: TemporalConnection,
+  workflowId: string,
+  how: Ask<T>,
+): Promise<T | undefined> {
+  const { client, settings } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + ASK_TIMEOUT_MS, () => how.update());
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) {
+      if (how.gone !== undefined) throw how.gone();
+      await startAgain(temporal, workflowId).catch((failure: unknown) => {
+        throw failure instanceof WorkflowNotFoundError
+          ? neverReleased(workflowId)
+          : temporalError(failure, settings);
+      });
+      return ask(temporal, workflowId, { ...how, gone: () => neverReleased(workflowId) });
+    }
+    if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) && !isWorkerSilent(error)) {
+      throw refusal(error) ?? unansweredRequest(error, settings, MAY_HAPPEN);
+    }
+  }
+  await refuseStuck(temporal, workflowId);
+  try {
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () => how.signal());
+    return undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw how.gone?.() ?? neverReleased(workflowId);
+    throw unansweredRequest(error, settings, MAY_HAPPEN);
+  }
+}
+
+const MAY_HAPPEN = 'what was asked for may still happen';
+
+/** The target's own refusal, where that is what an update failed with. */
+export function refusal(error: unknown): SlipwayError | undefined {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) {
+    return undefined;
+  }
+  const { type, message } = error.cause;
+  if (type === 'SLIPWAY_WRONG_MOMENT' || type === 'SLIPWAY_TARGET_UNREADABLE')
+    return new SlipwayError(type, message, { cause: error });
+  return new SlipwayError('SLIPWAY_USAGE', `the target refused: ${message}`, { cause: error });
+}
+
+export function neverReleased(workflowId: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
+    place: workflowId,
+    hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
+  });
+}
+
+/** A release's id that a target does not know. `known`: those that it does, newest first. */
+export function releaseUnknown(target: string, wanted: string, known: readonly string[]): SlipwayError {
+  return new SlipwayError('SLIPWAY_RELEASE_UNKNOWN', `"${target}" knows no release "${wanted}"`, {
+    hint:
+      known.length === 0
+        ? 'it has never taken one'
+        : `its last ones: ${known.slice(0, KNOWN_SHOWN).join(', ')}; all: slipway history ${target}`,
+  });
+}
+
+const KNOWN_SHOWN = 5;

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { InterventionAnswer, InterventionKind } from '../../../domain/intervention/intervention.ts';
+import { lookUp } from '../../../domain/target/targetState.ts';
+import {
+  INTERVENTION_SIGNALS,
+  INTERVENTION_UPDATES,
+  type InterventionMessage,
+} from '../../../messages/release.ts';
+import {
+  type QuarantineMessage,
+  quarantineSignal,
+  quarantineUpdate,
+  type TargetView,
+  unquarantineSignal,
+  unquarantineUpdate,
+  type WithdrawMessage,
+  withdrawSignal,
+  withdrawUpdate,
+} from '../../../messages/target.ts';
+import { ask, neverReleased, releaseUnknown } from '../ask.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { viewTarget } from '../target/targetClient.ts';
+
+/** What is told where something was left with Temporal. */
+export const KEPT = 'no worker answers; Temporal keeps it until one does';
+
+/**
+ * How something was taken that was said to a release, or to a promotion. `signal`: no worker answered, so it waits for
+ * one.
+ */
+export interface Intervened {
+  /** `null`: a promotion, or nobody has said yet which release runs. */
+  readonly releaseId: string | null;
+  readonly disposition: InterventionAnswer['disposition'] | 'kept';
+  readonly note: string;
+  readonly via: 'update' | 'signal';
+}
+
+/**
+ * Says something to the release that runs on a target. Where no worker answers, it is said by signal, to the release that
+ * is meant, or else to the target: Temporal keeps that until a worker is there.
+ *
+ * @param workflowId - the target's.
+ * @param releaseId - which release is meant, where that was said: another one is not told.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now, or none runs;
+ * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function intervene(
+  temporal: TemporalConnection,
+  workflowId: string,
+  kind: InterventionKind,
+  message: InterventionMessage,
+  releaseId?: string,
+): Promise<Intervened> {
+  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  let running;
+  try {
+    running = await runningRelease(temporal, workflowId, releaseId);
+  } catch (error) {
+    if (!isNoWorker(error)) throw error;
+    if (releaseId !== undefined) {
+      const meant = { releaseId, workflowId: `${workflowId}/${releaseId}` };
+      return sayTo(temporal, meant, kind, identified, wrongMoment(`${releaseId} does not run`));
+    }
+    await temporal.client.workflow.getHandle(workflowId).signal(INTERVENTION_SIGNALS[kind], identified);
+    return kept(null);
+  }
+  return sayTo(temporal, running, kind, identified, wrongMoment(`${running.releaseId} has just ended`));
+}
+
+/**
+ * Stops one release, whether it runs or waits: the one that runs is asked to abort, one that waits is withdrawn.
+ *
+ * @param workflowId - the target's.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function stopRelease(
+  temporal: TemporalConnection,
+  workflowId: string,
+  releaseId: string,
+  message: InterventionMessage,
+): Promise<Intervened> {
+  const identified = { ...message, requestId: message.requestId ?? randomUUID() };
+  const notRunning = wrongMoment(`${releaseId} does not run`);
+  try {
+    const release = { releaseId, workflowId: `${workflowId}/${releaseId}` };
+    return await sayTo(temporal, release, 'abort', identified, notRunning);
+  } catch (error) {
+    if (error !== notRunning) throw error;
+  }
+  try {
+    await viewKnowing(temporal, workflowId, releaseId);
+  } catch (error) {
+    if (!isNoWorker(error)) throw error;
+  }
+  return withdraw(temporal, workflowId, { ...message, release: releaseId });
+}
+
+/** Says something to one release. `gone`: what is thrown where it does not run (any more). */
+async function sayTo(
+  temporal: TemporalConnection,
+  { releaseId, workflowId }: { readonly releaseId: string; readonly workflowId: string },
+  kind: InterventionKind,
+  message: InterventionMessage,
+  gone: SlipwayError,
+): Promise<Intervened> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  const answer = await ask(temporal, workflowId, {
+    update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] }),
+    signal: () => handle.signal(INTERVENTION_SIGNALS[kind], message),
+    gone: () => gone,
+  });
+  if (answer === undefined) return kept(releaseId);
+  const { disposition, note } = answer;
+  return { releaseId, disposition, note, via: 'update' };
+}
+
+/**
+ * Withdraws a release that waits.
+ *
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it does not wait.
+ */
+export async function withdraw(
+  temporal: TemporalConnection,
+  workflowId: string,
+  message: WithdrawMessage & { readonly release: string },
+): Promise<Intervened> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  const withdrawn = await ask(temporal, workflowId, {
+    update: () => handle.executeUpdate(withdrawUpdate, { args: [message] }),
+    signal: () => handle.signal(withdrawSignal, message),
+  });
+  if (withdrawn === undefined) return kept(message.release);
+  const note = 'it waited, and is withdrawn before it began';
+  return { releaseId: message.release, disposition: 'taken', note, via: 'update' };
+}
+
+/**
+ * Puts an artifact into quarantine, or lets it out.
+ *
+ * @returns the artifact's identity; `undefined` where no worker has answered yet.
+ */
+export async function setQuarantine(
+  temporal: TemporalConnection,
+  workflowId: string,
+  quarantined: boolean,
+  message: QuarantineMessage,
+): Promise<string | undefined> {
+  const handle = temporal.client.workflow.getHandle(workflowId);
+  return ask(temporal, workflowId, {
+    update: () =>
+      handle.executeUpdate(quarantined ? quarantineUpdate : unquarantineUpdate, { args: [message] }),
+    signal: () => handle.signal(quarantined ? quarantineSignal : unquarantineSignal, message),
+  });
+}
+
+/** The release that runs; it is what can be told anything. */
+async function runningRelease(
+  temporal: TemporalConnection,
+  workflowId: string,
+  wanted: string | undefined,
+): Promise<{ readonly releaseId: string; readonly workflowId: string }> {
+  const { running } = await viewKnowing(temporal, workflowId, wanted);
+  if (running === null) throw wrongMoment('no release runs on this target');
+  if (wanted !== undefined && running.releaseId !== wanted) {
+    throw wrongMoment(`${wanted} does not run; ${running.releaseId} does`);
+  }
+  if (running.kind === 'rollback') {
+    throw wrongMoment(`${running.releaseId} puts an earlier revision back, which is never stopped halfway`);
+  }
+  return running;
+}
+
+/** What a target says of itself, once it knows the release that is meant. */
+async function viewKnowing(
+  temporal: TemporalConnection,
+  workflowId: string,
+  wanted: string | undefined,
+): Promise<TargetView> {
+  const view = await viewTarget(temporal, workflowId);
+  if (view === undefined) throw neverReleased(workflowId);
+  const { state, running } = view;
+  if (wanted === undefined || lookUp(state, running, wanted) !== undefined) return view;
+  const ids = [...state.history, ...(running === null ? [] : [running]), ...state.queue].map(
+    ({ releaseId }) => releaseId,
+  );
+  throw releaseUnknown(state.spec?.name ?? workflowId, wanted, ids.reverse());
+}
+
+function isNoWorker(error: unknown): boolean {
+  return error instanceof SlipwayError && error.code === 'SLIPWAY_NO_WORKER';
+}
+
+function wrongMoment(message: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
+    hint: 'slipway status says what runs and waits',
+  });
+}
+
+function kept(releaseId: string | null): Intervened {
+  return {
+    releaseId,
+    disposition: 'kept',
+    note: KEPT,
+    via: 'signal',
+  };
+}

@@ -1,0 +1,254 @@
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+
+import type { RunningCall } from '../../../domain/heartbeat.ts';
+import type { Progress, ReleaseResult } from '../../../domain/release/release.ts';
+import type { HistoryRow, Lookup } from '../../../domain/target/targetState.ts';
+import { workflowResult } from '../../../domain/workflowResult.ts';
+import { progressQuery } from '../../../messages/release.ts';
+import { lookupQuery } from '../../../messages/target.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { refuseStuck } from '../stuckTask.ts';
+import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
+import { runningCallOf } from './runningCall.ts';
+
+/** What is told to whoever follows a release or a rollback. */
+export type FollowEvent =
+  | { readonly kind: 'queued'; readonly reason: string }
+  | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
+  | { readonly kind: 'progress'; readonly progress: Progress; readonly call: RunningCall | null }
+  /** Nobody has answered since then (milliseconds since 1970). The release itself goes on where it can. */
+  | { readonly kind: 'silent'; readonly who: 'worker' | 'temporal'; readonly since: number }
+  | { readonly kind: 'answering' }
+  | { readonly kind: 'ended'; readonly ending: Ending }
+  | { readonly kind: 'gave_up'; readonly why: 'timeout' | 'stopped' | 'unknown' };
+
+/** How it ended: the whole result, or the target's row where that is all there is (it never started, or broke). */
+export type Ending =
+  | { readonly from: 'result'; readonly result: ReleaseResult }
+  | { readonly from: 'history'; readonly row: HistoryRow };
+
+/** What is followed, and for how long. */
+export interface FollowOptions {
+  /** A release's id, or a rollback's request id. */
+  readonly id: string;
+  /** Give up after this long, in milliseconds. Default: never. */
+  readonly timeoutMs?: number;
+  /** Stops following; what is followed goes on. */
+  readonly signal?: AbortSignal;
+  /** How often is asked, in milliseconds. Default: 400. */
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 400;
+const CALL_TIMEOUT_MS = 5_000;
+/** A worker that restarts is silent for a moment: that is not worth a word. */
+const SILENCE_TOLD_AFTER_MS = 3_000;
+
+/**
+ * Follows a release or a rollback to its end. Outlives the worker and Temporal: while neither answers it goes on asking,
+ * and says so. The last event is `ended` or `gave_up`.
+ *
+ * @param workflowId - the target's.
+ * @throws SlipwayError where Temporal refuses to answer at all (credentials, namespace).
+ */
+export async function* follow(
+  temporal: TemporalConnection,
+  workflowId: string,
+  options: FollowOptions,
+): AsyncGenerator<FollowEvent, void> {
+  const { id, timeoutMs, signal, pollMs = POLL_MS } = options;
+  const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
+  const trail = new Trail(temporal, workflowId, id);
+  let silentSince: number | undefined;
+  let told: 'worker' | 'temporal' | undefined;
+
+  for (;;) {
+    if (signal?.aborted === true) {
+      yield { kind: 'gave_up', why: 'stopped' };
+      return;
+    }
+    if (Date.now() >= deadline) {
+      yield { kind: 'gave_up', why: 'timeout' };
+      return;
+    }
+    try {
+      const events = await trail.ask();
+      if (told !== undefined) yield { kind: 'answering' };
+      silentSince = told = undefined;
+      for (const event of events) {
+        yield event;
+        if (event.kind === 'ended' || event.kind === 'gave_up') return;
+      }
+    } catch (error) {
+      const who = whoIsSilent(error);
+      if (who === undefined) throw temporalError(error, temporal.settings);
+      silentSince ??= Date.now();
+      if (told !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+        if (who === 'worker') await refuseStuck(temporal, trail.asked);
+        told = who;
+        yield { kind: 'silent', who, since: silentSince };
+      }
+    }
+    await pause(Math.min(pollMs, Math.max(deadline - Date.now(), 0)), signal);
+  }
+}
+
+/** Where the request has got to, as far as we have heard. */
+class Trail {
+  readonly #temporal: TemporalConnection;
+  readonly #targetId: string;
+  readonly #id: string;
+  #queueReason: string | undefined;
+  #running: { readonly releaseId: string; readonly workflowId: string } | undefined;
+  /** The last one that ended, and how: a rollback is settled only when the target says so. */
+  #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
+  #progress = '';
+
+  constructor(temporal: TemporalConnection, targetId: string, id: string) {
+    this.#temporal = temporal;
+    this.#targetId = targetId;
+    this.#id = id;
+  }
+
+  /** The workflow that is asked: the target, or the release that runs on it. */
+  get asked(): string {
+    return this.#running?.workflowId ?? this.#targetId;
+  }
+
+  /** Asks once what is new. */
+  ask(): Promise<readonly FollowEvent[]> {
+    return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
+  }
+
+  async #askTarget(): Promise<readonly FollowEvent[]> {
+    const lookup = await this.#query(() =>
+      this.#temporal.client.workflow.getHandle(this.#targetId).query(lookupQuery, this.#id),
+    );
+    if (lookup === null) return [{ kind: 'gave_up', why: 'unknown' }];
+    return lookup.state === 'ended' ? this.#tellEnd(lookup.row) : this.#read(lookup);
+  }
+
+  #read(lookup: Exclude<Lookup, { readonly state: 'ended' }>): readonly FollowEvent[] {
+    switch (lookup.state) {
+      case 'queued': {
+        if (lookup.reason === this.#queueReason) return [];
+        this.#queueReason = lookup.reason;
+        return [{ kind: 'queued', reason: lookup.reason }];
+      }
+      case 'running': {
+        const { releaseId, workflowId } = lookup;
+        // The target has not heard yet that it has ended.
+        if (workflowId === this.#ended?.workflowId) return [];
+        this.#running = { releaseId, workflowId };
+        this.#progress = '';
+        return [{ kind: 'started', releaseId, workflowId }];
+      }
+    }
+  }
+
+  /** The whole story, also of what was over before it was first asked for; what never started has only its row. */
+  async #tellEnd(row: HistoryRow): Promise<readonly FollowEvent[]> {
+    const known = this.#ended?.result;
+    if (known?.releaseId === row.releaseId)
+      return [{ kind: 'ended', ending: { from: 'result', result: known } }];
+    const workflowId = `${this.#targetId}/${row.releaseId}`;
+    const asked = this.#ended?.workflowId === workflowId ? [] : await this.#askChild(workflowId);
+    const result = this.#ended?.workflowId === workflowId ? this.#ended.result : undefined;
+    const ending: Ending = result === undefined ? { from: 'history', row } : { from: 'result', result };
+    return [...asked.filter((event) => event.kind !== 'ended'), { kind: 'ended', ending }];
+  }
+
+  async #askChild(workflowId: string): Promise<readonly FollowEvent[]> {
+    const handle = this.#temporal.client.workflow.getHandle(workflowId);
+    const events: FollowEvent[] = [];
+    try {
+      const described = await this.#call(() => handle.describe());
+      if (described.status.name === 'RUNNING') {
+        const progress = await this.#query(() => handle.query(progressQuery));
+        const call = runningCallOf(described) ?? null;
+        const seen = JSON.stringify([progress, call]);
+        if (seen !== this.#progress) events.push({ kind: 'progress', progress, call });
+        this.#progress = seen;
+        return events;
+      }
+      const result = await this.#call(() => workflowResult<ReleaseResult>(handle));
+      events.push({ kind: 'progress', progress: asProgress(result), call: null });
+      return [...events, ...this.#end(workflowId, result)];
+    } catch (error) {
+      // Terminated, or gone: the target knows what to make of it.
+      if (!(error instanceof WorkflowFailedError) && !(error instanceof WorkflowNotFoundError)) throw error;
+      return [...events, ...this.#end(workflowId, undefined)];
+    }
+  }
+
+  #end(workflowId: string, result: ReleaseResult | undefined): readonly FollowEvent[] {
+    this.#running = undefined;
+    this.#ended = { workflowId, result };
+    return result?.releaseId === this.#id ? [{ kind: 'ended', ending: { from: 'result', result } }] : [];
+  }
+
+  /** A question that only a worker can answer. Where Temporal answers and the worker does not, it is the worker's silence. */
+  async #query<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#call(question);
+    } catch (error) {
+      if (!isTemporalSilent(error)) throw error;
+      await this.#call(() => this.#temporal.client.workflow.getHandle(this.#targetId).describe());
+      throw new WorkerSilent(error);
+    }
+  }
+
+  #call<T>(call: () => Promise<T>): Promise<T> {
+    return this.#temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}
+
+/** A result's steps, as the query would have answered at the end: the last steps are over too fast to be asked for. */
+function asProgress(result: ReleaseResult): Progress {
+  const { releaseId, kind, startedAt, deploymentId, revisionId, baseline, steps, verdicts, outcome } = result;
+  const { instructions, interventions } = result;
+  return {
+    releaseId,
+    kind,
+    phase: outcome,
+    startedAt,
+    deploymentId,
+    revisionId,
+    baseline,
+    steps,
+    verdicts,
+    outcome,
+    instructions,
+    waiting: null,
+    interventions,
+  };
+}
+
+/** Temporal answers, and no worker does. */
+class WorkerSilent extends Error {
+  constructor(cause: unknown) {
+    super('no worker answers', { cause });
+    this.name = 'WorkerSilent';
+  }
+}
+
+function whoIsSilent(error: unknown): 'worker' | 'temporal' | undefined {
+  if (error instanceof WorkerSilent || isWorkerSilent(error)) return 'worker';
+  return isTemporalSilent(error) ? 'temporal' : undefined;
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

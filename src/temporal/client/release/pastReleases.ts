@@ -1,0 +1,66 @@
+import type { WorkFact } from '../../../domain/audit/facts.ts';
+import type { SlipwayError } from '../../../domain/errors.ts';
+import { type PastRelease, pastOfRow, pastOfWork } from '../../../domain/release/pastRelease.ts';
+import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
+import { readTargetFacts } from '../../history/readFacts.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { isUnanswered, viewTarget } from '../target/targetClient.ts';
+import { temporalError } from '../temporalError.ts';
+
+/** A target's past, newest first. */
+export interface Past {
+  readonly releases: readonly PastRelease[];
+  /** Why the target does not answer: these are the histories, without what never started. `null`: it answered. */
+  readonly unanswered: SlipwayError | null;
+}
+
+/**
+ * The releases and rollbacks of a target, newest first, with the one that runs: by the word of the target, or, if it
+ * does not answer, from the histories that Temporal keeps.
+ *
+ * @param workflowId - the target's.
+ * @returns `undefined` where the target has never taken a release.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function pastReleases(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<Past | undefined> {
+  let unanswered;
+  try {
+    const view = await viewTarget(temporal, workflowId);
+    if (view === undefined) return undefined;
+    const running = view.running === null ? undefined : await findWork(temporal, view.running.workflowId);
+    const ended = view.state.history.map(pastOfRow).reverse();
+    return {
+      releases: [...(running === undefined ? [] : [pastOfWork(running)]), ...ended],
+      unanswered: null,
+    };
+  } catch (error) {
+    if (!isUnanswered(error)) throw error;
+    unanswered = error;
+  }
+  const { works } = readTargetFacts(workflowId, await fetchHistories(temporal, workflowId));
+  return { releases: works.map(pastOfWork).reverse(), unanswered };
+}
+
+/**
+ * One release or rollback, from its own history.
+ *
+ * @param workflowId - its own.
+ * @returns `undefined` where Temporal has none (any more).
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function findWork(
+  temporal: TemporalConnection,
+  workflowId: string,
+): Promise<WorkFact | undefined> {
+  try {
+    const history = await fetchHistory(temporal, workflowId);
+    if (history === undefined) return undefined;
+    const targetId = workflowId.slice(0, workflowId.lastIndexOf('/'));
+    return readTargetFacts(targetId, [{ workflowId, history }]).works[0];
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
+}

@@ -1,0 +1,176 @@
+import { randomUUID } from 'node:crypto';
+
+import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { Actor } from '../../../domain/release/release.ts';
+import type { DeclaredSchedule, ScheduleChange } from '../../../domain/schedule/schedule.ts';
+import {
+  type PromotionInput,
+  WORKFLOW_TASK_TIMEOUT_MS,
+  WORKFLOW_TYPES,
+} from '../../../messages/workflowTypes.ts';
+import type { TemporalConnection } from '../connection.ts';
+import { temporalError, unansweredRequest } from '../temporalError.ts';
+
+/** A schedule as Temporal has it. */
+export interface ExistingSchedule extends DeclaredSchedule {
+  readonly paused: boolean;
+  /** Why it is paused, or goes on. */
+  readonly note: string | null;
+  /** The next times: ISO 8601. */
+  readonly next: readonly string[];
+  /** The last times that came round: ISO 8601. */
+  readonly recent: readonly string[];
+}
+
+/** Every schedule of Slipway's in the namespace starts with this. */
+const PREFIX = 'promotion:';
+const OVERLAP = { skip: ScheduleOverlapPolicy.SKIP, buffer_one: ScheduleOverlapPolicy.BUFFER_ONE } as const;
+
+/**
+ * The promotions' schedules that Temporal has.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function listSchedules(temporal: TemporalConnection): Promise<readonly ExistingSchedule[]> {
+  return asking(temporal, async () => {
+    const found: ExistingSchedule[] = [];
+    for await (const { scheduleId } of temporal.client.schedule.list()) {
+      if (!scheduleId.startsWith(PREFIX)) continue;
+      const existing = read(await temporal.client.schedule.getHandle(scheduleId).describe());
+      if (existing !== undefined) found.push(existing);
+    }
+    return found;
+  });
+}
+
+/**
+ * One schedule.
+ *
+ * @throws SlipwayError SLIPWAY_SCHEDULE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readSchedule(
+  temporal: TemporalConnection,
+  scheduleId: string,
+): Promise<ExistingSchedule> {
+  const found = read(await asking(temporal, () => temporal.client.schedule.getHandle(scheduleId).describe()));
+  if (found === undefined) throw unknown(scheduleId);
+  return found;
+}
+
+/**
+ * Carries out what was found different. A schedule that is there keeps its pause; one that is not declared is removed
+ * only where `prune` says so.
+ */
+export async function applySchedules(
+  temporal: TemporalConnection,
+  declared: readonly DeclaredSchedule[],
+  changes: readonly ScheduleChange[],
+  prune: boolean,
+): Promise<void> {
+  const { client } = temporal;
+  await asking(temporal, async () => {
+    for (const { scheduleId, kind } of changes) {
+      const wanted = declared.find((other) => other.scheduleId === scheduleId);
+      if (kind === 'create' && wanted !== undefined) {
+        await client.schedule.create({ scheduleId, ...optionsOf(temporal, wanted) });
+      }
+      if (kind === 'update' && wanted !== undefined) {
+        await client.schedule
+          .getHandle(scheduleId)
+          .update(({ state }) => ({ ...optionsOf(temporal, wanted), state }));
+      }
+      if (kind === 'undeclared' && prune) await client.schedule.getHandle(scheduleId).delete();
+    }
+  });
+}
+
+/** Pauses a schedule, or lets it go on; the note says who and why. */
+export async function pauseSchedule(
+  temporal: TemporalConnection,
+  scheduleId: string,
+  paused: boolean,
+  note: string,
+): Promise<void> {
+  const handle = temporal.client.schedule.getHandle(scheduleId);
+  await asking(temporal, () => (paused ? handle.pause(note) : handle.unpause(note)));
+}
+
+/**
+ * Lets a schedule's time come round now, as a person asks: its promotion is theirs, so that they cannot approve it. Where
+ * a promotion of the name goes on, nothing is begun beside it.
+ *
+ * Not by Temporal's own trigger, which cannot tell the promotion who asked.
+ */
+export async function triggerSchedule(
+  temporal: TemporalConnection,
+  { scheduleId, request, schedule }: ExistingSchedule,
+  requestedBy: Actor,
+): Promise<void> {
+  const input: PromotionInput = { request: { ...request, requestedBy }, schedule };
+  const { client, settings } = temporal;
+  try {
+    await client.workflow.start(WORKFLOW_TYPES.promotionTurn, {
+      workflowId: `${scheduleId}:turn-by-hand-${randomUUID()}`,
+      taskQueue: settings.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+      args: [input],
+    });
+  } catch (error) {
+    throw unansweredRequest(error, settings, 'the promotion may still start');
+  }
+}
+
+function optionsOf({ settings }: TemporalConnection, { scheduleId, request, schedule }: DeclaredSchedule) {
+  const { cron, everyMs, timeZone, jitterMs, overlap, catchUpMs } = schedule;
+  const input: PromotionInput = { request, schedule };
+  return {
+    spec: {
+      ...(cron === undefined ? {} : { cronExpressions: [cron] }),
+      ...(everyMs === undefined ? {} : { intervals: [{ every: everyMs }] }),
+      timezone: timeZone,
+      jitter: jitterMs,
+    },
+    action: {
+      type: 'startWorkflow' as const,
+      workflowType: WORKFLOW_TYPES.promotionTurn,
+      workflowId: `${scheduleId}:turn`,
+      taskQueue: settings.taskQueue,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+      args: [input],
+    },
+    policies: { overlap: OVERLAP[overlap], catchupWindow: catchUpMs, pauseOnFailure: false },
+  };
+}
+
+/** What was declared is what its turns are started with. `undefined` for a schedule that is none of Slipway's. */
+function read({ scheduleId, action, state, info }: ScheduleDescription): ExistingSchedule | undefined {
+  const [input] = (action.args ?? []) as readonly (PromotionInput | undefined)[];
+  if (action.workflowType !== WORKFLOW_TYPES.promotionTurn || input?.schedule === undefined) return undefined;
+  return {
+    scheduleId,
+    request: input.request,
+    schedule: input.schedule,
+    paused: state.paused,
+    note: state.note ?? null,
+    next: info.nextActionTimes.map((time) => time.toISOString()),
+    recent: info.recentActions.map(({ takenAt }) => takenAt.toISOString()),
+  };
+}
+
+async function asking<T>({ settings }: TemporalConnection, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ScheduleNotFoundError) throw unknown(error.scheduleId);
+    throw temporalError(error, settings);
+  }
+}
+
+function unknown(scheduleId: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_SCHEDULE_UNKNOWN', 'this promotion has no schedule in Temporal', {
+    place: scheduleId,
+    hint: 'slipway schedule apply makes the schedules that slipway.yaml declares',
+  });
+}

@@ -1,0 +1,88 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
+import { readFailedTasks } from '../history/taskFailures.ts';
+import type { TemporalConnection } from './connection.ts';
+import { startAgain } from './target/startAgain.ts';
+import { isGone } from './temporalError.ts';
+
+/** A workflow whose workflow task fails again and again: no worker gets on with it any more. */
+export interface StuckTask {
+  readonly workflowId: string;
+  readonly runId: string;
+  readonly isTarget: boolean;
+  /** How often the task has been tried in a row. */
+  readonly attempts: number;
+  /** Why it failed first, as the worker said it. */
+  readonly cause: string;
+}
+
+/** A worker reports only the first failure in a row; attempts after it time out, after 3 s each. */
+const STUCK_FROM_ATTEMPT = 3;
+/** The newest events, among which a failure of the newest task is. */
+const NEWEST_EVENTS = 20;
+const MAX_CAUSE_CHARACTERS = 300;
+
+/** The task that a workflow is stuck in; `undefined` where it is not, does not run, or Temporal knows none. */
+export async function findStuckTask(
+  { client, connection, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<StuckTask | undefined> {
+  try {
+    const { raw, runId, type } = await client.workflow.getHandle(workflowId).describe();
+    const attempts = raw.pendingWorkflowTask?.attempt ?? 0;
+    if (attempts < STUCK_FROM_ATTEMPT) return undefined;
+    const { history } = await connection.workflowService.getWorkflowExecutionHistoryReverse({
+      namespace: settings.namespace,
+      execution: { workflowId, runId },
+      maximumPageSize: NEWEST_EVENTS,
+    });
+    // A task that only times out is one that workers do not finish, not one that they refuse.
+    const cause = readFailedTasks((history?.events ?? []).toReversed()).find(({ isLast }) => isLast)?.message;
+    if (cause === undefined) return undefined;
+    const isTarget = type === WORKFLOW_TYPES.target;
+    return { workflowId, runId, isTarget, attempts, cause: cause.slice(0, MAX_CAUSE_CHARACTERS) };
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Every running workflow of Slipway that is stuck. */
+export async function findStuckTasks(temporal: TemporalConnection): Promise<readonly StuckTask[]> {
+  const types = Object.values(WORKFLOW_TYPES).map((type) => `'${type}'`);
+  const query = `WorkflowType IN (${types.join(', ')}) AND ExecutionStatus = 'Running'`;
+  const stuck: StuckTask[] = [];
+  for await (const { workflowId } of temporal.client.workflow.list({ query })) {
+    const task = await findStuckTask(temporal, workflowId);
+    if (task !== undefined) stuck.push(task);
+  }
+  return stuck;
+}
+
+/**
+ * Terminates a stuck workflow, and starts a target again at once: it keeps its hold, its quarantine, its verified revisions
+ * and its numbers. A release that the target runs is canceled with it, and puts back what it changed.
+ */
+export async function terminateStuck(
+  temporal: TemporalConnection,
+  { workflowId, runId, isTarget, cause }: StuckTask,
+): Promise<void> {
+  await temporal.client.workflow
+    .getHandle(workflowId, runId)
+    .terminate(`its workflow task failed again and again: ${cause}`);
+  if (isTarget) await startAgain(temporal, workflowId);
+}
+
+/** @throws SlipwayError SLIPWAY_WORKFLOW_STUCK where a workflow is stuck, and so is no worker's silence. */
+export async function refuseStuck(temporal: TemporalConnection, workflowId: string): Promise<void> {
+  const stuck = await findStuckTask(temporal, workflowId);
+  if (stuck === undefined) return;
+  throw new SlipwayError(
+    'SLIPWAY_WORKFLOW_STUCK',
+    `workers cannot continue this workflow: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`,
+    {
+      place: workflowId,
+      hint: 'end it with "slipway doctor --fix"; to put a revision back meanwhile: slipway rollback --break-glass',
+    },
+  );
+}

@@ -1,0 +1,122 @@
+import { isGrpcServiceError, NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import type { TemporalSettings } from './temporalSettings.ts';
+
+type Place = Pick<TemporalSettings, 'address' | 'namespace' | 'origin'>;
+
+/** gRPC's status codes, as far as they tell us something. */
+const GRPC = {
+  cancelled: 1,
+  deadlineExceeded: 4,
+  notFound: 5,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** The gRPC status of an error or of what caused it; `undefined` where there is none. */
+function grpcStatus(error: unknown): number | undefined {
+  for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
+    if (isGrpcServiceError(current)) return current.code;
+    current = current.cause;
+  }
+  return undefined;
+}
+
+/** Whether Temporal itself did not answer: gone, restarting, or too slow. It may answer when asked again. */
+export function isTemporalSilent(error: unknown): boolean {
+  const status = grpcStatus(error);
+  return status === GRPC.unavailable || status === GRPC.resourceExhausted || isOutOfTime(error);
+}
+
+/** Whether a call took longer than it was given. It is told in two ways, by which side noticed first. */
+export function isOutOfTime(error: unknown): boolean {
+  const status = grpcStatus(error);
+  return status === GRPC.deadlineExceeded || status === GRPC.cancelled;
+}
+
+/** Whether Temporal answered that no worker could be asked, or that workers keep failing the workflow's task. */
+export function isWorkerSilent(error: unknown): boolean {
+  return grpcStatus(error) === GRPC.failedPrecondition;
+}
+
+/**
+ * Whether Temporal answered that it has no such workflow, or none any more. Of histories it says so in gRPC's words; that
+ * it has the namespace is known since the connection was made.
+ */
+export function isGone(error: unknown): boolean {
+  return error instanceof WorkflowNotFoundError || grpcStatus(error) === GRPC.notFound;
+}
+
+/** What a failure to talk to Temporal is, for people; anything else is handed back as it is. */
+export function temporalError(error: unknown, place: Place): unknown {
+  if (error instanceof SlipwayError) return error;
+  const status = grpcStatus(error);
+  if (status === GRPC.unauthenticated || status === GRPC.permissionDenied) {
+    return new SlipwayError(
+      'SLIPWAY_TEMPORAL_UNREACHABLE',
+      `Temporal at ${place.address} refused the credentials`,
+      {
+        place: place.address,
+        hint: 'look at TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml',
+        cause: error,
+      },
+    );
+  }
+  if (error instanceof NamespaceNotFoundError || (status === GRPC.notFound && isAboutNamespace(error))) {
+    return new SlipwayError(
+      'SLIPWAY_TEMPORAL_UNREACHABLE',
+      `Temporal at ${place.address} has no namespace "${place.namespace}"`,
+      {
+        place: place.address,
+        hint: `set TEMPORAL_NAMESPACE, or run: temporal operator namespace create --namespace ${place.namespace}`,
+        cause: error,
+      },
+    );
+  }
+  if (isTemporalSilent(error) || isConnectTimeout(error)) return unreachable(place, error);
+  return error;
+}
+
+/** What is said where Temporal cannot be reached. */
+export function unreachable(
+  place: Place,
+  cause: unknown,
+  what = `Temporal at ${place.address} does not answer`,
+): SlipwayError {
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', what, {
+    place: place.address,
+    hint:
+      place.origin === 'environment'
+        ? 'look at TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
+        : 'run "slipway dev", or set TEMPORAL_ADDRESS to a running Temporal',
+    cause,
+  });
+}
+
+/**
+ * What a failed call was, for people; where Temporal did not answer it, it may have taken it all the same.
+ *
+ * @param outcome - what may follow: `the promotion may still start`.
+ */
+export function unansweredRequest(error: unknown, place: Place, outcome: string): unknown {
+  if (!isTemporalSilent(error)) return temporalError(error, place);
+  const message = `Temporal at ${place.address} did not answer: ${outcome}`;
+  const hint = 'look with "slipway status"';
+  return new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', message, { hint, cause: error });
+}
+
+function isAboutNamespace(error: unknown): boolean {
+  return error instanceof Error && /namespace/i.test(`${error.message} ${String(error.cause)}`);
+}
+
+/** The SDK's own wording for a connection that did not come up in time. */
+function isConnectTimeout(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /failed to connect|connect.*deadline|tcp connect error|transport error/i.test(error.message)
+  );
+}

@@ -1,0 +1,113 @@
+import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
+
+import { SlipwayError } from '../../domain/errors.ts';
+import { readDevState } from '../server/devState.ts';
+
+/** Which Temporal is used, and how it is reached. */
+export interface TemporalSettings {
+  /** `host:port`. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Where workers of Slipway look for work. */
+  readonly taskQueue: string;
+  /** Who named the address: Temporal's own environment configuration, a running `slipway dev`, or nobody. */
+  readonly origin: 'environment' | 'dev' | 'default';
+  /** Credentials and TLS, for the SDK. Holds secrets: never printed. */
+  readonly connectionOptions: ClientConnectConfig['connectionOptions'];
+  /** The base URL of Temporal's UI, where it is known. */
+  readonly ui: string | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const DEFAULT_ADDRESS = 'localhost:7233';
+const DEFAULT_NAMESPACE = 'default';
+const DEFAULT_TASK_QUEUE = 'slipway';
+
+/**
+ * Finds out which Temporal is used: the one of Temporal's own environment configuration (`TEMPORAL_ADDRESS`,
+ * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs in
+ * this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
+ *
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID where a profile or its file cannot be read, or the address is none.
+ */
+export async function temporalSettings(
+  home: string,
+  environment: Environment = process.env,
+): Promise<TemporalSettings> {
+  const { connectionOptions, namespace } = load(environment);
+  if (connectionOptions.address !== undefined) requireHostAndPort(connectionOptions.address);
+  const dev = await readDevState(home);
+  const taskQueue = nonEmpty(environment['SLIPWAY_TASK_QUEUE']);
+  if (connectionOptions.address === undefined && dev !== undefined) {
+    return {
+      address: dev.temporal.address,
+      namespace: namespace ?? dev.temporal.namespace,
+      taskQueue: taskQueue ?? dev.taskQueue,
+      origin: 'dev',
+      connectionOptions: { ...connectionOptions, address: dev.temporal.address },
+      ui: dev.temporal.ui,
+    };
+  }
+  const address = connectionOptions.address ?? DEFAULT_ADDRESS;
+  return {
+    address,
+    namespace: namespace ?? DEFAULT_NAMESPACE,
+    taskQueue: taskQueue ?? DEFAULT_TASK_QUEUE,
+    origin: connectionOptions.address === undefined ? 'default' : 'environment',
+    connectionOptions: { ...connectionOptions, address },
+    ui: dev?.temporal.address === address ? dev.temporal.ui : uiOf(address),
+  };
+}
+
+/** A workflow's page in Temporal's UI; `null` where the UI's address is not known. */
+export function workflowPage(
+  settings: Pick<TemporalSettings, 'ui' | 'namespace'>,
+  workflowId: string,
+): string | null {
+  if (settings.ui === null) return null;
+  return `${settings.ui}/namespaces/${encodeURIComponent(settings.namespace)}/workflows/${encodeURIComponent(workflowId)}`;
+}
+
+function load(environment: Environment): ClientConnectConfig {
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  try {
+    return loadClientConnectConfig({ overrideEnvVars });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SlipwayError(
+      'SLIPWAY_CONFIG_INVALID',
+      `Temporal's own configuration could not be read: ${why}`,
+      {
+        place: nonEmpty(environment['TEMPORAL_CONFIG_FILE']) ?? 'temporal.toml',
+        hint: 'look at TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself',
+        cause: error,
+      },
+    );
+  }
+}
+
+/** `host`, `host:port` or `[IPv6]:port`: what gRPC takes. A URL ends in an error that does not name it. */
+const HOST_AND_PORT = /^(?:[^\s:/[\]]+|\[[0-9a-f:.]+\])(?::(?<port>\d{1,5}))?$/i;
+
+const PORT_MAX = 65_535;
+
+function requireHostAndPort(address: string): void {
+  const match = HOST_AND_PORT.exec(address);
+  if (match !== null && Number(match.groups?.['port'] ?? 0) <= PORT_MAX) return;
+  throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `Temporal's address is "${address}", not host:port`, {
+    place: 'TEMPORAL_ADDRESS, or address in the profile of temporal.toml',
+    hint: `write host:port without a scheme or a path: TEMPORAL_ADDRESS=${DEFAULT_ADDRESS}`,
+  });
+}
+
+/** Temporal Cloud has one page for all of its namespaces. */
+function uiOf(address: string): string | null {
+  return /\.(?:tmprl\.cloud|temporal\.io)(?::\d+)?$/.test(address) ? 'https://cloud.temporal.io' : null;
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value === '' ? undefined : value;
+}

@@ -1,0 +1,134 @@
+import { SlipwayError } from '../../domain/errors.ts';
+import { promotionOf } from '../../domain/promotion/promotion.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { TemporalConnection } from '../client/connection.ts';
+import { isGone, temporalError } from '../client/temporalError.ts';
+import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
+
+/** Which histories are fetched. */
+export interface FetchOptions {
+  /** Only so many releases and rollbacks, the newest ones, and the runs that started them. Default: every child. */
+  readonly newest?: number;
+}
+
+/**
+ * Fetches the histories of a target that Temporal still has: those of its runs, newest first, and of their children. A
+ * run that began anew, after the one before it was ended by hand, is among them.
+ *
+ * @param workflowId - the target's.
+ * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function fetchHistories(
+  temporal: TemporalConnection,
+  workflowId: string,
+  { newest = Infinity }: FetchOptions = {},
+): Promise<readonly AuditedHistory[]> {
+  try {
+    const own: AuditedHistory[] = [];
+    const started = new Map<string, Child>();
+    for (const runId of await runsOf(temporal, workflowId)) {
+      if (started.size >= newest) break;
+      const history = await fetchHistory(temporal, workflowId, runId);
+      if (history === undefined) continue;
+      own.push({ workflowId, history });
+      const children = childrenOf(history).reverse();
+      const wanted = newest === Infinity ? children : children.filter((child) => isWork(child, workflowId));
+      // A run that was reset has the events of the run before it, and so its children.
+      for (const child of wanted) started.set(child.runId ?? child.workflowId, child);
+    }
+    if (own.length === 0) {
+      throw new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
+        place: workflowId,
+      });
+    }
+    const children: AuditedHistory[] = [];
+    for (const child of [...started.values()].slice(0, newest)) {
+      const history = await fetchHistory(temporal, child.workflowId, child.runId);
+      if (history !== undefined) children.push({ workflowId: child.workflowId, history });
+    }
+    return [...own, ...children];
+  } catch (error) {
+    if (error instanceof SlipwayError) throw error;
+    throw temporalError(error, temporal.settings);
+  }
+}
+
+/** The runs of a workflow id, the newest first. The newest is found even where Temporal's list is behind. */
+async function runsOf({ client }: TemporalConnection, workflowId: string): Promise<string[]> {
+  const runs = new Map<string, number>();
+  for await (const { runId, startTime } of client.workflow.list({
+    query: `WorkflowId = ${JSON.stringify(workflowId)}`,
+  })) {
+    runs.set(runId, startTime.getTime());
+  }
+  const newestFirst = [...runs].sort(([, one], [, other]) => other - one).map(([runId]) => runId);
+  try {
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    return [...new Set([runId, ...newestFirst])];
+  } catch (error) {
+    if (isGone(error)) return newestFirst;
+    throw error;
+  }
+}
+
+interface Child {
+  readonly workflowId: string;
+  readonly runId: string | undefined;
+}
+
+/** Whether a child is a release or a rollback; the others tell receivers of them. */
+function isWork(child: Child, targetId: string): boolean {
+  return child.workflowId.startsWith(`${targetId}/`);
+}
+
+/** The children that one run started, in their order. */
+function childrenOf({ events }: AuditedHistory['history']): Child[] {
+  return (events ?? []).flatMap((event) => {
+    const child = event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
+    if (child?.workflowId == null) return [];
+    return [{ workflowId: child.workflowId, runId: child.runId ?? undefined }];
+  });
+}
+
+/**
+ * Everything that the rules are checked against: the histories of a target and of its children, and those of the promotions
+ * that asked for its releases, as far as Temporal still has them.
+ *
+ * @throws SlipwayError SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function fetchAudited(
+  temporal: TemporalConnection,
+  targetId: string,
+): Promise<readonly AuditedHistory[]> {
+  const histories = await fetchHistories(temporal, targetId);
+  try {
+    const promotions: AuditedHistory[] = [];
+    for (const { kind, request } of readTargetFacts(targetId, histories).works) {
+      const asker = kind === 'release' ? promotionOf(request as ReleaseRequest) : undefined;
+      if (asker === undefined) continue;
+      const history = await fetchHistory(temporal, asker.workflowId, asker.runId);
+      if (history !== undefined) promotions.push({ workflowId: asker.workflowId, history });
+    }
+    return [...histories, ...promotions];
+  } catch (error) {
+    throw temporalError(error, temporal.settings);
+  }
+}
+
+/**
+ * One history; `undefined` where Temporal has none, or keeps it no longer.
+ *
+ * @param runId - which run. Default: the newest.
+ */
+export async function fetchHistory(
+  { client }: TemporalConnection,
+  workflowId: string,
+  runId?: string,
+): Promise<AuditedHistory['history'] | undefined> {
+  try {
+    return await client.workflow.getHandle(workflowId, runId).fetchHistory();
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,81 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+
+import type { WorkFact } from '../../domain/audit/facts.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import { type PastRelease, pastOfWork } from '../../domain/release/pastRelease.ts';
+import type { TemporalConnection } from '../client/connection.ts';
+import { temporalError } from '../client/temporalError.ts';
+import { fetchHistories } from './fetchHistories.ts';
+import { type KeptMessage, keptMessages } from './keptMessages.ts';
+import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
+
+/** What Temporal tells of a target by itself, where no worker answers. */
+export interface KeptTarget {
+  /** What runs, by its history; `null`: nothing. */
+  readonly running: WorkFact | null;
+  /** The revision that served when the target last did something, as far as it knew; `null`: it did not know. */
+  readonly servingRevisionId: string | null;
+  /** What has ended, oldest first. */
+  readonly ended: readonly PastRelease[];
+  /** What waits for a worker, said to the target or to what runs on it; oldest first. */
+  readonly messages: readonly KeptMessage[];
+}
+
+/** How long all of it may take, in milliseconds. */
+const READ_TIMEOUT_MS = 15_000;
+
+/**
+ * Reads what Temporal keeps of a target: its memo, its histories. What waits in its queue, its hold and its quarantine
+ * are in no worker's hand and in nobody's else: they are not told.
+ *
+ * @param workflowId - the target's.
+ * @param last - how many ended releases are read.
+ * @returns `undefined` where the target has never taken a release.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function readKeptTarget(
+  temporal: TemporalConnection,
+  workflowId: string,
+  last: number,
+): Promise<KeptTarget | undefined> {
+  const { client, settings } = temporal;
+  try {
+    return await client.withDeadline(Date.now() + READ_TIMEOUT_MS, async () => {
+      const { memo } = await client.workflow.getHandle(workflowId).describe();
+      // One more than were asked for: the newest may run still.
+      const histories = await fetchHistories(temporal, workflowId, { newest: last + 1 });
+      return { servingRevisionId: servesOf(memo), ...readKept(workflowId, histories, last) };
+    });
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED') return undefined;
+    throw temporalError(error, settings);
+  }
+}
+
+function readKept(
+  workflowId: string,
+  histories: readonly AuditedHistory[],
+  last: number,
+): Omit<KeptTarget, 'servingRevisionId'> {
+  const { works } = readTargetFacts(workflowId, histories);
+  const running = works.findLast(({ ended }) => ended === 'running') ?? null;
+  const listening = [workflowId, running?.workflowId];
+  return {
+    running,
+    ended: works
+      .filter(({ ended }) => ended !== 'running')
+      .slice(-last)
+      .map(pastOfWork),
+    messages: listening.flatMap((listener) => {
+      const newest = histories.find((history) => history.workflowId === listener);
+      return newest === undefined ? [] : keptMessages(newest);
+    }),
+  };
+}
+
+/** The target notes it whenever something has begun or ended (`workflows/target/target.ts`). */
+function servesOf(memo: Readonly<Record<string, unknown>> | undefined): string | null {
+  const serves = memo?.['serves'];
+  return typeof serves === 'string' ? serves : null;
+}

@@ -1,0 +1,238 @@
+import type {
+  ActivityFact,
+  PromotionFact,
+  SubmissionFact,
+  TargetFacts,
+  TaskFailure,
+  WorkFact,
+} from '../../domain/audit/facts.ts';
+import { failureDetail } from '../../domain/failure.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { ReleaseResult } from '../../domain/release/release.ts';
+import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
+import { resultInFailure } from '../../domain/workflowResult.ts';
+import type { ReleaseInput } from '../../messages/workflowTypes.ts';
+import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
+import { readSaid } from './readSaid.ts';
+import { readFailedTasks } from './taskFailures.ts';
+
+/** How the ids of promotions begin. */
+const PROMOTION = 'promotion:';
+
+/** One history, under its workflow's id. */
+export interface AuditedHistory {
+  readonly workflowId: string;
+  readonly history: History;
+}
+
+/**
+ * Reads what the histories of one target tell.
+ *
+ * @param targetId - the target's workflow id; the histories are those of its runs, of its children, of its
+ *   notices and of the promotions to it.
+ */
+export function readTargetFacts(targetId: string, histories: readonly AuditedHistory[]): TargetFacts {
+  const own = histories.filter(({ workflowId }) => workflowId === targetId);
+  const children = histories.filter(({ workflowId }) => workflowId.startsWith(`${targetId}/`));
+  const promotions = histories.filter(({ workflowId }) => workflowId.startsWith(PROMOTION));
+  return {
+    workflowId: targetId,
+    idle: own.some(({ history }) => isIdle(history)),
+    works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
+    activities: own.flatMap(({ history }) => readActivities(history)),
+    submissions: readSubmissions(own),
+    said: readSaid(own.map(({ history }) => history)),
+    promotions: promotions.map(readPromotion),
+    taskFailures: histories.flatMap(readTaskFailures),
+    texts: histories.map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),
+  };
+}
+
+function readWork({ workflowId, history }: AuditedHistory): WorkFact {
+  const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const input = decode(started?.input) as ReleaseInput;
+  const { ended, result } = endOf(history);
+  const last = history.events?.at(-1);
+  return {
+    workflowId,
+    kind: started?.workflowType?.name === 'rollback' ? 'rollback' : 'release',
+    startedAt: timeOf(history.events?.[0]),
+    endedAt: ended === 'running' ? null : timeOf(last),
+    ended,
+    request: input.request,
+    known: input.known,
+    result: result as ReleaseResult | null,
+    activities: readActivities(history),
+  };
+}
+
+function readPromotion({ workflowId, history }: AuditedHistory): PromotionFact {
+  const runId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.originalExecutionRunId ?? '';
+  return { workflowId, runId, result: endOf(history).result as PromotionResult | null };
+}
+
+/** The submissions that a target's runs took, and those that were withdrawn. */
+function readSubmissions(own: readonly AuditedHistory[]): SubmissionFact[] {
+  const found = new Map<string, SubmissionFact>();
+  const note = (id: string, fact: Partial<SubmissionFact>): void => {
+    found.set(id, { ...(found.get(id) ?? { id, answer: null, withdrawnAt: null }), ...fact });
+  };
+  const withdraws = (said: unknown, event: HistoryEvent): void => {
+    const { submission: id } = (said ?? {}) as { readonly submission?: unknown };
+    if (typeof id === 'string') note(id, { withdrawnAt: found.get(id)?.withdrawnAt ?? timeOf(event) });
+  };
+  const asked = new Set<string>();
+  // The newest run comes first.
+  for (const event of own.toReversed().flatMap(({ history }) => history.events ?? [])) {
+    const signaled = event.workflowExecutionSignaledEventAttributes;
+    if (signaled?.signalName === 'withdraw') withdraws(decode(signaled.input), event);
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+    const { name, args } = accepted?.acceptedRequest?.input ?? {};
+    if (name === 'withdraw') withdraws(decode(args), event);
+    if (name === 'submitRelease') asked.add(accepted?.protocolInstanceId ?? '');
+    const { meta, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+    const id = meta?.updateId ?? '';
+    const answer = decode(outcome?.success) as ReleaseAnswer | undefined;
+    if (asked.has(id) && answer !== undefined) note(id, { answer });
+  }
+  return [...found.values()];
+}
+
+/** How a history ends. What needs a person ends failed, with its result in the failure. */
+function endOf(history: History): { readonly ended: WorkFact['ended']; readonly result: unknown } {
+  const last = history.events?.at(-1);
+  const completed = last?.workflowExecutionCompletedEventAttributes;
+  if (completed != null) {
+    return { ended: 'completed', result: decode(completed.result) ?? null };
+  }
+  const failed = last?.workflowExecutionFailedEventAttributes;
+  const { type, details } = failed?.failure?.applicationFailureInfo ?? {};
+  const result = resultInFailure({ type, details: decodeAll(details) }) ?? null;
+  const ended =
+    failed != null
+      ? 'failed'
+      : last?.workflowExecutionCanceledEventAttributes != null
+        ? 'canceled'
+        : last?.workflowExecutionTerminatedEventAttributes != null
+          ? 'terminated'
+          : last?.workflowExecutionTimedOutEventAttributes != null
+            ? 'timed_out'
+            : last?.workflowExecutionContinuedAsNewEventAttributes != null
+              ? 'completed'
+              : 'running';
+  return { ended, result };
+}
+
+/**
+ * Whether a run goes on, no task of it is open, and it has heard of the end of all that it started. A target sets a timer
+ * only where it is about to carry on as a new run, which takes up what this one does not.
+ */
+function isIdle(history: History): boolean {
+  if (hasOpenChild(history) || hasOpenTimer(history)) return false;
+  const lastTask = history.events?.findLast(
+    (event) =>
+      event.workflowTaskScheduledEventAttributes != null ||
+      event.workflowTaskCompletedEventAttributes != null,
+  );
+  return endOf(history).ended === 'running' && lastTask?.workflowTaskCompletedEventAttributes != null;
+}
+
+/**
+ * Whether a run started a child of whose end it has not heard. The child may have ended by its own history: then that is
+ * still on its way to who started it. A notice is begun and left: it counts until it has begun.
+ */
+export function hasOpenChild({ events: all }: History): boolean {
+  const events = all ?? [];
+  const started = new Set(
+    events.map((event) => String(event.childWorkflowExecutionStartedEventAttributes?.initiatedEventId)),
+  );
+  const ended = new Set(
+    events.map((event) => {
+      const end =
+        event.childWorkflowExecutionCompletedEventAttributes ??
+        event.childWorkflowExecutionFailedEventAttributes ??
+        event.childWorkflowExecutionCanceledEventAttributes ??
+        event.childWorkflowExecutionTerminatedEventAttributes ??
+        event.childWorkflowExecutionTimedOutEventAttributes ??
+        event.startChildWorkflowExecutionFailedEventAttributes;
+      return String(end?.initiatedEventId);
+    }),
+  );
+  return events.some(({ eventId, startChildWorkflowExecutionInitiatedEventAttributes: begun }) => {
+    if (begun == null || ended.has(String(eventId))) return false;
+    return Number(begun.parentClosePolicy) !== PARENT_CLOSE_POLICY_ABANDON || !started.has(String(eventId));
+  });
+}
+
+function hasOpenTimer({ events }: History): boolean {
+  const open = new Set<string>();
+  for (const event of events ?? []) {
+    if (event.timerStartedEventAttributes != null) open.add(event.timerStartedEventAttributes.timerId ?? '');
+    const ended = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes;
+    if (ended != null) open.delete(ended.timerId ?? '');
+  }
+  return open.size > 0;
+}
+
+/** `temporal.api.enums.v1.ParentClosePolicy` */
+const PARENT_CLOSE_POLICY_ABANDON = 2;
+
+function readActivities(history: History): ActivityFact[] {
+  const events = history.events ?? [];
+  const ends = new Map<string, HistoryEvent>();
+  const abandoned = new Map<string, number>();
+  for (const event of events) {
+    const scheduledId =
+      event.activityTaskCompletedEventAttributes?.scheduledEventId ??
+      event.activityTaskFailedEventAttributes?.scheduledEventId ??
+      event.activityTaskTimedOutEventAttributes?.scheduledEventId ??
+      event.activityTaskCanceledEventAttributes?.scheduledEventId;
+    if (scheduledId != null) ends.set(String(scheduledId), event);
+    const asked = event.activityTaskCancelRequestedEventAttributes;
+    if (asked != null) abandoned.set(String(asked.scheduledEventId), timeOf(event));
+  }
+  return events.flatMap((event): ActivityFact[] => {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled == null) return [];
+    const end = ends.get(String(event.eventId));
+    const abandonedAt = abandoned.get(String(event.eventId));
+    return [
+      {
+        name: scheduled.activityType?.name ?? '',
+        input: (decode(scheduled.input) ?? {}) as ActivityFact['input'],
+        scheduledAt: timeOf(event),
+        endedAt: end === undefined ? null : timeOf(end),
+        ...(abandonedAt === undefined ? {} : { abandonedAt }),
+        ...outcomeOf(end),
+      },
+    ];
+  });
+}
+
+function outcomeOf(
+  end: HistoryEvent | undefined,
+): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
+  const completed = end?.activityTaskCompletedEventAttributes;
+  if (completed != null) {
+    const result = (decode(completed.result) as ActivityFact['result'] | undefined) ?? null;
+    return { outcome: 'completed', result, mayHaveBeenTaken: true };
+  }
+  const failed = end?.activityTaskFailedEventAttributes;
+  if (failed != null) {
+    const details = decodeAll(failed.failure?.applicationFailureInfo?.details);
+    return {
+      outcome: 'failed',
+      result: null,
+      mayHaveBeenTaken: failureDetail(details)?.mayHaveBeenTaken ?? true,
+    };
+  }
+  if (end?.activityTaskTimedOutEventAttributes != null) {
+    return { outcome: 'timed_out', result: null, mayHaveBeenTaken: true };
+  }
+  const outcome = end?.activityTaskCanceledEventAttributes == null ? 'open' : 'canceled';
+  return { outcome, result: null, mayHaveBeenTaken: true };
+}
+
+function readTaskFailures({ workflowId, history }: AuditedHistory): TaskFailure[] {
+  return readFailedTasks(history.events ?? []).map((failed) => ({ workflowId, ...failed }));
+}

@@ -1,0 +1,94 @@
+import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { SlipwayError } from '../../domain/errors.ts';
+
+/** What `slipway dev` tells the commands that are started beside it: addresses, and where the key is, never the key. */
+export interface DevState {
+  /** The process of `slipway dev`. */
+  readonly pid: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly temporal: {
+    /** `host:port`. */
+    readonly address: string;
+    readonly namespace: string;
+    /** The base URL of Temporal's UI; `null` where it is not known. */
+    readonly ui: string | null;
+  };
+  /** The control plane's base URL. */
+  readonly controlPlane: string;
+  /** The file that holds the control plane's API key. */
+  readonly apiKeyFile: string;
+  readonly taskQueue: string;
+}
+
+/** The file's name in Slipway's home. */
+export const DEV_STATE_FILE = 'dev.json';
+
+/**
+ * Reads what a running `slipway dev` left in a home; `undefined` where none runs there.
+ *
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a file that `slipway dev` did not write.
+ */
+export async function readDevState(home: string): Promise<DevState | undefined> {
+  const file = join(home, DEV_STATE_FILE);
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} could not be read`, {
+      place: file,
+      cause: error,
+    });
+  }
+  const state = parse(text);
+  if (state === undefined) {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} is not what "slipway dev" writes`, {
+      place: file,
+      hint: 'remove the file, or start "slipway dev" again',
+    });
+  }
+  return isAlive(state.pid) ? state : undefined;
+}
+
+/** Writes the file, readable by its owner alone. It appears whole. */
+export async function writeDevState(home: string, state: DevState): Promise<void> {
+  const file = join(home, DEV_STATE_FILE);
+  const written = `${file}.${process.pid}`;
+  await writeFile(written, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
+  await chmod(written, 0o600);
+  await rename(written, file);
+}
+
+/** Removes the file: nothing runs any more. */
+export async function removeDevState(home: string): Promise<void> {
+  await rm(join(home, DEV_STATE_FILE), { force: true });
+}
+
+function parse(text: string): DevState | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<DevState> | null;
+    const right =
+      typeof value?.pid === 'number' &&
+      typeof value.temporal?.address === 'string' &&
+      typeof value.temporal.namespace === 'string' &&
+      typeof value.controlPlane === 'string' &&
+      typeof value.apiKeyFile === 'string' &&
+      typeof value.taskQueue === 'string';
+    return right ? (value as DevState) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

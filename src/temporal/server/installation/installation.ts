@@ -1,0 +1,92 @@
+import { loadClientConfigProfile } from '@temporalio/envconfig';
+
+import { SlipwayError } from '../../../domain/errors.ts';
+import { isTemporal, onPath } from './executable.ts';
+import { installWithGo } from './goInstall.ts';
+import { type Found, installOnce, type InstallOptions, listTried } from './installOnce.ts';
+import { downloadWithSdk } from './sdkDownload.ts';
+import { cachedTemporalPath, TEMPORAL_CLI_VERSION, temporalFileName } from './temporalCache.ts';
+
+/** Where a `temporal` executable came from. */
+export type TemporalOrigin = 'path' | 'cache' | 'download' | 'go';
+
+/** A `temporal` executable that was run once and answered. */
+export type TemporalExecutable = Found<TemporalOrigin>;
+
+/**
+ * The address of Temporal that the environment names (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), where no
+ * executable is needed; `undefined` where it names none.
+ *
+ * @throws Error when the profile that is named does not exist, or its file cannot be read.
+ */
+export function configuredTemporalAddress(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  const overrideEnvVars = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+  return loadClientConfigProfile({ overrideEnvVars }).address;
+}
+
+/**
+ * Finds a `temporal` executable that runs, without installing one: on the PATH, else in the user's cache directory.
+ *
+ * @param env - default: the process's environment.
+ */
+export async function findTemporal(
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<TemporalExecutable | undefined> {
+  const found = await onPath(temporalFileName(), env, isTemporal);
+  if (found !== undefined) return { path: found, origin: 'path' };
+  const cached = cachedTemporalPath(env);
+  return (await isTemporal(cached)) ? { path: cached, origin: 'cache' } : undefined;
+}
+
+/**
+ * Finds a `temporal` executable, or installs one into the user's cache directory: by the SDK's own download of the
+ * command, else, where Go is installed, by `go install` (about five minutes on two cores).
+ *
+ * @throws SlipwayError `SLIPWAY_TEMPORAL_NOT_INSTALLED`, which lists each thing that was tried and why it failed.
+ * @throws the signal's reason when `signal` is aborted.
+ */
+export function installTemporal(options: InstallOptions = {}): Promise<TemporalExecutable> {
+  const { env = process.env } = options;
+  const destination = cachedTemporalPath(env);
+  return installOnce(
+    {
+      name: 'Temporal',
+      destination,
+      find: () => findTemporal(env),
+      lookedFor: [
+        '`temporal` on the PATH: there is none that runs',
+        `the cached copy ${destination}: there is none that runs`,
+      ],
+      ways: WAYS,
+      runs: isTemporal,
+      failed: notInstalled,
+    },
+    options,
+  );
+}
+
+const WAYS = [
+  {
+    origin: 'download',
+    name: "the SDK's download of the command",
+    install: downloadWithSdk('createLocal', `v${TEMPORAL_CLI_VERSION}`),
+  },
+  {
+    origin: 'go',
+    name: `go install github.com/temporalio/cli/cmd/temporal@v${TEMPORAL_CLI_VERSION}`,
+    install: installWithGo,
+  },
+] as const;
+
+function notInstalled(tried: readonly string[], cause?: unknown): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_TEMPORAL_NOT_INSTALLED',
+    `Temporal could not be found or installed. ${listTried(tried)}`,
+    {
+      hint: 'Install the temporal command (https://docs.temporal.io/cli), or Go 1.23 or newer, and try again; or set TEMPORAL_ADDRESS to a running Temporal.',
+      ...(cause === undefined ? {} : { cause }),
+    },
+  );
+}

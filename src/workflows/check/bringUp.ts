@@ -1,0 +1,133 @@
+import type { Activities } from '../../activities/activities.ts';
+import type { Check } from '../../domain/check/check.ts';
+import { revisionPhase } from '../../domain/deployment/revision.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import { checkIdentity, type Finding } from '../../domain/restore/restoreDecision.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { explain, pipelineFailure } from '../failure.ts';
+import type { Journal, StepDone } from '../journal.ts';
+
+/** A revision of a deployment, and how it is judged. */
+export interface Subject {
+  readonly target: TargetSpec;
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+/** A revision that is asked by checks, and what came of them so far. */
+export class Asked {
+  subject: Subject;
+  readonly agentUrl: string;
+  #answered = false;
+  #failedCheck: string | null = null;
+
+  constructor(subject: Subject, agentUrl: string) {
+    this.subject = subject;
+    this.agentUrl = agentUrl;
+  }
+
+  /** What was found wrong; `null`: nothing. */
+  get finding(): Finding | null {
+    const failedCheck = this.#failedCheck;
+    return failedCheck === null ? null : { failedCheck, silent: !this.#answered };
+  }
+
+  begins(): void {
+    this.#failedCheck = null;
+  }
+
+  answers(): void {
+    this.#answered = true;
+  }
+
+  fails(check: Check, error: unknown): void {
+    const { code, canceled } = explain(error);
+    if (!canceled && !ANOTHER_SERVES.has(code)) this.#failedCheck = checkIdentity(check);
+  }
+}
+
+/** A check that meets another revision says nothing of the one that it is about. */
+const ANOTHER_SERVES: ReadonlySet<ErrorCode> = new Set(['SLIPWAY_NOT_SERVING', 'SLIPWAY_REVISION_REPLACED']);
+
+/**
+ * Follows one revision, never "the newest", until it is deployed and the deployment serves it.
+ *
+ * @param overtakers - revisions that were given up on and are not active: one that becomes it ends the wait.
+ * @returns the agent's address.
+ * @throws SLIPWAY_REVISION_FAILED, SLIPWAY_STEP_TIMED_OUT, SLIPWAY_NOT_SERVING, SLIPWAY_REVISION_REPLACED, or the control
+ *   plane's final answer.
+ */
+export async function bringUp(
+  journal: Journal,
+  subject: Subject,
+  overtakers: readonly string[] = [],
+): Promise<string> {
+  await journal.step('deployed', undefined, async (activities) => {
+    const { revision, attempt } = await activities.awaitDeployed(subject);
+    if (revisionPhase(revision.status) !== 'deployed') {
+      const why = revision.reason === null ? '' : `: ${revision.reason}`;
+      throw pipelineFailure(
+        'SLIPWAY_REVISION_FAILED',
+        `revision ${revision.revisionId} ended ${revision.status}${why}`,
+      );
+    }
+    return { result: undefined, attempt, detail: revision.status };
+  });
+  return journal.step('serving', undefined, async (activities) => {
+    const { agentUrl, attempt } = await activities.confirmServing({
+      ...subject,
+      ...(overtakers.length === 0 ? {} : { overtakers }),
+    });
+    return { result: agentUrl, attempt, detail: agentUrl };
+  });
+}
+
+/**
+ * Runs the checks on a revision, in order, and stops at the first that fails: the sooner it is known, the sooner the
+ * previous revision serves again.
+ *
+ * @throws SLIPWAY_CHECK_FAILED.
+ */
+export async function runChecks(
+  journal: Journal,
+  asked: Asked,
+  checks: readonly Check[],
+  step: 'check' | 'baseline' = 'check',
+): Promise<void> {
+  for (const check of checks) await runCheck(journal, asked, check, step);
+}
+
+/**
+ * Runs one check on a revision.
+ *
+ * @throws SLIPWAY_CHECK_FAILED.
+ */
+export async function runCheck(
+  journal: Journal,
+  asked: Asked,
+  check: Check,
+  step: 'check' | 'baseline' = 'check',
+): Promise<void> {
+  const { subject, agentUrl } = asked;
+  const run = async (activities: Activities): Promise<StepDone<undefined>> => {
+    const { verdict, attempt } = await activities.runCheck({
+      ...subject,
+      agentUrl,
+      store: journal.store,
+      check,
+    });
+    asked.answers();
+    journal.verdict(verdict);
+    if (!verdict.passed) {
+      throw pipelineFailure('SLIPWAY_CHECK_FAILED', `check "${check.name}": ${verdict.reasons.join('; ')}`);
+    }
+    return { result: undefined, attempt, detail: verdict.answer };
+  };
+  asked.begins();
+  try {
+    await journal.step(step, check.name, run, [check]);
+  } catch (error) {
+    asked.fails(check, error);
+    throw error;
+  }
+}

@@ -1,0 +1,55 @@
+import type { Check } from '../../domain/check/check.ts';
+import { formatDuration } from '../../domain/duration.ts';
+import { pipelineFailure } from '../failure.ts';
+import type { Journal } from '../journal.ts';
+import { activitiesOf, watchOverrides } from '../steps.ts';
+import type { Asked, Subject } from './bringUp.ts';
+
+/** How what serves is watched. */
+export interface Watch {
+  readonly agentUrl: string;
+  readonly checks: readonly Check[];
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  readonly everyMs: number;
+}
+
+/**
+ * Watches what serves on a target until a moment, with the checks repeated, at least once at its end. One activity,
+ * however long it takes: its rounds add nothing to the history, nor to the result.
+ *
+ * @param asked - notes the check that failed.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED.
+ */
+export async function watchServing(
+  journal: Journal,
+  revision: Subject,
+  watch: Watch,
+  step: 'soak' | 'bake',
+  asked?: Asked,
+): Promise<void> {
+  const { name } = revision.target;
+  const left = Math.max(watch.until - Date.now(), 0);
+  const subject = `${name} for ${formatDuration(left)}`;
+  const overrides = watchOverrides(step, journal.overrides, watch.checks, left);
+  journal.note({ watchUntil: new Date(watch.until).toISOString() });
+  await journal.step(step, subject, async () => {
+    const activities = activitiesOf(step, overrides, `${step} ${subject}`);
+    const { failed, attempt } = await activities.watchRevision({
+      ...revision,
+      ...watch,
+      store: journal.store,
+    });
+    if (failed === null) return { result: undefined, attempt };
+    journal.verdict(failed);
+    const failure = pipelineFailure(
+      'SLIPWAY_CHECK_FAILED',
+      `check "${failed.check}" failed during the ${step} on "${name}": ${failed.reasons.join('; ')}`,
+      false,
+      attempt,
+    );
+    const check = watch.checks.find((one) => one.name === failed.check);
+    if (check !== undefined) asked?.fails(check, failure);
+    throw failure;
+  });
+}

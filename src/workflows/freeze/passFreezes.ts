@@ -1,0 +1,47 @@
+import type { Frozen } from '../../domain/freeze/freeze.ts';
+import { FREEZE } from '../../domain/intervention/intervention.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { Interventions } from '../intervention/interventions.ts';
+import type { Journal } from '../journal.ts';
+
+/**
+ * Passes the target's freezes, after which the release may change it: waits until they end, or ends the release where
+ * one refuses. A person may let it go on all the same, when it is asked for or by `skip`.
+ *
+ * Decision: a release that waits for the end of a freeze is under way; one that is asked for meanwhile waits behind it.
+ */
+export async function passFreezes(
+  journal: Journal,
+  request: Pick<ReleaseRequest, 'freezes' | 'overrideFreeze' | 'requestedBy'>,
+  interventions: Interventions,
+  called: 'release' | 'promotion' = 'release',
+): Promise<void> {
+  const { freezes = [], overrideFreeze = false, requestedBy } = request;
+  if (freezes.length === 0) return;
+  await interventions.goOrSkip(FREEZE, async () => {
+    for (;;) {
+      const frozen = await look(journal, freezes, overrideFreeze ? `, overridden by ${requestedBy.who}` : '');
+      if (frozen === null || overrideFreeze) return;
+      const what = tellFrozen(frozen);
+      if (frozen.then === 'refuse') throw interventions.stop(what);
+      await interventions.whileFrozen(frozen.until, `${what}: the ${called} waits`);
+    }
+  });
+}
+
+/** A freeze in words. */
+export function tellFrozen({ name, until }: Frozen): string {
+  return `frozen by "${name}" until ${new Date(until).toISOString()}`;
+}
+
+function look(
+  journal: Journal,
+  freezes: NonNullable<ReleaseRequest['freezes']>,
+  overridden: string,
+): Promise<Frozen | null> {
+  return journal.step('freeze', undefined, async (activities) => {
+    const { frozen, attempt } = await activities.lookAtFreezes({ freezes, at: Date.now() });
+    const detail = frozen === null ? 'no freeze is in force' : `${tellFrozen(frozen)}${overridden}`;
+    return { result: frozen, attempt, detail };
+  });
+}

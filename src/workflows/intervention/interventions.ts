@@ -1,0 +1,382 @@
+import {
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  isCancellation,
+  setHandler,
+  uuid4,
+} from '@temporalio/workflow';
+
+import { formatDuration } from '../../domain/duration.ts';
+import { couldNotTell } from '../../domain/failure.ts';
+import {
+  FREEZE,
+  INTERVENTION_KINDS,
+  type Intervention,
+  type InterventionAnswer,
+  type InterventionKind,
+  interventionProblem,
+  JUDGE,
+  SOAK,
+  type Standing,
+} from '../../domain/intervention/intervention.ts';
+import type { ErrorPolicy, ReleaseRequest, Waiting } from '../../domain/release/release.ts';
+import {
+  readInterventionMessage,
+  INTERVENTION_SIGNALS,
+  INTERVENTION_UPDATES,
+} from '../../messages/release.ts';
+import { explain, refuse, type StepFailure } from '../failure.ts';
+import { type Journal, now } from '../journal.ts';
+
+/** How long a release stays paused before it is aborted, where its request does not say. */
+const PAUSE_MS = 24 * 3_600_000;
+/** How long a release waits for a person who must decide. */
+const ASK_MAX_MS = 24 * 3_600_000;
+const ROLL_BACK: ErrorPolicy = { then: 'rollback', waitMs: 0 };
+
+/** What of a request decides what may be said. */
+export type IntervenedRequest = Pick<
+  ReleaseRequest,
+  'checks' | 'soakMs' | 'pauseMs' | 'freezes' | 'approval' | 'onError' | 'requestedBy'
+> &
+  Pick<Standing, 'called'> & {
+    /** Whether a candidate is to be judged. */
+    readonly judged?: boolean;
+  };
+
+/**
+ * What people say to a release or a promotion under way, and what it does about it. It takes their updates and signals,
+ * refuses or records what has no use at the moment, stands between the parts of the way forward, and waits for people.
+ * Every wait has an end.
+ */
+export class Interventions {
+  readonly #journal: Journal;
+  readonly #request: IntervenedRequest;
+  readonly #forward: CancellationScope;
+  readonly #onPersonAwaited: (waiting: Waiting) => void;
+  /** What was answered, by the id of the message. */
+  readonly #answers = new Map<string, InterventionAnswer>();
+  /** The parts under way that a `skip` cancels. */
+  readonly #skippable = new Map<string, CancellationScope>();
+  readonly #skipped = new Set<string>();
+  readonly #approvedBy: string[] = [];
+  readonly #madeBy: string[] = [];
+  /** The parts ahead that a `skip` may leave out. */
+  #ahead: readonly string[];
+  #phase: Standing['phase'] = 'forward';
+  #paused = false;
+  #awaiting: Standing['awaiting'] = null;
+  #undecided: string | null = null;
+  #decided: 'retry' | 'skip' | null = null;
+  #rejection: Intervention | null = null;
+  #stopReason: string | null = null;
+
+  /**
+   * @param forward - the scope of the way forward, which an abort cancels.
+   * @param onPersonAwaited - called when a person has to approve, or to decide. It must not wait.
+   */
+  constructor(
+    journal: Journal,
+    request: IntervenedRequest,
+    forward: CancellationScope,
+    onPersonAwaited: (waiting: Waiting) => void,
+  ) {
+    this.#journal = journal;
+    this.#request = request;
+    this.#forward = forward;
+    this.#onPersonAwaited = onPersonAwaited;
+    this.#ahead = [
+      ...((request.freezes ?? []).length > 0 ? [FREEZE] : []),
+      ...request.checks.map((check) => check.name),
+      ...(request.soakMs > 0 ? [SOAK] : []),
+      ...(request.judged === true ? [JUDGE] : []),
+    ];
+    for (const kind of INTERVENTION_KINDS) {
+      setHandler(INTERVENTION_UPDATES[kind], (message) => this.#take(message, kind, 'update'), {
+        validator: (message) => this.#refuse(message, kind),
+      });
+      setHandler(INTERVENTION_SIGNALS[kind], (message) => {
+        this.#take(message, kind, 'signal');
+      });
+    }
+  }
+
+  /** Whether the way forward has not ended yet. */
+  goesForward(): boolean {
+    return this.#phase === 'forward';
+  }
+
+  /** Why the release was told to stop, or stopped by itself; `null` if it was not. */
+  get stopReason(): string | null {
+    return this.#stopReason;
+  }
+
+  /** The checks that were left out. */
+  get skippedChecks(): readonly string[] {
+    return [...this.#skipped].filter((what) => what !== SOAK && what !== FREEZE && what !== JUDGE);
+  }
+
+  /** Whether a person said to leave it out. */
+  wasSkipped(what: string): boolean {
+    return this.#skipped.has(what);
+  }
+
+  /** Notes who made what is to be approved: they do not approve it. */
+  isMadeBy(who: string): void {
+    this.#madeBy.push(who);
+  }
+
+  /** Records a pre-emption that is not acted upon. */
+  ignorePreemption(reason: string): void {
+    const by = { who: 'unknown', from: 'signal' };
+    this.#journal.intervention({ id: uuid4(), kind: 'preempt', by, at: now(), taken: false, note: reason });
+  }
+
+  /** From now on an earlier revision is restored, or the release has ended: no message has a use any more. */
+  enter(phase: 'restoring' | 'ended'): void {
+    this.#phase = phase;
+  }
+
+  /** Ends the way forward. The first reason counts. */
+  stop(reason: string): CancelledFailure {
+    this.#stopReason ??= reason;
+    this.#forward.cancel();
+    return new CancelledFailure(reason);
+  }
+
+  /** Waits while a person has paused it. Between two parts of the way, and after the last. */
+  async passage(): Promise<void> {
+    while (this.#paused) {
+      const note = 'paused: no further step begins';
+      if (await this.#waitFor('resume', this.#pauseMs, note, () => !this.#paused)) continue;
+      throw this.stop(`paused for longer than ${formatDuration(this.#pauseMs)}`);
+    }
+  }
+
+  /**
+   * Goes one part of the way: not while the release is paused; and if the part's outcome cannot be determined, as the
+   * request's policy has it.
+   *
+   * @param part - called with whether it is retried.
+   */
+  async go<T>(part: (again: boolean) => Promise<T>): Promise<T> {
+    for (let again = false; ; again = true) {
+      await this.passage();
+      try {
+        return await part(again);
+      } catch (error) {
+        if ((await this.#decide(error, null)) !== 'retry') throw error;
+      }
+    }
+  }
+
+  /** Goes one part of the way that a person may leave out, such as a check. */
+  async goOrSkip(what: string, part: () => Promise<void>): Promise<void> {
+    while (!this.wasSkipped(what)) {
+      await this.passage();
+      try {
+        if (!this.wasSkipped(what)) await this.#cancelable(what, part);
+        break;
+      } catch (error) {
+        if ((await this.#decide(error, what)) === null) throw error;
+      }
+    }
+    this.#ahead = this.#ahead.filter((other) => other !== what);
+    if (this.wasSkipped(what)) this.#journal.skipped(stepOf(what), what);
+  }
+
+  /** Lets time pass until a freeze has ended, in milliseconds since 1970. */
+  async whileFrozen(until: number, note: string): Promise<void> {
+    await this.#waitFor('freeze', Math.max(until - Date.now(), 1), note, () => false);
+  }
+
+  /** Waits until those who must approve have. */
+  async approval(): Promise<void> {
+    const policy = this.#request.approval;
+    if (policy === undefined || policy.required <= 0) return;
+    const { required, withinMs, approvers } = policy;
+    const answered = (): boolean => this.#approvedBy.length >= required || this.#rejection !== null;
+    const note = `${required === 1 ? 'one approval is' : `${required} approvals are`} needed before anything is changed`;
+    const inTime = await this.#waitFor('approval', withinMs, note, answered, approvers);
+    if (this.#rejection !== null) throw this.stop(`rejected by ${actorText(this.#rejection)}`);
+    if (!inTime && policy.otherwise !== 'approve') {
+      throw this.stop(
+        `approved by ${this.#approvedBy.length} of ${required} within ${formatDuration(withinMs)}`,
+      );
+    }
+  }
+
+  /**
+   * Asks a person whether to go on. Without a `retry` in time the release ends.
+   *
+   * @param skippable - what a `skip` may leave out.
+   */
+  async ask(note: string, skippable: string | null = null): Promise<void> {
+    if (await this.decision(note, ASK_MAX_MS, skippable)) return;
+    throw this.stop(`nobody said within ${formatDuration(ASK_MAX_MS)} whether to go on`);
+  }
+
+  /** Lets a person say `retry`, or `skip`, for so long. @returns whether a person did. */
+  async decision(note: string, forMs: number, skippable: string | null): Promise<boolean> {
+    this.#decided = null;
+    this.#undecided = skippable;
+    try {
+      return await this.#waitFor('decision', forMs, note, () => this.#decided !== null);
+    } finally {
+      this.#undecided = null;
+    }
+  }
+
+  /** What a person decides if a part's outcome cannot be determined; `null`: no person is awaited, or none decided. */
+  async #decide(error: unknown, skippable: string | null): Promise<'retry' | 'skip' | null> {
+    const failure = explain(error);
+    const policy = this.#request.onError ?? ROLL_BACK;
+    if (failure.canceled || !couldNotTell(failure.code) || policy.then !== 'wait') return null;
+    await this.decision(decisionNote(failure, skippable), policy.waitMs, skippable);
+    return this.#decided;
+  }
+
+  async #cancelable(what: string, part: () => Promise<void>): Promise<void> {
+    const scope = new CancellationScope();
+    this.#skippable.set(what, scope);
+    try {
+      await scope.run(part);
+    } catch (error) {
+      const isSkip = this.wasSkipped(what) && !this.#forward.consideredCancelled;
+      if (!isSkip || !isCancellation(error)) throw error;
+    } finally {
+      this.#skippable.delete(what);
+    }
+  }
+
+  /** Waits for a person, or for time to pass, for so long. @returns whether they came in time. */
+  async #waitFor(
+    what: Waiting['for'],
+    forMs: number,
+    note: string,
+    arrived: () => boolean,
+    approvers?: readonly string[],
+  ): Promise<boolean> {
+    const person = what === 'approval' || what === 'decision' ? what : null;
+    this.#awaiting = person;
+    const since = Date.now();
+    const waiting: Waiting = {
+      for: what,
+      since: new Date(since).toISOString(),
+      until: new Date(since + forMs).toISOString(),
+      note,
+      ...(approvers === undefined ? {} : { approvers }),
+    };
+    this.#journal.waiting(waiting);
+    if (person !== null) this.#onPersonAwaited(waiting);
+    try {
+      return await condition(() => {
+        this.#journal.tellUnknownSignals();
+        return arrived();
+      }, forMs);
+    } finally {
+      this.#awaiting = null;
+      this.#journal.waiting(null);
+    }
+  }
+
+  #refuse(raw: unknown, kind: InterventionKind): void {
+    const said = readInterventionMessage(raw, kind, 'update', '');
+    if (typeof said === 'string') refuse(said, 'SLIPWAY_WRONG_MOMENT');
+    const problem = this.#answers.has(said.id) ? undefined : interventionProblem(this.#standing, said);
+    if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
+  }
+
+  #take(raw: unknown, kind: InterventionKind, origin: string): InterventionAnswer {
+    const said = readInterventionMessage(raw, kind, origin, uuid4());
+    if (typeof said === 'string') {
+      const by = { who: 'unknown', from: origin };
+      return this.#record({ id: uuid4(), kind, by }, false, said);
+    }
+    const before = this.#answers.get(said.id);
+    if (before !== undefined) return { ...before, disposition: 'repeated' };
+    const problem = interventionProblem(this.#standing, said);
+    return problem === undefined
+      ? this.#record(said, true, this.#act(said))
+      : this.#record(said, false, problem);
+  }
+
+  #record(said: Intervention, taken: boolean, note: string): InterventionAnswer {
+    this.#journal.intervention({ ...said, at: now(), taken, note });
+    const answer: InterventionAnswer = { id: said.id, disposition: 'taken', note };
+    if (taken) this.#answers.set(said.id, answer);
+    return answer;
+  }
+
+  #act(said: Intervention): string {
+    const { called = 'release', approval } = this.#request;
+    switch (said.kind) {
+      case 'abort':
+        this.stop(`aborted by ${actorText(said)}`);
+        return `the ${called} stops; what it changed is put back`;
+      case 'pause':
+        this.#paused = true;
+        return `no further step begins until "resume", at most ${formatDuration(this.#pauseMs)}`;
+      case 'resume':
+        this.#paused = false;
+        return `the ${called} goes on`;
+      case 'approve':
+        this.#approvedBy.push(said.by.who);
+        return `approved by ${this.#approvedBy.length} of ${approval?.required ?? 0}`;
+      case 'reject':
+        this.#rejection = said;
+        return `the ${called} ends, and nothing is changed`;
+      case 'retry':
+        this.#decided = 'retry';
+        return 'the step is taken up again';
+      case 'skip':
+        return this.#skip(said.what ?? '', called);
+    }
+  }
+
+  #skip(what: string, called: string): string {
+    this.#skipped.add(what);
+    if (this.#undecided === what) this.#decided = 'skip';
+    this.#skippable.get(what)?.cancel();
+    if (what === FREEZE) return `the ${called} goes on in spite of a freeze`;
+    if (what === JUDGE) return `the ${called} goes on without the judge`;
+    return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
+  }
+
+  /** How long a pause may last, in milliseconds. */
+  get #pauseMs(): number {
+    return this.#request.pauseMs ?? PAUSE_MS;
+  }
+
+  /** What decides whether a message has a use at this moment. */
+  get #standing(): Standing {
+    const { called, requestedBy, approval = null } = this.#request;
+    const isStopped = this.#phase === 'forward' && this.#forward.consideredCancelled;
+    return {
+      ...(called === undefined ? {} : { called }),
+      phase: isStopped ? 'restoring' : this.#phase,
+      paused: this.#paused,
+      awaiting: this.#awaiting,
+      ahead: this.#ahead.filter((what) => !this.#skipped.has(what)),
+      requestedBy,
+      approval,
+      madeBy: this.#madeBy,
+      approvedBy: this.#approvedBy,
+    };
+  }
+}
+
+/** The step that a `skip` leaves out. */
+function stepOf(what: string): 'freeze' | 'soak' | 'judge' | 'check' {
+  return what === FREEZE || what === SOAK || what === JUDGE ? what : 'check';
+}
+
+function decisionNote({ message }: StepFailure, skippable: string | null): string {
+  const choices = skippable === null ? '"retry" or "abort"' : `"retry", "abort", or "skip" of "${skippable}"`;
+  return `could not tell how it went (${message}): say ${choices}`;
+}
+
+function actorText({ by: { who, reason } }: Intervention): string {
+  return reason === undefined ? who : `${who}: ${reason}`;
+}

@@ -1,0 +1,146 @@
+import { workflowInfo } from '@temporalio/workflow';
+
+import type { JudgementInput } from '../../activities/activities.ts';
+import { JUDGE } from '../../domain/intervention/intervention.ts';
+import { confidenceOfEach } from '../../domain/judge/policy.ts';
+import type { JudgeReport } from '../../domain/judge/report.ts';
+import type { JudgeSettings } from '../../domain/judge/settings.ts';
+import { type Candidate, shortIdentity } from '../../domain/promotion/candidate.ts';
+import type { PromotionJudge } from '../../domain/promotion/promotion.ts';
+import type { JudgementRecord } from '../../domain/release/release.ts';
+import { judgementWords } from '../../domain/story.ts';
+import { explain, pipelineFailure } from '../failure.ts';
+import { now } from '../journal.ts';
+import { confirmLine } from '../promotion/promotionLine.ts';
+import { Ended, type Way } from '../promotion/promotionWay.ts';
+
+/**
+ * Has the candidate judged against what serves on `to`, and returns once it may go on: found no worse, or a person says
+ * that it goes on without a verdict (`skip`).
+ *
+ * Decision: where nothing serves on `to` there is nothing to be worse than; the judge is left out, and that is noted.
+ *
+ * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link Ended} where a side has
+ *   changed meanwhile.
+ */
+export async function judgeCandidate(way: Way, candidate: Candidate, judge: PromotionJudge): Promise<void> {
+  const { interventions } = way;
+  let made = 0;
+  await interventions.goOrSkip(JUDGE, async () => {
+    while (!interventions.wasSkipped(JUDGE)) {
+      made += 1;
+      const judgement = await judgeOnce(way, candidate, judge, made);
+      if (judgement === 'again') continue;
+      if (judgement === 'unjudged' || judgement.verdict === 'passed') return;
+      await undecided(way, judge, judgement, made);
+    }
+  });
+}
+
+/**
+ * @returns a judgement that passed or is inconclusive; `unjudged` where there is nothing to compare with, and `again`
+ *   where a person says to go on in the place of what serves now.
+ */
+async function judgeOnce(
+  way: Way,
+  candidate: Candidate,
+  judge: PromotionJudge,
+  number: number,
+): Promise<JudgementRecord | 'unjudged' | 'again'> {
+  const { journal, request } = way;
+  const { to } = request;
+  const baseline = baselineOf(way);
+  if (baseline === null) {
+    journal.skipped('judge', `nothing serves on "${to.name}" to compare with`);
+    return 'unjudged';
+  }
+  const { runId } = workflowInfo();
+  const { artifact, revisionId, deploymentId, agentUrl } = candidate;
+  const input: JudgementInput = {
+    judgementId: `${request.name}/${runId}-${number}`,
+    store: request.store,
+    inputs: judge.inputs,
+    settings: settingsOf(judge),
+    sides: { baseline, candidate: { target: request.from, revisionId, deploymentId, agentUrl } },
+  };
+  const subject = `${shortIdentity(artifact)} against what serves on ${to.name}`;
+  const found = { changed: false };
+  try {
+    return await journal.step('judge', subject, async (activities) => {
+      const { report, location, attempt } = await activities.judgeCandidate(input);
+      const judgement = recordOf(report, location, input);
+      journal.note({ judgement });
+      const told = judgementWords(judgement);
+      switch (judgement.verdict) {
+        case 'passed':
+        case 'inconclusive':
+          return { result: judgement, attempt, detail: told };
+        case 'failed':
+          throw pipelineFailure('SLIPWAY_CANDIDATE_WORSE', `the judge: ${told}`, false, attempt);
+        case 'errored':
+          found.changed = report.error?.code === 'SLIPWAY_NOT_SERVING';
+          throw pipelineFailure('SLIPWAY_JUDGE_ERRORED', `the judge: ${told}`, false, attempt);
+      }
+    });
+  } catch (error) {
+    const isGone = found.changed || explain(error).code === 'SLIPWAY_NOT_FOUND';
+    if (!isGone || (await confirmLine(way))) throw error;
+    return 'again';
+  }
+}
+
+/** What serves on `to`; `null` where nothing does. */
+function baselineOf({ before, request }: Way): JudgementInput['sides']['baseline'] | null {
+  const { to } = request;
+  if (before?.servingRevisionId == null || before.deploymentId === null) return null;
+  const { servingRevisionId: revisionId, deploymentId, agentUrl } = before;
+  if (agentUrl !== null) return { target: to, revisionId, deploymentId, agentUrl };
+  throw new Ended({
+    outcome: 'rejected',
+    reason: `the agent's address on "${to.name}" is not known, so that nothing can be compared with it`,
+  });
+}
+
+/** What is judged until it tells is judged with the error divided. The seed stays the same for every attempt. */
+function settingsOf({ settings, onInconclusive, again }: PromotionJudge): JudgeSettings {
+  const judgements = onInconclusive === 'wait' ? 1 + again.times : 1;
+  const confidence = confidenceOfEach(settings.policy.confidence, judgements);
+  return {
+    ...settings,
+    policy: { ...settings.policy, confidence },
+    seed: Math.floor(Math.random() * 2 ** 32),
+  };
+}
+
+function recordOf(
+  { verdict, reasons }: JudgeReport,
+  report: string,
+  { sides }: JudgementInput,
+): JudgementRecord {
+  return {
+    verdict,
+    reasons,
+    baselineRevisionId: sides.baseline.revisionId,
+    candidateRevisionId: sides.candidate.revisionId,
+    report,
+    at: now(),
+  };
+}
+
+/** What follows a judgement that does not tell: returns where it is judged again, or a person left the judge out. */
+async function undecided(
+  { interventions }: Way,
+  { onInconclusive, again }: PromotionJudge,
+  judgement: JudgementRecord,
+  made: number,
+): Promise<void> {
+  const told = `the judge: ${judgementWords(judgement)}`;
+  if (onInconclusive === 'ask') {
+    const choices = 'say "retry" to judge again, "skip" of "judge" to promote all the same, or "abort"';
+    await interventions.ask(`${told}: ${choices}`, JUDGE);
+  } else if (onInconclusive === 'wait' && made <= again.times) {
+    await interventions.decision(`${told}: it is judged again later, or at "retry"`, again.afterMs, JUDGE);
+  } else {
+    throw pipelineFailure('SLIPWAY_JUDGE_INCONCLUSIVE', told);
+  }
+}

@@ -1,0 +1,56 @@
+import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
+
+import { noticeTitle } from '../../domain/notify/noticeText.ts';
+import type { ReceiverSpec } from '../../domain/notify/receiver.ts';
+import { type Undelivered, undeliveredWords } from '../../domain/notify/undelivered.ts';
+import { undeliveredSignal } from '../../messages/target.ts';
+import type { NoticeInput, NoticeResult } from '../../messages/workflowTypes.ts';
+import { explain } from '../failure.ts';
+import { now } from '../journal.ts';
+import { activitiesOf } from '../steps.ts';
+
+/**
+ * Tells receivers of one thing that happened, all at the same time, each for as long as the step `notify` allows. A
+ * workflow of its own: whoever has it told goes on at once, and nothing that a receiver does reaches it. What could not be
+ * told is passed on to the target, as a warning.
+ */
+export async function notice({ notice, receivers, steps, reportTo }: NoticeInput): Promise<NoticeResult> {
+  const delivered: { receiver: string; detail: string }[] = [];
+  const undelivered: Undelivered[] = [];
+  const show = (): void =>
+    setCurrentDetails(
+      [
+        `**${noticeTitle(notice)}**`,
+        '',
+        ...delivered.map(({ receiver, detail }) => `- ${receiver}: ${detail}`),
+        ...undelivered.map((warning) => `- ${undeliveredWords(warning)}`),
+      ].join('\n'),
+    );
+  const tell = async (receiver: ReceiverSpec): Promise<void> => {
+    const { name } = receiver;
+    try {
+      const activities = activitiesOf('notify', steps, `${notice.event} to ${name}`);
+      const { detail } = await activities.sendNotice({ receiver, notice });
+      delivered.push({ receiver: name, detail });
+    } catch (error) {
+      const reason = explain(error).message;
+      undelivered.push({ at: now(), receiver: name, event: notice.event, name: notice.name, reason });
+    }
+    show();
+  };
+  await Promise.all(receivers.map(tell));
+  const reported = undelivered.length === 0 || (await report(reportTo, undelivered));
+  return { delivered, undelivered, reported };
+}
+
+/** @returns whether the target was there to hear of it. */
+async function report(targetId: string, undelivered: readonly Undelivered[]): Promise<boolean> {
+  try {
+    const target = getExternalWorkflowHandle(targetId);
+    for (const warning of undelivered) await target.signal(undeliveredSignal, warning);
+    return true;
+  } catch {
+    // A target that is gone has nobody to warn; the result says that it was not.
+    return false;
+  }
+}

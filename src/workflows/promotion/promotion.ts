@@ -1,0 +1,175 @@
+import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { defineSearchAttributeKey } from '@temporalio/common';
+
+import { SOAK } from '../../domain/intervention/intervention.ts';
+import { promotionEndNotice } from '../../domain/notify/promotionNotices.ts';
+import { waitingNotice } from '../../domain/notify/waitingNotice.ts';
+import { chooseCandidate } from '../../domain/promotion/candidate.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import type { Waiting } from '../../domain/release/release.ts';
+import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import type { PromotionInput } from '../../messages/workflowTypes.ts';
+import { endWorkflow, explain } from '../failure.ts';
+import { passFreezes } from '../freeze/passFreezes.ts';
+import { Interventions } from '../intervention/interventions.ts';
+import { Journal, now } from '../journal.ts';
+import { judgeCandidate } from '../judge/judgePromoted.ts';
+import { Notices } from '../notify/notices.ts';
+import { confirmLine, lookAtLine, releaseOnTarget } from './promotionLine.ts';
+import type { Ending, Way } from './promotionWay.ts';
+import { takeBackPromotion } from './takeBackPromotion.ts';
+import { watch } from './watchPromoted.ts';
+
+/**
+ * One promotion: releases on one target what is verified on another, once it has soaked and whoever must agree has. It
+ * asks the targets for everything; it touches no deployment itself, so that each keeps its one owner.
+ */
+export async function promotion({ request }: PromotionInput): Promise<PromotionResult> {
+  const journal = new Journal(request.name, 'promotion', request.release.steps, request.store);
+  const forward = new CancellationScope();
+  const { release, soakMs, approval, freezes, requestedBy } = request;
+  const judged = request.judge !== undefined;
+  const said = { ...release, checks: [], soakMs, freezes, requestedBy, judged, called: 'promotion' } as const;
+  const notices = new Notices();
+  const interventions = new Interventions(
+    journal,
+    approval === undefined ? said : { ...said, approval },
+    forward,
+    (waiting) => tellWaiting(way, waiting),
+  );
+  const way: Way = {
+    request,
+    journal,
+    interventions,
+    notices,
+    candidate: null,
+    before: null,
+    accepted: null,
+    submission: null,
+    releaseId: null,
+    ended: null,
+  };
+  let ending: Ending;
+  try {
+    ending = await forward.run(() => goForward(way));
+  } catch (error) {
+    interventions.enter(way.submission === null ? 'ended' : 'restoring');
+    const { stopReason } = interventions;
+    ending = await CancellationScope.nonCancellable(() => takeBackPromotion(way, error, stopReason));
+  }
+  interventions.enter('ended');
+  return endWorkflow(await CancellationScope.nonCancellable(() => conclude(way, ending)));
+}
+
+/** The way of a promotion, forward. */
+async function goForward(way: Way): Promise<Ending> {
+  const { request, journal, interventions } = way;
+  const { from, to, bakeMs } = request;
+
+  const line = await interventions.go(() => lookAtLine(way));
+  const choice = chooseCandidate(line);
+  if (choice.kind !== 'candidate') {
+    const { kind, reason } = choice;
+    return kind === 'nothing_to_do'
+      ? { outcome: 'released', reason, nothingToDo: true }
+      : { outcome: kind, reason };
+  }
+  const { candidate } = choice;
+  way.candidate = candidate;
+  way.before = line.to;
+  if (candidate.releasedBy !== null) interventions.isMadeBy(candidate.releasedBy);
+  journal.note({ deploymentId: candidate.deploymentId, revisionId: candidate.revisionId });
+  const { sizeBytes } = await interventions.go(() => findArtifact(way, candidate.artifact));
+
+  if (request.soakMs > 0) {
+    const until = Date.parse(candidate.verifiedAt) + request.soakMs;
+    await interventions.goOrSkip(SOAK, () => watch(way, from, candidate, until, 'soak'));
+  }
+  if (request.judge !== undefined) await judgeCandidate(way, candidate, request.judge);
+  await interventions.approval();
+  await passFreezes(journal, request, interventions, 'promotion');
+  await interventions.go(() => confirmLine(way));
+
+  const released = await interventions.go(() => releaseOnTarget(way, sizeBytes));
+  if (bakeMs > 0) {
+    const { servingRevisionId: revisionId, deploymentId, agentUrl } = (await lookAtLine(way)).to;
+    if (
+      revisionId === null ||
+      revisionId !== released.revisionId ||
+      deploymentId === null ||
+      agentUrl === null
+    ) {
+      return {
+        outcome: 'released',
+        reason: `${released.reason}; revision ${revisionId ?? 'none'} serves by now`,
+      };
+    }
+    await watch(way, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
+  }
+  await interventions.passage();
+  return { outcome: 'released', reason: released.reason };
+}
+
+/** The artifact, which must still be there: found out before the soak, not a day later. */
+function findArtifact(way: Way, artifact: string): Promise<{ readonly sizeBytes: number }> {
+  return way.journal.step('candidate', artifact, async (activities) => {
+    const { sizeBytes, attempt } = await activities.findArtifact({ store: way.request.store, artifact });
+    return { result: { sizeBytes }, attempt };
+  });
+}
+
+function tellWaiting({ request, notices, candidate }: Way, waiting: Waiting): void {
+  const { name, to: target, requestedBy, release } = request;
+  const waiter = { kind: 'promotion', name, target, requestedBy } as const;
+  const { artifact, commit } = candidate ?? { artifact: null, commit: null };
+  notices.tell(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
+}
+
+async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
+  const { journal, request, candidate, notices } = way;
+  const { outcome, reason, nothingToDo = false, code = null } = ending;
+  journal.end(outcome, null);
+  upsertSearchAttributes([
+    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'), value: request.to.name },
+    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
+  ]);
+  const result = (told: string): PromotionResult => ({
+    promotion: request.name,
+    from: request.from.name,
+    to: request.to.name,
+    outcome,
+    reason: told,
+    nothingToDo,
+    code,
+    artifact: candidate?.artifact ?? null,
+    commit: candidate?.commit ?? null,
+    candidateRevisionId: candidate?.revisionId ?? null,
+    releaseId: way.releaseId,
+    differences: request.differences,
+    steps: journal.progress.steps,
+    verdicts: journal.progress.verdicts,
+    judgement: journal.progress.judgement ?? null,
+    interventions: journal.progress.interventions,
+    requestedBy: request.requestedBy,
+    startedAt: journal.progress.startedAt,
+    endedAt: now(),
+  });
+  const notice = promotionEndNotice(request, result(reason));
+  if (notice !== undefined) notices.tell(notice, request.release);
+  try {
+    const { runId } = workflowInfo();
+    await journal.step('record', undefined, async (activities) => {
+      const { location, attempt } = await activities.recordPromotion({
+        store: request.store,
+        result: result(reason),
+        runId,
+      });
+      return { result: undefined, attempt, detail: location };
+    });
+    return result(reason);
+  } catch (error) {
+    return result(`${reason} (its record could not be written: ${explain(error).message})`);
+  } finally {
+    await notices.begun();
+  }
+}

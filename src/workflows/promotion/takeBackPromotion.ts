@@ -1,0 +1,102 @@
+import { uuid4 } from '@temporalio/workflow';
+
+import { couldNotTell } from '../../domain/failure.ts';
+import { explain, type StepFailure } from '../failure.ts';
+import {
+  awaitOwnRelease,
+  awaitRelease,
+  promotionActor,
+  stopLineWhereBad,
+  tellRelease,
+} from './promotionLine.ts';
+import { Ended, type Ending, type Way } from './promotionWay.ts';
+
+/**
+ * The way back of a promotion that does not reach its end: what it released is taken back by the target that released
+ * it, and put on hold there, which stops the line.
+ *
+ * To be run in a non-cancellable scope.
+ *
+ * @param stopReason - why it was told to stop; `null` where nobody did.
+ */
+export async function takeBackPromotion(
+  way: Way,
+  error: unknown,
+  stopReason: string | null,
+): Promise<Ending> {
+  if (error instanceof Ended) return error.ending;
+  const failure = explain(error);
+  const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
+  const stopped = stopReason !== null || failure.canceled;
+  const code = stopped ? null : failure.code;
+  try {
+    if (way.submission !== null && way.ended === null) await withdraw(way, way.submission, why);
+    if (way.ended?.outcome === 'released')
+      return await rollBack(way, way.ended.servingRevisionId, failure, why, stopped);
+    const reason = `${why}; ${whatBecame(way)}`;
+    if (way.ended !== null && (await stopLineWhereBad(way, way.ended, reason))) {
+      return { outcome: way.ended.outcome, reason, code };
+    }
+    if (stopped) return { outcome: 'aborted', reason, code };
+    return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
+  } catch (problem) {
+    const reason = `${why}; and what became of "${way.request.to.name}" could not be told: ${explain(problem).message}`;
+    return { outcome: 'errored', reason, code: explain(problem).code };
+  }
+}
+
+/** What the promotion did to `to`, as the target tells it. */
+function whatBecame(way: Way): string {
+  return way.ended === null ? `"${way.request.to.name}" was not changed` : tellRelease(way, way.ended);
+}
+
+/**
+ * Withdraws the submission of the promotion's release, wherever it has got to, and waits for what comes of a release that
+ * it has led to. After this the target makes none of it.
+ */
+async function withdraw(way: Way, submission: string, why: string): Promise<void> {
+  const { journal, request } = way;
+  const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
+    const { to: target, store: recordStore } = request;
+    const message = { target, recordStore, submission, by: promotionActor(request, why) };
+    const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
+    return { result: led, attempt, detail: led ?? 'it had not arrived' };
+  });
+  if (releaseId !== null) await awaitOwnRelease(way, releaseId);
+}
+
+async function rollBack(
+  way: Way,
+  released: string | null,
+  failure: StepFailure,
+  why: string,
+  stopped: boolean,
+): Promise<Ending> {
+  const { journal, request } = way;
+  const { to } = request;
+  const code = stopped ? null : failure.code;
+  if (failure.code === 'SLIPWAY_REVISION_REPLACED') {
+    const reason = `"${to.name}" ran it, and does not any longer: ${why}`;
+    return { outcome: 'superseded', reason, code };
+  }
+  const requestId = uuid4();
+  const before = way.before?.servingRevisionId ?? null;
+  const message = {
+    requestId,
+    ...promotionActor(request, why),
+    ...(before === null ? {} : { to: before }),
+    ...(released === null ? {} : { serving: released }),
+  };
+  const taken = await journal.step('promote', 'roll back', async (activities) => {
+    const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
+    return { result: answer, attempt, detail: `${answer.disposition}: ${answer.reason}` };
+  });
+  if (taken.disposition === 'ignored' || taken.disposition === 'done') {
+    const outcome = taken.disposition === 'done' ? 'superseded' : 'errored';
+    return { outcome, reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
+  }
+  const row = await awaitRelease(way, taken.requestId);
+  const reason = `${why}; ${row.reason}`;
+  if (row.outcome !== 'rolled_back') return { outcome: 'rollback_failed', reason, code };
+  return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };
+}

@@ -1,0 +1,45 @@
+import { whySuperseded } from '../../domain/promotion/candidate.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { watchServing } from '../check/watchServing.ts';
+import { explain } from '../failure.ts';
+import { lookAtLine } from './promotionLine.ts';
+import { Ended, type Way } from './promotionWay.ts';
+
+/** What serves, as it is watched. */
+export interface Watched {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+  readonly agentUrl: string;
+}
+
+/**
+ * Watches what serves on a target until a moment.
+ *
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link Ended} for a candidate that does not serve any more.
+ */
+export async function watch(
+  way: Way,
+  target: TargetSpec,
+  watched: Watched,
+  until: number,
+  step: 'soak' | 'bake',
+): Promise<void> {
+  const { journal, request } = way;
+  const { checks } = request.release;
+  try {
+    const { agentUrl, ...revision } = watched;
+    const watch = { agentUrl, checks, until, everyMs: request.checkEveryMs };
+    await watchServing(journal, { target, ...revision }, watch, step);
+  } catch (error) {
+    const { code } = explain(error);
+    const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';
+    if (step === 'bake' || !isGone) throw error;
+    const { from } = await lookAtLine(way);
+    if (code === 'SLIPWAY_NOT_FOUND' && from.servingRevisionId === watched.revisionId) throw error;
+    throw new Ended({
+      outcome: 'superseded',
+      reason: whySuperseded(from),
+      code: 'SLIPWAY_REVISION_REPLACED',
+    });
+  }
+}

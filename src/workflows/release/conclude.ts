@@ -1,0 +1,108 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { upsertSearchAttributes } from '@temporalio/workflow';
+
+import { describeArtifact } from '../../domain/artifact/artifact.ts';
+import { type PassedChecks, withDigests } from '../../domain/check/passedChecks.ts';
+import { type Predicament, restoreInstructions } from '../../domain/release/instructions.ts';
+import {
+  needsPerson,
+  type ReleaseRequest,
+  type ReleaseResult,
+  type RollbackRequest,
+} from '../../domain/release/release.ts';
+import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import { explain } from '../failure.ts';
+import { type Journal, now } from '../journal.ts';
+
+/** What a release or a rollback concludes with; the journal knows the rest. */
+export type Conclusion = Omit<
+  ReleaseResult,
+  'kind' | 'releaseId' | 'steps' | 'verdicts' | 'interventions' | 'startedAt' | 'endedAt' | 'baseline'
+>;
+
+/** How a release or a rollback ends; what is left out is nothing. */
+export type Ending = Pick<Conclusion, 'outcome' | 'reason'> &
+  Partial<Omit<Conclusion, 'instructions'>> & {
+    /** Why a restore failed, and the revisions that it tried, or the one that it left in place. */
+    readonly stuck?: Pick<Predicament, 'code' | 'attempted' | 'restored'>;
+  };
+
+/** What a person should do after an ending; `null`: no person is needed. */
+export function instructionsAfter(
+  situation: Pick<Predicament, 'target' | 'deploymentId' | 'baseline' | 'known'>,
+  { outcome, reason, code = null }: Ending,
+  stuck: Ending['stuck'] = { code, attempted: [] },
+): string | null {
+  return needsPerson(outcome) ? restoreInstructions({ ...situation, reason, ...stuck }) : null;
+}
+
+/** What a release or a rollback concludes with if it found nothing and changed nothing. */
+export function emptyConclusion(
+  target: string,
+  request: ReleaseRequest | RollbackRequest,
+): Omit<Conclusion, 'outcome' | 'reason'> {
+  const isRelease = 'artifact' in request;
+  return {
+    target,
+    deploymentId: null,
+    artifact: isRelease ? describeArtifact(request.artifact) : null,
+    commit: isRelease ? (request.commit ?? null) : null,
+    requestKey: isRelease ? request.requestKey : null,
+    code: null,
+    instructions: null,
+    revisionId: null,
+    servingRevisionId: null,
+    servingVerified: false,
+    extraRevisionIds: [],
+    givenUpRevisionIds: [],
+    knownRevisions: [],
+    agentUrl: null,
+    requestedBy: request.requestedBy,
+    preemptedBy: null,
+  };
+}
+
+/**
+ * Ends a release or a rollback: its outcome goes into the search attributes and the current details, its record into
+ * the store. A record that cannot be written never changes the outcome: the result says so instead.
+ *
+ * @param passed - the checks that revisions passed, which are kept with the record for a later restore.
+ *
+ * To be run in a non-cancellable scope.
+ */
+export async function conclude(
+  journal: Journal,
+  conclusion: Conclusion,
+  recordStore: string,
+  passed: readonly PassedChecks[] = [],
+): Promise<ReleaseResult> {
+  journal.end(conclusion.outcome, conclusion.instructions);
+  const { outcome, servingRevisionId, revisionId } = conclusion;
+  const revision = revisionId ?? servingRevisionId;
+  upsertSearchAttributes([
+    { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD'), value: outcome },
+    ...(revision === null
+      ? []
+      : [{ key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.revision, 'KEYWORD'), value: revision }]),
+  ]);
+  const result = resultOf(journal, conclusion);
+  try {
+    const digests = await journal.step('record', undefined, async (activities) => {
+      const input = { store: recordStore, result, passed };
+      const { location, digests: kept, attempt } = await activities.recordRelease(input);
+      return { result: kept, attempt, detail: location };
+    });
+    const knownRevisions = withDigests(conclusion.knownRevisions, passed, digests);
+    return resultOf(journal, { ...conclusion, knownRevisions });
+  } catch (error) {
+    const reason = `${conclusion.reason} (its record could not be written: ${explain(error).message})`;
+    return resultOf(journal, { ...conclusion, reason });
+  }
+}
+
+function resultOf(journal: Journal, conclusion: Conclusion): ReleaseResult {
+  const { releaseId, startedAt, baseline, steps, verdicts, interventions } = journal.progress;
+  const kind: ReleaseResult['kind'] = journal.progress.kind === 'rollback' ? 'rollback' : 'release';
+  const journaled = { releaseId, kind, startedAt, endedAt: now(), baseline, steps, verdicts, interventions };
+  return { ...conclusion, ...journaled };
+}

@@ -1,0 +1,80 @@
+import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+
+import { missedRevision } from '../../domain/deployment/knownRevisions.ts';
+import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
+import { restoreCandidates } from '../../domain/restore/restoreChoice.ts';
+import { readPreemption } from '../../messages/release.ts';
+import { restoringSignal } from '../../messages/target.ts';
+import { explain } from '../failure.ts';
+import type { Journal } from '../journal.ts';
+import { readActive, type RestoreOrder } from '../restore/restore.ts';
+import type { Run } from './run.ts';
+
+/**
+ * Tells the target that its release is restoring, and which revision first: a rollback that does not say what it leaves
+ * changes nothing meanwhile.
+ */
+export async function reportRestoring(journal: Journal, order: RestoreOrder): Promise<void> {
+  const { parent } = workflowInfo();
+  const [first] = restoreCandidates(order);
+  if (parent === undefined || first === undefined) return;
+  const { revisionId } = first;
+  const { releaseId } = journal.progress;
+  try {
+    await getExternalWorkflowHandle(parent.workflowId).signal(restoringSignal, { releaseId, revisionId });
+  } catch (error) {
+    // A target that was terminated cannot be told, and takes no rollback either.
+    journal.note({ phase: `could not tell the target about the restore: ${explain(error).message}` });
+  }
+}
+
+/** Takes the target's message that the release makes way for a rollback, or never restores what a person leaves. */
+export async function preempt(run: Run, message: unknown): Promise<void> {
+  const { interventions } = run;
+  const preemption = readPreemption(message);
+  if (typeof preemption === 'string') {
+    interventions.ignorePreemption(preemption);
+    return;
+  }
+  const { goesOn, overtaker, ...rollback } = preemption;
+  if (rollback.from !== undefined) run.left.push(rollback.from);
+  if (goesOn === true) return;
+  if (!interventions.goesForward()) {
+    interventions.ignorePreemption('the release does not go forward any more');
+    return;
+  }
+  if (overtaker !== undefined && !(await hasToMakeWay(run, overtaker))) return;
+  run.preemptedBy ??= rollback;
+  run.forward.cancel();
+}
+
+/**
+ * Whether a release has to make way for the counter of a revision that was given up on and serves now. Its own revision
+ * replaces that one, so it goes on as long as it goes on by itself. It makes way where it waits for a person or a freeze.
+ */
+async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
+  const { journal, request, interventions } = run;
+  const isWaiting = (): boolean => journal.progress.waiting !== null;
+  for (;;) {
+    await condition(() => isWaiting() || !interventions.goesForward());
+    if (!interventions.goesForward()) return false;
+    const { deploymentId } = run;
+    const active =
+      deploymentId === null ? overtaker : await readActive(journal, request.target, deploymentId);
+    if (active !== undefined && active !== overtaker) return false;
+    if (isWaiting() && interventions.goesForward()) return true;
+  }
+}
+
+/** Says that the revision that a person named does not serve in the end, and why; `undefined`: it does. */
+export function missedText(
+  journal: Journal,
+  request: RollbackRequest | null,
+  known: readonly KnownRevision[],
+  serving: string,
+): string | undefined {
+  const missed = request === null ? undefined : missedRevision(request, known, serving);
+  if (missed === undefined) return undefined;
+  const failed = journal.progress.steps.find(({ restoring, status }) => restoring && status === 'failed');
+  return `revision ${missed} was not reached${failed?.detail === undefined ? '' : `: ${failed.detail}`}; `;
+}

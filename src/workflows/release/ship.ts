@@ -1,0 +1,184 @@
+import { CancellationScope, condition } from '@temporalio/workflow';
+
+import type { Activities } from '../../activities/activities.ts';
+import { describeArtifact } from '../../domain/artifact/artifact.ts';
+import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { explain, pipelineFailure } from '../failure.ts';
+import type { Journal } from '../journal.ts';
+import { sendOnce } from '../sendOnce.ts';
+import { activitiesOf, stepPolicy } from '../steps.ts';
+import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
+
+/** What the steps that ship an artifact share. */
+export interface Shipment {
+  readonly journal: Journal;
+  readonly request: ReleaseRequest;
+  /** Whether the release has been told to stop. */
+  readonly stopped: () => boolean;
+}
+
+/** Finds the target's deployment; `null`: there is none. */
+export function findDeployment(journal: Journal, target: TargetSpec): Promise<DeploymentSnapshot | null> {
+  return journal.step('find', target.deployment, async (activities) => {
+    const { deployment, attempt } = await activities.findDeployment({ target });
+    return { result: deployment, attempt, detail: deployment?.deploymentId ?? 'there is none yet' };
+  });
+}
+
+/**
+ * Finds the target's deployment, or creates it.
+ *
+ * @returns the deployment, and whether it was made here.
+ */
+export async function findOrCreateDeployment(
+  shipment: Shipment,
+): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
+  const found = await findDeployment(shipment.journal, shipment.request.target);
+  const result = found === null ? await create(shipment) : { deployment: found, created: false };
+  shipment.journal.note({ deploymentId: result.deployment.deploymentId });
+  return result;
+}
+
+/** @returns the deployment, and whether an answer says that it was made here: if not, anyone may have made it. */
+async function create(
+  shipment: Shipment,
+): Promise<{ readonly deployment: DeploymentSnapshot; readonly created: boolean }> {
+  const { journal, request, stopped } = shipment;
+  const { target, artifact, graphConfigPath } = request;
+  // Names are unique on a control plane: a deployment of that name is the one that was asked for.
+  const find = async () => (await readsOf(journal).findDeployment({ target })).deployment ?? undefined;
+  let isConflict = false;
+  return CancellationScope.nonCancellable(() =>
+    journal.step('create', target.deployment, async (activities) => {
+      const { result, answered, attempts } = await sendOnce({
+        what: 'the request to create the deployment',
+        send: async () => {
+          try {
+            return (await activities.createDeployment({ target, artifact, graphConfigPath })).deployment;
+          } catch (error) {
+            const { code, message } = explain(error);
+            if (code !== 'SLIPWAY_CONFLICT') throw error;
+            isConflict = true;
+            const found = await find();
+            if (found !== undefined) return found;
+            const what = `no deployment "${target.deployment}" can be found`;
+            const hint = `choose another name, or set targets.${target.name}.deploymentId`;
+            throw pipelineFailure('SLIPWAY_CONFLICT', `${message}; ${what}: ${hint}`);
+          }
+        },
+        settle: find,
+        policy: stepPolicy('create', journal.overrides),
+        abandoned: stopped,
+      });
+      const deployment = { deployment: result, created: answered && !isConflict };
+      return { result: deployment, attempt: attempts, detail: result.deploymentId };
+    }),
+  );
+}
+
+/**
+ * Uploads the artifact, where it is a tarball.
+ *
+ * @returns the object path, unique to this upload: the key by which a PATCH of ours is recognized.
+ */
+export async function upload(shipment: Shipment, deploymentId: string): Promise<string | null> {
+  const { journal, request } = shipment;
+  const { artifact, target } = request;
+  if (artifact.kind !== 'tarball') return null;
+  return journal.step('upload', describeArtifact(artifact), async (activities) => {
+    const { objectPath, attempt } = await activities.uploadArtifact({ target, deploymentId, artifact });
+    return { result: objectPath, attempt, detail: `${artifact.sizeBytes} bytes` };
+  });
+}
+
+/** The revision that a PATCH made. */
+export interface Patched {
+  readonly revisionId: string;
+  /** Whether an answer was missing on the way: a request given up on can still land later. */
+  readonly ambiguous: boolean;
+}
+
+/**
+ * PATCHes the deployment to the artifact: the one call that makes the release's revision. At most one revision comes
+ * of it: after an unknown answer a revision that carries our upload path is adopted.
+ *
+ * @param sentBefore - whether an earlier try of this step ended without an answer: then it is looked for first.
+ */
+export async function patch(
+  shipment: Shipment,
+  before: Before,
+  objectPath: string | null,
+  sentBefore: boolean,
+): Promise<Patched> {
+  const { journal, request, stopped } = shipment;
+  const { target, artifact, graphConfigPath } = request;
+  const { deploymentId } = before.deployment;
+  return CancellationScope.nonCancellable(() =>
+    journal.step('patch', undefined, async (activities) => {
+      const reads = readsOf(journal);
+      const identify = (seen: Seen) => identifyOurs(reads, request, before, objectPath, seen);
+      const findOurs = async (isAnswered: boolean) => {
+        const { deployment } = await reads.readDeployment({ target, deploymentId });
+        const named = latestIfOurs(deployment, request, before, objectPath);
+        return identify({ latest: deployment.latestRevisionId, named, isAnswered });
+      };
+      const policy = stepPolicy('patch', journal.overrides);
+      const { result, answered, attempts, unknownAnswers } = await sendOnce<string | null>({
+        what: 'the PATCH',
+        send: async () => {
+          const input = { target, deploymentId, artifact, objectPath, graphConfigPath };
+          const { deployment } = await activities.patchDeployment(input);
+          return latestIfOurs(deployment, request, before, objectPath);
+        },
+        settle: () => findOurs(false),
+        policy,
+        abandoned: stopped,
+        sentBefore,
+      });
+      // A PATCH that was answered made a revision, and is never sent again: ours is there, or will be. A release that
+      // is told to stop does not wait for the proof.
+      const proof = (named: string): Promise<Ours> =>
+        Promise.race([
+          identify({ latest: named, named, isAnswered: true }),
+          condition(stopped).then(() => named),
+        ]);
+      const first = answered && result !== null ? [() => proof(result)] : [];
+      const revisionId =
+        !answered && result !== null ? result : await awaitOurs(first, () => findOurs(true), policy, stopped);
+      journal.note({ revisionId });
+      return {
+        result: { revisionId, ambiguous: unknownAnswers > 0 },
+        attempt: attempts,
+        detail: answered ? `revision ${revisionId}` : `adopted revision ${revisionId}`,
+      };
+    }),
+  );
+}
+
+/**
+ * Every revision that carries our upload path beyond the one that was followed: what a request that landed late, or
+ * twice, has left (design, rule 2). `null` if the list of revisions does not tell.
+ *
+ * @param since - a revision of before the PATCH; `null`: there was none.
+ */
+export async function findExtraRevisions(
+  shipment: Shipment,
+  deploymentId: string,
+  objectPath: string,
+  followed: string | null,
+  since: string | null,
+): Promise<readonly string[] | null> {
+  const { target } = shipment.request;
+  const { revisions } = await readsOf(shipment.journal).listRevisions({ target, deploymentId, since });
+  if (revisions === null) return null;
+  return revisions
+    .filter((revision) => revision.tarballPath === objectPath && revision.revisionId !== followed)
+    .map((revision) => revision.revisionId);
+}
+
+/** Reads within a step that changes something: under the reading step's own deadlines and retries. */
+function readsOf(journal: Journal): Activities {
+  return activitiesOf('find', journal.overrides, 'read what became of it');
+}

@@ -1,0 +1,225 @@
+import { leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import { couldNotTell } from '../../domain/failure.ts';
+import type { KnownRevision, Outcome, ReleaseResult } from '../../domain/release/release.ts';
+import type { Finding } from '../../domain/restore/restoreDecision.ts';
+import { now } from '../journal.ts';
+import {
+  isSilent,
+  readActive,
+  restore,
+  type Restored,
+  type RestoreOrder,
+  servesAgain,
+} from '../restore/restore.ts';
+import { Settings } from '../restore/settings.ts';
+import type { Ending } from './conclude.ts';
+import { missedText, reportRestoring } from './preempted.ts';
+import { finish, lookForExtras, type Run, type Setback } from './run.ts';
+
+/**
+ * The way back of a release, after a failure, a cancellation or a manual rollback: undoes what it changed, or may have.
+ *
+ * To be run in a non-cancellable scope.
+ */
+export function takeBack(run: Run, setback: Setback): Promise<ReleaseResult> {
+  return run.undoPatch === null ? endUnchanged(run, setback) : run.undoPatch(setback);
+}
+
+function endUnchanged(run: Run, setback: Setback): Promise<ReleaseResult> {
+  const outcome = untouchedOutcome(setback);
+  const why = describeSetback(setback);
+  return finish(run, {
+    ...common(setback),
+    outcome,
+    reason: outcome === 'errored' ? why : `${why}; this release changed nothing that served`,
+    servingRevisionId: run.baseline?.revisionId ?? null,
+    servingVerified: run.baseline?.verified ?? false,
+  });
+}
+
+/** Undoes a PATCH that was taken, or may have been: restores the best earlier revision, unless the request says to stop. */
+export async function restoreWhatServed(
+  run: Run,
+  deploymentId: string,
+  setback: Setback,
+): Promise<ReleaseResult> {
+  const { journal, request } = run;
+  const { preemptedBy } = setback;
+  const settings = new Settings(run.input.lastGood, request.target);
+  if (!setback.stopped && request.onError?.then === 'stop' && couldNotTell(setback.failure.code))
+    return leaveWhatServes(run, deploymentId, setback, settings);
+  const found = await whatWasFound(run, deploymentId);
+  run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
+  const { known } = run;
+  const own = run.revisionId === null ? [] : [run.revisionId];
+  const order: RestoreOrder = {
+    settings,
+    deploymentId,
+    recordStore: request.recordStore,
+    to: preemptedBy?.to,
+    manual: preemptedBy !== null,
+    baseline: run.baseline,
+    known,
+    passed: run.passed,
+    found,
+    get avoid() {
+      return [...own, ...run.left.flatMap((revisionId) => withCopies(known, revisionId))];
+    },
+    shippedPath: run.objectPath,
+  };
+  await reportRestoring(journal, order);
+  const restored = await restore(journal, order);
+  run.knownRevisions.push(...restored.knownRevisions);
+  const extraRevisionIds = await lookForExtras(run);
+  const givenUpRevisionIds = [
+    ...givenUp(run, setback),
+    ...extraRevisionIds,
+    ...(restored.ok ? restored.givenUpRevisionIds : []),
+  ];
+  const { copyRevisionIds } = restored;
+  const ending = { ...common(setback), extraRevisionIds, givenUpRevisionIds, copyRevisionIds };
+  if (!restored.ok) {
+    const stuck = await couldNotRestore(run, deploymentId, restored, setback, settings);
+    return finish(run, { ...ending, ...stuck });
+  }
+  const { revisionId, originalRevisionId, failed } = restored;
+  const passed = run.passed.find((other) => other.revisionId === originalRevisionId);
+  if (passed !== undefined && revisionId !== originalRevisionId) run.passed.push({ ...passed, revisionId });
+  run.agentUrl = restored.agentUrl;
+  const cause = `${describeSetback(setback)}${silentBefore(run, found)}`;
+  const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };
+  if (failed !== null) {
+    return finish(run, {
+      ...ending,
+      ...serving,
+      outcome: 'errored',
+      code: ending.code ?? failed.code,
+      reason: `${cause}; ${failed.reason}`,
+      stuck: { code: failed.code, attempted: [], restored: revisionId },
+    });
+  }
+  const missed = missedText(journal, preemptedBy, run.known, revisionId);
+  return finish(run, {
+    ...ending,
+    ...serving,
+    ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
+    outcome: restoredOutcome(setback),
+    reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
+    ...(settings.areNewest ? { settingsWorked: true } : {}),
+  });
+}
+
+/** Ends a release that keeps what serves now, as its request asks. What becomes active later is countered all the same. */
+async function leaveWhatServes(
+  run: Run,
+  deploymentId: string,
+  setback: Setback,
+  { current }: Settings,
+): Promise<ReleaseResult> {
+  // A control plane that is away is waited for once.
+  const [extraRevisionIds, active] = await Promise.all([
+    lookForExtras(run),
+    readActive(run.journal, current, deploymentId),
+  ]);
+  return finish(run, {
+    ...common(setback),
+    outcome: 'errored',
+    reason: `${describeSetback(setback)}; nothing was restored, as "onError: stop" asks`,
+    servingRevisionId: active ?? null,
+    servingVerified: false,
+    extraRevisionIds,
+    givenUpRevisionIds: [...givenUp(run, setback), ...extraRevisionIds],
+  });
+}
+
+/** What every result of a release that does not go on says. */
+function common({ failure, stopped, preemptedBy }: Setback): Pick<Ending, 'code' | 'preemptedBy'> {
+  return { code: stopped ? null : failure.code, preemptedBy };
+}
+
+/** The known revision that a person asked to leave, marked as such: the result of the release carries it. */
+function leftWord({ known }: Run, left: string): readonly KnownRevision[] {
+  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
+}
+
+/** What was found on the release's own revision, and on what served before it: what fails there too is not the revision. */
+async function whatWasFound(run: Run, deploymentId: string): Promise<readonly Finding[]> {
+  const { journal, request, asked, foundBefore, revisionId } = run;
+  if (asked !== null) return asked.finding === null ? foundBefore : [...foundBefore, asked.finding];
+  if (revisionId === null) return foundBefore;
+  const silent = await isSilent(journal, { target: request.target, deploymentId, revisionId });
+  return silent ? [...foundBefore, { failedCheck: null, silent }] : foundBefore;
+}
+
+/** That the settings of a release whose agent is silent did not reach what served before either. */
+function silentBefore({ baseline }: Run, found: readonly Finding[]): string {
+  if (baseline?.silent === undefined || !found.some(({ silent }) => silent)) return '';
+  return `; the agent did not answer under the settings of this release before anything was changed either (${baseline.silent})`;
+}
+
+/**
+ * Nothing could be put back. Where nothing was there to be put back, and nothing of ours serves, the target serves
+ * what it served; anything else needs a person.
+ */
+async function couldNotRestore(
+  run: Run,
+  deploymentId: string,
+  restored: Restored & { readonly ok: false },
+  setback: Setback,
+  { current }: Settings,
+): Promise<Ending> {
+  const why = describeSetback(setback);
+  const active = await readActive(run.journal, current, deploymentId);
+  const before = run.baseline?.revisionId ?? null;
+  const ours = run.revisionId === null ? active !== before : active === run.revisionId;
+  if (restored.nothingToRestore && active !== undefined && !ours) {
+    const serves =
+      active === null ? 'nothing served before, and nothing does now' : `revision ${active} serves`;
+    return {
+      outcome: untouchedOutcome(setback),
+      reason: `${why}; ${serves}`,
+      servingRevisionId: active,
+      servingVerified: false,
+    };
+  }
+  return {
+    outcome: 'rollback_failed',
+    reason: `${why}; ${restored.reason}`,
+    servingRevisionId: active ?? null,
+    servingVerified: false,
+    stuck: { code: restored.code, attempted: restored.attempted },
+  };
+}
+
+function describeSetback({ failure, stopped, stopReason, preemptedBy }: Setback): string {
+  if (preemptedBy !== null) {
+    const { who, reason } = preemptedBy.requestedBy;
+    return `stopped by a rollback by ${who}${reason === undefined ? '' : `: ${reason}`}`;
+  }
+  if (stopReason !== null) return stopReason;
+  if (failure.canceled) return 'canceled';
+  return stopped ? `canceled: ${failure.message}` : failure.message;
+}
+
+function untouchedOutcome({ failure, stopped }: Setback): Outcome {
+  if (failure.code === 'SLIPWAY_OUTCOME_UNKNOWN') return 'errored';
+  return stopped ? 'aborted' : 'failed';
+}
+
+function restoredOutcome({ failure, stopped, preemptedBy }: Setback): Outcome {
+  if (preemptedBy !== null) return 'rolled_back';
+  if (stopped) return 'aborted';
+  return failure.code === 'SLIPWAY_OUTCOME_UNKNOWN' ? 'errored' : 'rolled_back';
+}
+
+/**
+ * The release's own revision, where it was given up on before it served: the control plane may still be at work on
+ * it, or still about to switch to it.
+ */
+function givenUp(run: Run, { failure }: Setback): readonly string[] {
+  if (run.revisionId === null || failure.code === 'SLIPWAY_REVISION_FAILED') return [];
+  const served = run.journal.progress.steps.some(
+    (step) => step.step === 'serving' && !step.restoring && step.status === 'done',
+  );
+  return served ? [] : [run.revisionId];
+}

@@ -1,0 +1,344 @@
+import type { Check } from '../../domain/check/check.ts';
+import type { PassedChecks } from '../../domain/check/passedChecks.ts';
+import { isSameRevision, originalOf, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import type { ErrorCode } from '../../domain/errors.ts';
+import type { Baseline, KnownRevision } from '../../domain/release/release.ts';
+import {
+  isQuarantined,
+  restoreCandidates,
+  type RestoreCandidate,
+} from '../../domain/restore/restoreChoice.ts';
+import {
+  afterFailure,
+  type FailedAttempt,
+  type Finding,
+  REVISIONS_TRIED_MAX,
+  stayText,
+} from '../../domain/restore/restoreDecision.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { Asked, bringUp, runCheck, type Subject } from '../check/bringUp.ts';
+import { explain, type StepFailure } from '../failure.ts';
+import { type Journal, now } from '../journal.ts';
+import { activitiesOf } from '../steps.ts';
+import { redeploy } from './redeploy.ts';
+import type { Settings } from './settings.ts';
+
+/** What is to be restored, and what is known of it. */
+export interface RestoreOrder {
+  readonly settings: Settings;
+  readonly deploymentId: string;
+  /** The store that keeps the checks of revisions. */
+  readonly recordStore: string;
+  /** The revision that a person asked for. */
+  readonly to: string | undefined;
+  /** Whether a person asked for the rollback: then a revision that serves stays, whatever its checks say. */
+  readonly manual: boolean;
+  readonly baseline: Baseline | null;
+  /** Oldest first. */
+  readonly known: readonly KnownRevision[];
+  /** Checks that were passed since, and are not kept yet. */
+  readonly passed: readonly PassedChecks[];
+  /** What was found on the new revision, and on what served before anything was changed. */
+  readonly found: readonly Finding[];
+  /** Never restored, unless a person asked for it by name. May grow while a release restores. */
+  readonly avoid: readonly string[];
+  /** The upload path that the release shipped: a revision that carries it was made by no redeploy. */
+  readonly shippedPath: string | null;
+}
+
+/** What is known of a restored revision that serves. */
+interface Judgement {
+  readonly verified: boolean;
+  /** Why its checks did not run; `null`: they did, or it is not verified. */
+  readonly unchecked: string | null;
+  /** Why it stays although it failed, for a person to decide; `null`: it did not. */
+  readonly failed: { readonly reason: string; readonly code: ErrorCode } | null;
+}
+
+/** How a restore ended. */
+export type Restored = {
+  /** Revisions that the redeploys made, whatever became of them. */
+  readonly copyRevisionIds: readonly string[];
+  readonly knownRevisions: readonly KnownRevision[];
+} & (
+  | ({
+      readonly ok: true;
+      readonly revisionId: string;
+      /** The revision that was redeployed: another one where the redeploy made a copy of it. */
+      readonly originalRevisionId: string;
+      /** `null`: the agent does not answer. */
+      readonly agentUrl: string | null;
+      /** Revisions that were tried before it, and may still become active. */
+      readonly givenUpRevisionIds: readonly string[];
+    } & Judgement)
+  | {
+      readonly ok: false;
+      /** `true` where there was nothing that could have been restored. */
+      readonly nothingToRestore: boolean;
+      readonly reason: string;
+      readonly code: ErrorCode;
+      readonly attempted: readonly string[];
+    }
+);
+
+/**
+ * Restores a good revision: the one path that an automatic and a manual rollback share. Walks over the candidates, best
+ * first, until one is deployed, serves, and passes its own checks: those that it passed when it was verified. What fails
+ * everywhere is not the revision (`domain/restore/restoreDecision.ts`): then it ends there. Never throws for what the outside
+ * does, and never goes round: each candidate is tried twice at most, and once more where a revision that was given up on
+ * became active only now and took its place.
+ *
+ * To be run in a non-cancellable scope.
+ */
+export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
+  return onTheWayBack(journal, () => walkBack(journal, order));
+}
+
+/** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
+export async function onTheWayBack<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
+  journal.restoring = true;
+  try {
+    return await work();
+  } finally {
+    journal.restoring = false;
+  }
+}
+
+/** That a restored revision serves, in words. */
+export function servesAgain(
+  { revisionId, verified, unchecked }: Restored & { readonly ok: true },
+  what = `revision ${revisionId}`,
+): string {
+  const checks = unchecked === null ? '' : `; its checks did not run, because ${unchecked}`;
+  return `${what} serves again${verified ? '' : ', unverified'}${checks}`;
+}
+
+async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored> {
+  const attempted: string[] = [];
+  /** Revisions that served and failed what they passed before. */
+  const unverified: KnownRevision[] = [];
+  const others: Finding[] = [];
+  const givenUp = new Set<string>();
+  const copyRevisionIds: string[] = [];
+  /** Copies that were made in vain: each belongs to its original's release all the same. */
+  const copies: KnownRevision[] = [];
+  const overtook: string[] = [];
+  let reason = noneText(order);
+  let code: ErrorCode = 'SLIPWAY_NOTHING_TO_RESTORE';
+  let turns = restoreCandidates(order)
+    .slice(0, REVISIONS_TRIED_MAX)
+    .map((candidate) => ({ candidate, tries: 1 }));
+  for (let turn = turns.shift(); turn !== undefined; turn = turns.shift()) {
+    const { candidate, tries } = turn;
+    // A person may leave it while the release restores.
+    if (candidate.revisionId !== order.to && order.avoid.includes(candidate.revisionId)) continue;
+    if (attempted.at(-1) !== candidate.revisionId) attempted.push(candidate.revisionId);
+    const attempt = new Attempt(candidate.revisionId);
+    const noteCopy = (): void => {
+      if (attempt.isCopy) copyRevisionIds.push(attempt.revisionId);
+    };
+    const serves = (judgement: Judgement, word: KnownRevision): Restored => {
+      const { revisionId, original: originalRevisionId, asked } = attempt;
+      const agentUrl = asked?.agentUrl ?? null;
+      const givenUpRevisionIds = [...givenUp].filter((other) => other !== revisionId);
+      const knownRevisions = [...copies, ...(judgement.failed === null ? unverified : []), word];
+      const what = { revisionId, originalRevisionId, agentUrl, knownRevisions };
+      return { ok: true, ...what, ...judgement, givenUpRevisionIds, copyRevisionIds };
+    };
+    try {
+      const judged = await putBack(journal, order, candidate, attempt);
+      noteCopy();
+      const word = { ...wordOn(order, attempt), verified: judged.verified, at: now() };
+      return serves({ ...judged, failed: null }, word);
+    } catch (error) {
+      noteCopy();
+      if (attempt.isCopy) copies.push({ ...wordOn(order, attempt), verified: false, at: now() });
+      const failure = explain(error);
+      const overtaker = await overtakerOf(journal, order, attempt, failure);
+      if (overtaker !== undefined && !overtook.includes(overtaker)) {
+        overtook.push(overtaker);
+        journal.note({
+          phase: `revision ${overtaker} became active meanwhile: ${candidate.revisionId} again`,
+        });
+        turns.unshift(turn);
+        continue;
+      }
+      const { manual, found: before } = order;
+      const failed = await whatFailed(journal, order, attempt);
+      const then = afterFailure({ attempt: failed, tries, manual, before, others });
+      if (typeof then === 'object') {
+        const why = stayText(then.stays, attempt.revisionId, failure.message);
+        const judgement = { verified: false, unchecked: null, failed: { reason: why, code: failure.code } };
+        return serves(judgement, wordOn(order, attempt));
+      }
+      code = failure.code;
+      reason = `revision ${candidate.revisionId} could not be restored: ${failure.message}`;
+      if (mayBecomeActive(attempt, failure)) givenUp.add(attempt.revisionId);
+      if (then === 'again') {
+        journal.note({ phase: `${reason}; one more try` });
+        turns.unshift({ candidate, tries: tries + 1 });
+      } else if (typeof failed === 'object') {
+        others.push(failed);
+        // Its copies run the same artifact: they belong to the same release.
+        const { known } = order;
+        turns = turns.filter(
+          (next) => !isSameRevision(known, next.candidate.revisionId, candidate.revisionId),
+        );
+        if (failed.failedCheck === null) continue;
+        for (const same of withCopies(known, candidate.revisionId))
+          unverified.push({ ...wordOn(order, new Attempt(same)), verified: false, at: now() });
+      }
+    }
+  }
+  const nothingToRestore = attempted.length === 0;
+  const knownRevisions = [...copies, ...unverified];
+  return { ok: false, nothingToRestore, reason, code, attempted, knownRevisions, copyRevisionIds };
+}
+
+/** Why nothing can be restored. */
+function noneText({ baseline, known }: RestoreOrder): string {
+  const before = baseline?.revisionId ?? null;
+  const none = 'there is no revision to go back to';
+  if (before === null || !isQuarantined(known, before)) return none;
+  return `${none}: revision ${before} served before, but a person rolled back from it or it is in quarantine, so it is restored only by name`;
+}
+
+/**
+ * What is known of a revision; of a copy that a redeploy made, what is known of its original. A person who asks for a
+ * revision by name ends its quarantine.
+ */
+function wordOn({ known }: RestoreOrder, { original, revisionId, isCopy }: Attempt): KnownRevision {
+  const { quarantined: _, ...word } = known.findLast((other) => other.revisionId === original) ?? {
+    verified: false,
+    at: now(),
+  };
+  return { ...word, revisionId, ...(isCopy ? { copyOf: originalOf(known, original) } : {}) };
+}
+
+/** One attempt to restore one revision. */
+class Attempt {
+  readonly original: string;
+  /** The revision to follow. */
+  revisionId: string;
+  stage: 'asking' | 'coming up' | 'served' = 'asking';
+  /** What its checks were asked under. */
+  asked: Asked | null = null;
+  /** Revisions that were given up on and were not active when this one was asked for: they may still become active. */
+  overtakers: readonly string[] = [];
+
+  constructor(original: string) {
+    this.original = original;
+    this.revisionId = original;
+  }
+
+  get isCopy(): boolean {
+    return this.revisionId !== this.original;
+  }
+}
+
+/** How far a failed attempt came: an active revision whose agent does not answer is deployed, but silent. */
+async function whatFailed(
+  journal: Journal,
+  { settings, deploymentId }: RestoreOrder,
+  { stage, asked, revisionId }: Attempt,
+): Promise<FailedAttempt> {
+  if (stage === 'asking') return 'not_taken';
+  if (asked !== null) return asked.finding ?? 'not_deployed';
+  const silent = await isSilent(journal, { target: settings.current, deploymentId, revisionId });
+  return silent ? { failedCheck: null, silent: true } : 'not_deployed';
+}
+
+/** Whether the last step found a revision deployed and active, but no agent that answers. */
+export async function isSilent(
+  journal: Journal,
+  { target, deploymentId, revisionId }: Subject,
+): Promise<boolean> {
+  const last = journal.progress.steps.at(-1);
+  if (last?.step !== 'serving' || last.status !== 'failed') return false;
+  return (await readActive(journal, target, deploymentId)) === revisionId;
+}
+
+/** The revision that was given up on and became active in place of the restored one; `undefined`: none did. */
+async function overtakerOf(
+  journal: Journal,
+  { settings, deploymentId }: RestoreOrder,
+  { overtakers }: Attempt,
+  { code }: StepFailure,
+): Promise<string | undefined> {
+  const replaced = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_SERVING';
+  if (!replaced || overtakers.length === 0) return undefined;
+  const active = await readActive(journal, settings.current, deploymentId);
+  return overtakers.find((revisionId) => revisionId === active);
+}
+
+/** Whether a revision whose turn is over may still become the active one, although another has become that by then. */
+function mayBecomeActive({ stage }: Attempt, { code, mayHaveBeenTaken }: StepFailure): boolean {
+  if (stage === 'asking') return mayHaveBeenTaken;
+  return stage === 'coming up' && code !== 'SLIPWAY_REVISION_FAILED';
+}
+
+/** Restores one revision. An unverified one that no person asked for is restored as it was: its checks do not run. */
+async function putBack(
+  journal: Journal,
+  order: RestoreOrder,
+  candidate: RestoreCandidate,
+  attempt: Attempt,
+): Promise<Omit<Judgement, 'failed'>> {
+  const { settings, deploymentId, to, shippedPath } = order;
+  const { revisionId, activeBefore } = await settings.under((target) =>
+    redeploy(journal, { target, deploymentId, shippedPath }, candidate.revisionId),
+  );
+  attempt.revisionId = revisionId;
+  attempt.stage = 'coming up';
+  attempt.overtakers = order.avoid.filter((other) => other !== activeBefore && other !== revisionId);
+  const agentUrl = await settings.under((target) =>
+    bringUp(journal, { target, deploymentId, revisionId }, attempt.overtakers),
+  );
+  attempt.stage = 'served';
+  const asked = new Asked({ target: settings.current, deploymentId, revisionId }, agentUrl);
+  attempt.asked = asked;
+  if (!candidate.verified && candidate.revisionId !== to) return { verified: false, unchecked: null };
+  const own = await ownChecks(journal, order, candidate.revisionId);
+  if (typeof own === 'string') return { verified: candidate.verified, unchecked: own };
+  for (const check of own) {
+    await settings.under((target) => {
+      asked.subject = { target, deploymentId, revisionId };
+      return runCheck(journal, asked, check);
+    });
+  }
+  const { skipped } = wordOn(order, attempt);
+  return { verified: candidate.verified || skipped !== true, unchecked: null };
+}
+
+/** The checks that a revision passed, or why they are not known. */
+async function ownChecks(
+  journal: Journal,
+  { known, passed, recordStore: store }: RestoreOrder,
+  revisionId: string,
+): Promise<readonly Check[] | string> {
+  const fresh = passed.find((other) => other.revisionId === revisionId);
+  if (fresh !== undefined) return fresh.checks;
+  const digest = known.findLast((other) => other.revisionId === revisionId)?.checks;
+  if (digest === undefined) return 'none were kept';
+  try {
+    const reads = activitiesOf('record', journal.overrides, `read the checks of ${revisionId}`);
+    return (await reads.readChecks({ store, digest })).checks;
+  } catch (error) {
+    return `they could not be read: ${explain(error).message}`;
+  }
+}
+
+/** Reads what serves, for the report; `undefined` where that cannot be read. */
+export async function readActive(
+  journal: Journal,
+  target: TargetSpec,
+  deploymentId: string,
+): Promise<string | null | undefined> {
+  try {
+    const reads = activitiesOf('find', journal.overrides, 'read what serves');
+    return (await reads.readDeployment({ target, deploymentId })).deployment.activeRevisionId;
+  } catch (error) {
+    journal.note({ phase: `could not read what serves: ${explain(error).message}` });
+    return undefined;
+  }
+}

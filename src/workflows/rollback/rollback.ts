@@ -1,0 +1,144 @@
+import { CancellationScope } from '@temporalio/workflow';
+
+import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
+import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
+import { previousVerified } from '../../domain/restore/restoreChoice.ts';
+import type { RollbackInput } from '../../messages/workflowTypes.ts';
+import { claimDeployment } from '../deployment/deployment.ts';
+import { endWorkflow, explain } from '../failure.ts';
+import { refuseInterventions } from '../intervention/refuseInterventions.ts';
+import { Journal, now } from '../journal.ts';
+import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
+import { missedText } from '../release/preempted.ts';
+import { findDeployment } from '../release/ship.ts';
+import { onTheWayBack, readActive, restore, servesAgain } from '../restore/restore.ts';
+import { Settings } from '../restore/settings.ts';
+
+/**
+ * One manual rollback on an idle target. Runs to its end whatever happens: a rollback is never rolled back, and never
+ * stopped halfway.
+ */
+export async function rollback(input: RollbackInput): Promise<ReleaseResult> {
+  return endWorkflow(await CancellationScope.nonCancellable(() => rollBack(input)));
+}
+
+async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
+  const { releaseId, request, lastRequest, known } = input;
+  const { recordStore } = lastRequest;
+  const settings = new Settings(input.lastGood, lastRequest.target);
+  const journal = new Journal(releaseId, 'rollback', lastRequest.steps, recordStore);
+  refuseInterventions(journal);
+  const finish = ({ stuck, ...ending }: Ending): Promise<ReleaseResult> => {
+    const { deploymentId = null, knownRevisions = [] } = ending;
+    const situation = { deploymentId, baseline: null, known: [...known, ...knownRevisions] };
+    const conclusion = {
+      ...emptyConclusion(lastRequest.target.name, request),
+      instructions: instructionsAfter({ target: settings.current, ...situation }, ending, stuck),
+      ...ending,
+    };
+    return conclude(journal, conclusion, recordStore);
+  };
+
+  let deployment;
+  try {
+    deployment = await onTheWayBack(journal, () =>
+      settings.under((target) => findDeployment(journal, target)),
+    );
+  } catch (error) {
+    const { code, message } = explain(error);
+    return finish({
+      outcome: 'rollback_failed',
+      code,
+      reason: `the deployment could not be read: ${message}`,
+    });
+  }
+  if (deployment === null) {
+    return finish({
+      outcome: 'failed',
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+      reason: `there is no deployment "${lastRequest.target.deployment}"`,
+    });
+  }
+  const { deploymentId, activeRevisionId } = deployment;
+  journal.note({ deploymentId });
+  const serving = {
+    servingRevisionId: activeRevisionId,
+    servingVerified: known.some(({ revisionId, verified }) => revisionId === activeRevisionId && verified),
+  };
+  const { from } = request;
+  if (from !== undefined && activeRevisionId !== null && !isSameRevision(known, from, activeRevisionId)) {
+    const serves = revisionText(wordsOf({ known, history: [] }, activeRevisionId));
+    const reason = `revision ${from} does not serve any more; ${serves} does`;
+    return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
+  }
+  try {
+    await onTheWayBack(journal, () => claimDeployment(journal, settings.current, deploymentId, input.owns));
+  } catch (error) {
+    const { code, message } = explain(error);
+    return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });
+  }
+  const to = request.to ?? previousVerified(known, activeRevisionId);
+  if (to === undefined) {
+    return finish({
+      outcome: 'failed',
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+      reason: 'no earlier verified revision is known; name one to go back to',
+      deploymentId,
+      ...serving,
+    });
+  }
+  const restored = await restore(journal, {
+    settings,
+    deploymentId,
+    recordStore,
+    to,
+    manual: true,
+    baseline: null,
+    known,
+    passed: [],
+    found: [],
+    avoid: activeRevisionId === null ? [] : withCopies(known, activeRevisionId),
+    shippedPath: null,
+  });
+  if (!restored.ok) {
+    const { code, reason, attempted, knownRevisions } = restored;
+    return finish({
+      outcome: 'rollback_failed',
+      reason,
+      code,
+      deploymentId,
+      servingRevisionId: (await readActive(journal, settings.current, deploymentId)) ?? null,
+      knownRevisions,
+      stuck: { code, attempted },
+    });
+  }
+  const { failed, revisionId } = restored;
+  const news = [...known, ...restored.knownRevisions];
+  const missed = missedText(journal, request, news, revisionId);
+  const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
+  return finish({
+    outcome: failed === null ? 'rolled_back' : 'errored',
+    reason: failed?.reason ?? `${missed ?? ''}${servesAgain(restored, serves)}`,
+    code: failed?.code ?? (missed === undefined ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
+    ...(failed === null ? {} : { stuck: { code: failed.code, attempted: [], restored: revisionId } }),
+    ...(failed === null && settings.areNewest ? { settingsWorked: true } : {}),
+    deploymentId,
+    servingRevisionId: restored.revisionId,
+    servingVerified: restored.verified,
+    givenUpRevisionIds: restored.givenUpRevisionIds,
+    copyRevisionIds: restored.copyRevisionIds,
+    knownRevisions: [...leftBehind(news, activeRevisionId, restored.revisionId), ...restored.knownRevisions],
+    agentUrl: restored.agentUrl,
+  });
+}
+
+/** What a person rolled back from is not restored automatically again, even if it passed its checks. */
+function leftBehind(
+  known: readonly KnownRevision[],
+  left: string | null,
+  restored: string,
+): readonly KnownRevision[] {
+  if (left === null || isSameRevision(known, left, restored)) return [];
+  return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
+}

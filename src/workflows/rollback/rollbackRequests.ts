@@ -1,0 +1,81 @@
+import { findRevision, noRevision } from '../../domain/deployment/revisionName.ts';
+import type { ReleaseRequest, RollbackRequest } from '../../domain/release/release.ts';
+import {
+  dependsOnWhatServes,
+  requestRollback,
+  type RollbackTaken,
+} from '../../domain/rollback/targetRollback.ts';
+import {
+  ignoreMessage,
+  noteSaid,
+  type RollbackAnswer,
+  type TargetState,
+} from '../../domain/target/targetState.ts';
+import { now } from '../journal.ts';
+import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from '../target/looks.ts';
+import type { Target } from '../target/target.ts';
+import type { Taken } from '../target/targetMessages.ts';
+
+/** Takes requests for a rollback: looks at what they name, or at what serves, before anything is held or stopped. */
+export class RollbackRequests {
+  readonly #target: Target;
+  /** By request id: a client that does not wait for the answer sends the same as a signal. */
+  readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
+  #looking: ReturnType<typeof readWhatServes> | undefined;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  /** Whether a request waits for a look. */
+  isTaking(requestId: string): boolean {
+    return this.#taking.has(requestId);
+  }
+
+  take(request: RollbackRequest): Promise<Taken<RollbackAnswer>> {
+    const { requestId } = request;
+    const same = this.#taking.get(requestId);
+    if (same !== undefined) return same;
+    const taken = this.#take(request).finally(() => this.#taking.delete(requestId));
+    this.#taking.set(requestId, taken);
+    return taken;
+  }
+
+  async #take(asked: RollbackRequest): Promise<Taken<RollbackAnswer>> {
+    const target = this.#target;
+    const { lastRequest } = target.state;
+    const meant = asked.to === undefined ? undefined : findRevision(target.state, asked.to);
+    if (meant !== undefined && 'problem' in meant) return { refused: meant.problem };
+    if (meant !== undefined && 'askFor' in meant && lastRequest !== null) {
+      const problem = await whyNoRevision(lastRequest, meant.askFor);
+      if (problem !== undefined) return { refused: noRevision(target.state, meant.askFor, problem) };
+    }
+    const to = meant === undefined ? {} : { to: 'askFor' in meant ? meant.askFor : meant.revisionId };
+    const request = { ...asked, ...to };
+    const looks = lastRequest !== null && dependsOnWhatServes(target, request);
+    const active = looks ? await this.#lookAtWhatServes(lastRequest) : undefined;
+    const { state, running } = target;
+    const taken = requestRollback({ state, running, now: now(), active }, request);
+    target.change(recorded(taken, request));
+    if (taken.preempt !== undefined) await target.preempt(taken.preempt);
+    return { answer: taken.answer };
+  }
+
+  /** What serves, as the control plane says. Requests that arrive together share one look. */
+  #lookAtWhatServes(lastRequest: ReleaseRequest): ReturnType<typeof readWhatServes> {
+    this.#looking ??= readWhatServes(lastRequest, ROLLBACK_LOOK_MS).finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+}
+
+/** The state after a request, which records the request unless an earlier one has. */
+function recorded(
+  { state, answer: { disposition, reason } }: RollbackTaken,
+  { requestedBy: by }: RollbackRequest,
+): TargetState {
+  const at = now();
+  if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
+  return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
+}

@@ -1,0 +1,49 @@
+import type { Activities } from '../../activities/activities.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
+import { explain } from '../failure.ts';
+import { activitiesOf } from '../steps.ts';
+
+/** The active revision as the control plane says; `null` where there is none, `undefined` where it cannot be read. */
+export async function readWhatServes(
+  request: ReleaseRequest,
+  withinMs: number = LOOK_MS,
+): Promise<string | null | undefined> {
+  const { target: spec } = request;
+  const activities = looks(request, 'look at what serves', withinMs);
+  try {
+    const { deployment } = await activities.findDeployment({ target: spec });
+    return deployment?.activeRevisionId ?? null;
+  } catch (error) {
+    if (explain(error).canceled) throw error;
+    return undefined;
+  }
+}
+
+/** Why a revision that the target has never dealt with cannot be restored; `undefined`: the control plane has it. */
+export async function whyNoRevision(
+  request: ReleaseRequest,
+  revisionId: string,
+): Promise<string | undefined> {
+  const { target: spec } = request;
+  const activities = looks(request, `look for revision ${revisionId}`, LOOK_MS);
+  try {
+    const { deployment } = await activities.findDeployment({ target: spec });
+    if (deployment === null) return `there is no deployment "${spec.deployment}" with a revision`;
+    await activities.readRevision({ target: spec, deploymentId: deployment.deploymentId, revisionId });
+    return undefined;
+  } catch (error) {
+    const { canceled, code, message } = explain(error);
+    if (canceled) throw error;
+    return code === 'SLIPWAY_NOT_FOUND' || code === 'SLIPWAY_REFUSED'
+      ? 'the control plane has no revision'
+      : `the control plane was asked in vain (${message}) for revision`;
+  }
+}
+
+/** How long a rollback waits to learn what serves, in milliseconds: the command waits 5 s for the answer. */
+export const ROLLBACK_LOOK_MS = 3_000;
+const LOOK_MS = 10_000;
+
+function looks({ steps }: ReleaseRequest, what: string, scheduleToCloseMs: number): Activities {
+  return activitiesOf('find', { ...steps, find: { ...steps.find, scheduleToCloseMs } }, what);
+}

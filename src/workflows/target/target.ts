@@ -1,0 +1,256 @@
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  setCurrentDetails,
+  upsertMemo,
+} from '@temporalio/workflow';
+
+import { artifactIdentity } from '../../domain/artifact/artifact.ts';
+import { noticesBetween, startNotice } from '../../domain/notify/targetNotices.ts';
+import type { Actor, Preemption, ReleaseRequest } from '../../domain/release/release.ts';
+import { tellTarget } from '../../domain/story.ts';
+import { countFailedChecks } from '../../domain/target/quarantine.ts';
+import { takeSubmission, withdrawnBy } from '../../domain/target/submissions.ts';
+import { rejectQuarantined, takeNext } from '../../domain/target/targetQueue.ts';
+import { keepSettings, recordResult } from '../../domain/target/targetResult.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import {
+  EMPTY_TARGET,
+  ignoreMessage,
+  type NextWork,
+  type ReleaseAnswer,
+  type Running,
+  type TargetState,
+} from '../../domain/target/targetState.ts';
+import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
+import type { TargetInput } from '../../messages/workflowTypes.ts';
+import { explain } from '../failure.ts';
+import { now } from '../journal.ts';
+import { Notices } from '../notify/notices.ts';
+import { stepPolicy } from '../steps.ts';
+import { takeUnknownSignals } from '../unknownSignals.ts';
+import { StateKeeper } from './keepState.ts';
+import { readWhatServes } from './looks.ts';
+import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
+import { RunLength } from './runLength.ts';
+import { handleTargetMessages } from './targetMessages.ts';
+import { LateWatch } from './watchLate.ts';
+import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
+
+/** One target, until it is terminated: a run of it ends between two releases, and the next run carries its state. */
+export function target(input: TargetInput = {}): Promise<void> {
+  return outlive(input, async (current) => {
+    const subject = new Target(current);
+    handleTargetMessages(subject);
+    await subject.run();
+  });
+}
+
+/**
+ * A target's queue, lock, hold and history. It decides what runs on the target and when, one release or rollback at a
+ * time, and never changes the deployment itself.
+ */
+export class Target {
+  readonly #input: TargetInput;
+  readonly #startsAs: TargetState;
+  readonly #runLength: RunLength;
+  readonly #notices = new Notices();
+  readonly #lateWatch = new LateWatch(this, async (counter) => {
+    await condition(() => this.#child !== null || this.#running === null);
+    await this.preempt(counter);
+  });
+  #state: TargetState;
+  #running: Running | null = null;
+  #child: WorkHandle | null = null;
+
+  constructor(input: TargetInput) {
+    this.#input = input;
+    // The state of an earlier version lacks the fields that are newer.
+    this.#state = this.#startsAs = { ...EMPTY_TARGET, ...input.state };
+    this.#runLength = new RunLength(input.continueAsNewAfterEvents);
+  }
+
+  get state(): TargetState {
+    return this.#state;
+  }
+
+  get running(): Running | null {
+    return this.#running;
+  }
+
+  /** The release that runs, to be signaled. */
+  get runningRelease(): WorkHandle | undefined {
+    return this.#running?.kind === 'release' && this.#child !== null ? this.#child : undefined;
+  }
+
+  /** Replaces the state, and notifies the receivers of what changed. */
+  change(next: TargetState): void {
+    const news = noticesBetween(this.#state, next);
+    this.replace(next);
+    for (const notice of news) this.#notices.tell(notice, this.#state.lastRequest);
+  }
+
+  /** Replaces the state without any notice. */
+  replace(next: TargetState): void {
+    this.#state = next;
+    this.#runLength.note();
+    setCurrentDetails(tellTarget(this.#state, this.#running));
+  }
+
+  /** Records a message that is not acted upon, and why. */
+  ignore(message: string, reason: string): void {
+    this.change(ignoreMessage(this.#state, message, reason, now()));
+  }
+
+  /** Notes that this workflow task takes an update. */
+  updateTaken(): void {
+    this.#runLength.updateTaken();
+  }
+
+  /** Queues a release, or joins the one that has the same request key. */
+  submit(id: string, request: ReleaseRequest): ReleaseAnswer | Promise<ReleaseAnswer> {
+    const { state, answer } = takeSubmission(this.#state, this.#running, id, request, now());
+    if (answer.disposition === 'already_released') return this.#submitAfterLook(id, request);
+    this.change(state);
+    return answer;
+  }
+
+  /** A person may have changed the deployment by hand: a release joins one that has ended only if that still serves. */
+  async #submitAfterLook(id: string, request: ReleaseRequest): Promise<ReleaseAnswer> {
+    const activeRevisionId = (await readWhatServes(request)) ?? null;
+    this.updateTaken();
+    const seen = { ...this.#state, activeRevisionId };
+    const { state, answer } = takeSubmission(seen, this.#running, id, request, now());
+    // The revision that served before stays in the state: by it the release that begins now notices the change by hand.
+    this.change({ ...state, activeRevisionId: this.#state.activeRevisionId });
+    return answer;
+  }
+
+  /** Tells the running release to make way. One that has just ended is told nothing: its result says what it did. */
+  async preempt(preemption: Preemption): Promise<void> {
+    try {
+      await this.#child?.signal(preemptSignal, preemption);
+    } catch (error) {
+      this.ignore('preempt', explain(error).message);
+    }
+  }
+
+  /** Tells the running release to abort: every submission of it was withdrawn. */
+  async abortWithdrawn(by: Actor): Promise<void> {
+    try {
+      await this.#child?.signal(INTERVENTION_SIGNALS.abort, { requestId: 'withdrawn', ...by });
+    } catch (error) {
+      this.ignore('withdraw', explain(error).message);
+    }
+  }
+
+  /** Notes that the running release restores a revision. */
+  noteRestoring(releaseId: string, revisionId: string): void {
+    if (this.#running?.releaseId === releaseId) this.#running = { ...this.#running, restores: revisionId };
+  }
+
+  /** Runs one release or rollback after the other, until this run of the workflow continues as new. */
+  async run(): Promise<never> {
+    this.change(this.#state);
+    this.#mark();
+    const left = await recoverTarget(this, this.#input.recordStore);
+    const isKept = this.#state === this.#startsAs;
+    const keeper = new StateKeeper(this, this.#input.recordStore, isKept ? this.#state : null);
+    void keeper.keep();
+    void this.#lateWatch.keep();
+    void whenCanceled(() => this.ignore('cancel', 'a target does not end: "slipway hold" stops releases'));
+    if (left !== undefined) await this.#adopt(left);
+    for (;;) {
+      this.#runLength.note();
+      this.#ignoreUnknownSignals();
+      // What waits goes over to the next run, so that a queue that is never empty cannot keep this one. Only a rollback
+      // goes first, as long as there are few.
+      if (this.#runLength.isReached && !this.#rollbackGoesFirst) {
+        await this.#continueAsNew(keeper);
+        continue;
+      }
+      const next = takeNext(this.#state);
+      if (next !== undefined) await this.#start(next.work, next.state);
+      else await this.#awaitWork();
+    }
+  }
+
+  async #start(work: NextWork, state: TargetState): Promise<void> {
+    const running = this.#begin(work, state);
+    const settings = this.#settingsOf(work);
+    this.#child = await startWork(work, this.#state, running.workflowId);
+    this.#mark();
+    const { spec, lastRequest } = this.#state;
+    if (spec !== null) this.#notices.tell(startNotice(spec, work), lastRequest);
+    await this.#follow(work, this.#child, settings);
+  }
+
+  /** Follows a release or a rollback that an earlier run of the target started. */
+  async #adopt(work: NextWork): Promise<void> {
+    const running = this.#begin(work, this.#state);
+    this.#child = adoptWork(running.workflowId);
+    await this.#follow(work, this.#child, this.#settingsOf(work));
+  }
+
+  #begin(work: NextWork, state: TargetState): Running {
+    const running = describeWork(work);
+    this.#running = running;
+    this.change(state);
+    return running;
+  }
+
+  /** Follows what runs to its end, and records the result. */
+  async #follow(work: NextWork, child: WorkHandle, settings: TargetSpec | null): Promise<void> {
+    // A message that came between queueing and starting has not reached the child yet.
+    const [waiting] = this.#state.rollbacks;
+    if (work.kind === 'release' && waiting !== undefined) await this.preempt(waiting);
+    const withdrawn = withdrawnBy(this.#state, work.releaseId);
+    if (withdrawn !== undefined) await this.abortWithdrawn(withdrawn);
+    const result = await resultOf(child, work, this.#state);
+    this.#running = null;
+    this.#child = null;
+    const { scheduleToCloseMs: watchMs } = stepPolicy('watch', this.#state.lastRequest?.steps ?? {});
+    this.change(keepSettings(recordResult(this.#state, result, watchMs), result, settings));
+    if (work.kind === 'release') {
+      const artifact = artifactIdentity(work.request.artifact);
+      this.change(rejectQuarantined(countFailedChecks(this.#state, result, artifact, now()), now()));
+    }
+    this.#mark();
+    await this.#lateWatch.counterOvertakers();
+  }
+
+  #settingsOf(work: NextWork): TargetSpec | null {
+    return work.kind === 'release' ? work.request.target : this.#state.spec;
+  }
+
+  #awaitWork(): Promise<void> {
+    return condition(() => {
+      this.#ignoreUnknownSignals();
+      const { rollbacks, queue } = this.#state;
+      return rollbacks.length + queue.length > 0 || (this.#runLength.isReached && allHandlersFinished());
+    });
+  }
+
+  /** Ends this run of the workflow, where nothing would be lost; else returns. */
+  async #continueAsNew(keeper: StateKeeper): Promise<void> {
+    await this.#notices.begun();
+    await keeper.written();
+    const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
+    if (!canEnd || !this.#notices.allBegun || !keeper.isWritten) return;
+    await continueAsNew<typeof target>({ ...this.#input, state: this.#state });
+  }
+
+  get #rollbackGoesFirst(): boolean {
+    return this.#state.rollbacks.length > 0 && !this.#runLength.isExhausted;
+  }
+
+  /** Notes what runs and what serves in the memo, which Temporal's lists show. */
+  #mark(): void {
+    upsertMemo({ running: this.#running?.releaseId ?? null, serves: this.#state.activeRevisionId });
+  }
+
+  #ignoreUnknownSignals(): void {
+    takeUnknownSignals((name, reason) => this.ignore(name, reason));
+  }
+}

@@ -1,0 +1,329 @@
+import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
+import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } from '@temporalio/workflow';
+
+import { findRevision } from '../../domain/deployment/revisionName.ts';
+import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
+import { noteUndelivered } from '../../domain/notify/undelivered.ts';
+import type { Actor, RollbackRequest } from '../../domain/release/release.ts';
+import { releaseRequestProblem } from '../../domain/release/requestProblem.ts';
+import {
+  findArtifact,
+  findQuarantined,
+  isHeldAgainst,
+  quarantineArtifact,
+  unquarantineArtifact,
+} from '../../domain/target/quarantine.ts';
+import { withdrawSubmission } from '../../domain/target/submissions.ts';
+import {
+  rejectQuarantined,
+  releaseHold,
+  setHold,
+  withdrawReleases,
+} from '../../domain/target/targetQueue.ts';
+import { type Lookup, lookUp, noteSaid, type TargetState } from '../../domain/target/targetState.ts';
+import { INTERVENTION_SIGNALS } from '../../messages/release.ts';
+import {
+  readHoldMessage,
+  readQuarantineMessage,
+  readRestoring,
+  readRollbackMessage,
+  readWithdrawMessage,
+  readUndelivered,
+  holdSignal,
+  holdUpdate,
+  lookupQuery,
+  quarantineSignal,
+  quarantineUpdate,
+  restoringSignal,
+  rollbackSignal,
+  rollbackUpdate,
+  submitReleaseUpdate,
+  type TargetView,
+  undeliveredSignal,
+  unholdSignal,
+  unholdUpdate,
+  unquarantineSignal,
+  unquarantineUpdate,
+  viewQuery,
+  withdrawSignal,
+  withdrawUpdate,
+} from '../../messages/target.ts';
+import { explain, refuse } from '../failure.ts';
+import { now } from '../journal.ts';
+import { RollbackRequests } from '../rollback/rollbackRequests.ts';
+import { atTheDoor, doorway } from './doorway.ts';
+import type { Target } from './target.ts';
+
+/** Has a target take its messages. */
+export function handleTargetMessages(target: Target): void {
+  const rollbacks = new RollbackRequests(target);
+  handleReleases(target);
+  handleRollbacks(target, rollbacks);
+  handleHolds(target);
+  handleWithdrawals(target);
+  handleQuarantine(target);
+  handleReports(target);
+  forwardInterventions(target);
+  answerQueries(target, rollbacks);
+}
+
+/** What came of a message. */
+export type Taken<Answer> =
+  /** `unused`: why it changed nothing. A sender who does not wait for the answer finds that in the target's state. */
+  { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };
+
+/** A message that people send by update or by signal: both are read, refused and taken alike. */
+interface TargetMessage<Message, Read, Answer> {
+  readonly update: UpdateDefinition<Answer, [Message]>;
+  readonly signal: SignalDefinition<[Message?]>;
+  readonly description: string;
+  /** What the message means, or a sentence that says what is wrong with it. `newId` gives a message without an id one. */
+  readonly read: (raw: unknown, origin: 'update' | 'signal', newId: () => string) => Read | string;
+  /** Why the message has no use now; `undefined`: it has one. */
+  readonly wrongMoment?: (read: Read) => string | undefined;
+  readonly take: (read: Read) => Taken<Answer> | Promise<Taken<Answer>>;
+}
+
+/** An update is refused, with the reason, before Temporal accepts it. A signal that is refused is recorded, with the reason. */
+function handleMessage<Message, Read extends object, Answer>(
+  target: Target,
+  { update, signal, description, read, wrongMoment, take }: TargetMessage<Message, Read, Answer>,
+): void {
+  const readUpdate = (raw: unknown, newId: () => string): Read => {
+    const message = read(raw, 'update', newId);
+    if (typeof message === 'string') refuse(message);
+    const problem = wrongMoment?.(message);
+    if (problem !== undefined) refuse(problem, 'SLIPWAY_WRONG_MOMENT');
+    return message;
+  };
+  // What is taken at once is recorded at once: messages that arrive together stay in their order.
+  const takeAnd = <T>(message: Read, then: (taken: Taken<Answer>) => T): T | Promise<T> => {
+    const taken = take(message);
+    return taken instanceof Promise ? taken.then(then) : then(taken);
+  };
+  const ignore = (reason: string | undefined): void => {
+    if (reason !== undefined) target.ignore(signal.name, reason);
+  };
+  setHandler(
+    update,
+    (raw) => {
+      target.updateTaken();
+      return takeAnd(readUpdate(raw, uuid4), (taken) => {
+        target.updateTaken();
+        return 'refused' in taken ? refuse(taken.refused) : taken.answer;
+      });
+    },
+    { description, validator: atTheDoor(update, (raw) => void readUpdate(raw, () => 'validated')) },
+  );
+  setHandler(
+    signal,
+    (raw) => {
+      const message = read(raw, 'signal', uuid4);
+      const problem = typeof message === 'string' ? message : wrongMoment?.(message);
+      if (typeof message !== 'string' && problem === undefined)
+        return takeAnd(message, (taken) => ignore('refused' in taken ? taken.refused : taken.unused));
+      ignore(problem);
+    },
+    { description: `${description}. A signal has no answer: "view" shows what came of it` },
+  );
+}
+
+function handleReleases(target: Target): void {
+  setHandler(
+    submitReleaseUpdate,
+    (request) => {
+      target.updateTaken();
+      return target.submit(currentUpdateInfo()?.id ?? '', request);
+    },
+    {
+      description: 'Queue a release; joins one with the same request key',
+      validator: atTheDoor(submitReleaseUpdate, (request) => {
+        const problem = releaseRequestProblem(request);
+        if (problem !== undefined) refuse(problem);
+      }),
+    },
+  );
+}
+
+function handleRollbacks(target: Target, rollbacks: RollbackRequests): void {
+  handleMessage(target, {
+    update: rollbackUpdate,
+    signal: rollbackSignal,
+    description: 'Restore an earlier verified revision, before everything that waits',
+    read: (raw, origin, newId): RollbackRequest | string => {
+      const request = readRollbackMessage(raw, origin, newId());
+      if (typeof request === 'string') return request;
+      if (target.state.spec === null) return 'this target has never taken a release';
+      if (request.to === undefined) return request;
+      const meant = findRevision(target.state, request.to);
+      return 'problem' in meant ? meant.problem : request;
+    },
+    take: (request) => rollbacks.take(request),
+  });
+}
+
+function handleHolds(target: Target): void {
+  handleMessage(target, {
+    update: holdUpdate,
+    signal: holdSignal,
+    description: 'Take no release until "unhold"',
+    read: readHoldMessage,
+    take: (by) => {
+      const note = 'no release is taken until "unhold"';
+      const isChanged = say(target, setHold(target.state, by, now()), 'hold', by, note);
+      return { answer: true, ...(isChanged ? {} : { unused: 'the target is on hold already' }) };
+    },
+  });
+  handleMessage(target, {
+    update: unholdUpdate,
+    signal: unholdSignal,
+    description: 'Take releases again',
+    read: readHoldMessage,
+    take: (by) => {
+      const isChanged = say(target, releaseHold(target.state), 'unhold', by, 'releases are taken again');
+      return { answer: false, ...(isChanged ? {} : { unused: 'the target is not on hold' }) };
+    },
+  });
+}
+
+function handleWithdrawals(target: Target): void {
+  handleMessage(target, {
+    update: withdrawUpdate,
+    signal: withdrawSignal,
+    description: 'Withdraw releases that wait, or a submission wherever it has got to',
+    read: readWithdrawMessage,
+    wrongMoment: ({ release, submission }) => {
+      if (submission !== undefined) return undefined;
+      const { queue } = target.state;
+      if (release === undefined) return queue.length > 0 ? undefined : 'no release waits';
+      return queue.some(({ releaseId }) => releaseId === release)
+        ? undefined
+        : `no release "${release}" waits`;
+    },
+    take: ({ release, submission, by }) => {
+      if (submission === undefined) {
+        const { state, withdrawn } = withdrawReleases(target.state, release, by, now());
+        say(target, state, 'withdraw', by, `withdrawn: ${withdrawn.join(', ')}`);
+        return { answer: withdrawn };
+      }
+      const { state, releaseId, stops, note } = withdrawSubmission(
+        target.state,
+        target.running,
+        submission,
+        by,
+        now(),
+      );
+      say(target, state, 'withdraw', by, note);
+      const taken = { answer: releaseId === null ? [] : [releaseId] };
+      return stops ? target.abortWithdrawn(by).then(() => taken) : taken;
+    },
+  });
+}
+
+function handleQuarantine(target: Target): void {
+  const read = (raw: unknown, origin: string): { readonly artifact: string; readonly by: Actor } | string => {
+    const message = readQuarantineMessage(raw, origin);
+    if (typeof message === 'string') return message;
+    const found = findArtifact(target.state, message.artifact);
+    return 'problem' in found ? found.problem : { artifact: found.artifact, by: message.by };
+  };
+  handleMessage(target, {
+    update: quarantineUpdate,
+    signal: quarantineSignal,
+    description: 'Take no release of an artifact any more',
+    read,
+    take: ({ artifact, by }) => {
+      const isIn = findQuarantined(target.state, artifact) !== undefined;
+      if (isIn) target.change(rejectQuarantined(target.state, now()));
+      else {
+        const next = quarantineArtifact(target.state, artifact, by, now());
+        say(target, rejectQuarantined(next, now()), 'quarantine', by, artifact);
+      }
+      return { answer: artifact, ...(isIn ? { unused: `${artifact} is in quarantine already` } : {}) };
+    },
+  });
+  handleMessage(target, {
+    update: unquarantineUpdate,
+    signal: unquarantineSignal,
+    description: 'Take releases of an artifact again',
+    read,
+    take: ({ artifact, by }) => {
+      const { state } = target;
+      const isIn = findQuarantined(state, artifact) !== undefined || isHeldAgainst(state, artifact);
+      if (isIn) say(target, unquarantineArtifact(state, artifact), 'unquarantine', by, artifact);
+      return { answer: artifact, ...(isIn ? {} : { unused: `${artifact} is not in quarantine` }) };
+    },
+  });
+}
+
+/** Changes the state as a person said, and records who said it. @returns whether that changed anything. */
+function say(target: Target, next: TargetState, message: string, by: Actor, note: string): boolean {
+  if (next === target.state) return false;
+  target.change(noteSaid(next, { at: now(), message, by, note }));
+  return true;
+}
+
+/** Takes what the target's own releases and notices report. */
+function handleReports(target: Target): void {
+  setHandler(restoringSignal, (message) => {
+    const restoring = readRestoring(message);
+    if (typeof restoring === 'string') target.ignore('restoring', restoring);
+    else target.noteRestoring(restoring.releaseId, restoring.revisionId);
+  });
+  setHandler(undeliveredSignal, (message) => {
+    const undelivered = readUndelivered(message);
+    if (typeof undelivered === 'string') target.ignore('undelivered', undelivered);
+    else target.change(noteUndelivered(target.state, undelivered));
+  });
+}
+
+/** Forwards signals to the release that runs: a person needs to know the target's id alone. */
+function forwardInterventions(target: Target): void {
+  let last: Pick<ExternalWorkflowHandle, 'signal'> | undefined;
+  let forwarded = 0;
+  for (const kind of INTERVENTION_KINDS) {
+    setHandler(INTERVENTION_SIGNALS[kind], async (message) => {
+      const release = target.runningRelease;
+      if (release === undefined) {
+        target.ignore(kind, 'no release runs');
+        return;
+      }
+      if (release !== last) forwarded = 0;
+      last = release;
+      if (forwarded >= FORWARDED_MAX) {
+        target.ignore(kind, `${FORWARDED_MAX} messages were passed on to the release that runs`);
+        return;
+      }
+      forwarded++;
+      try {
+        await release.signal(INTERVENTION_SIGNALS[kind], message);
+      } catch (error) {
+        target.ignore(kind, explain(error).message);
+      }
+    });
+  }
+}
+
+/**
+ * More than people ever say to one release. Each forwarded message costs the target two events and the release a workflow
+ * task, and the server fails the task of a workflow that has 2,000 on their way, again and again. Counted over the whole
+ * release: a replay may order arrivals differently, so a count of messages on their way would not be deterministic.
+ */
+const FORWARDED_MAX = 100;
+
+function answerQueries(target: Target, rollbacks: RollbackRequests): void {
+  const view = (): TargetView => {
+    const { state, running } = target;
+    return doorway.door === 'open' ? { state, running } : { state, running, recovering: true };
+  };
+  setHandler(viewQuery, view, { description: 'Queue, hold, history, what runs' });
+  const find = (id: string): Lookup | null => {
+    if (doorway.door !== 'open') return READING;
+    return lookUp(target.state, target.running, id) ?? (rollbacks.isTaking(id) ? LOOKING : null);
+  };
+  setHandler(lookupQuery, find, { description: 'Where a release or a rollback request stands' });
+}
+
+/** The target cannot say more yet, and a client that follows goes on waiting. */
+const READING: Lookup = { state: 'queued', reason: 'the target reads its earlier state' };
+const LOOKING: Lookup = { state: 'queued', reason: 'the target asks the control plane first' };

@@ -1,0 +1,181 @@
+import { condition, isCancellation, uuid4 } from '@temporalio/workflow';
+
+import type { Activities } from '../../activities/activities.ts';
+import type { Preemption } from '../../domain/release/release.ts';
+import {
+  counterLateRevision,
+  counterTo,
+  forgetLateRevision,
+  forgetUpload,
+  landUpload,
+} from '../../domain/target/lateRevisions.ts';
+import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import type { LateRevision, LateUpload } from '../../domain/target/targetState.ts';
+import { explain } from '../failure.ts';
+import { now } from '../journal.ts';
+import { Settings } from '../restore/settings.ts';
+import { activitiesOf } from '../steps.ts';
+import { readWhatServes, ROLLBACK_LOOK_MS } from './looks.ts';
+import type { Target } from './target.ts';
+
+/**
+ * Watches the revisions that were given up on and may still become active (design, rule 6), and the uploads whose PATCH
+ * went unanswered and may still land, each until its deadline. It goes on beside what runs on the target, and forgets
+ * nothing without a look at or after its deadline.
+ *
+ * It changes the deployment as little as its target does: on an idle target it queues a rollback, and while a release
+ * runs it tells that release.
+ */
+export class LateWatch {
+  readonly #target: Target;
+  readonly #tellRelease: (counter: Preemption) => Promise<void>;
+  /** What is being watched: ids of revisions, and paths of uploads. */
+  readonly #watched = new Set<string>();
+  /** Revisions that became active while a release or a rollback ran. */
+  readonly #overtakers = new Set<string>();
+
+  /** @param tellRelease - tells the running release that a revision that was given up on serves. */
+  constructor(target: Target, tellRelease: (counter: Preemption) => Promise<void>) {
+    this.#target = target;
+    this.#tellRelease = tellRelease;
+  }
+
+  /** Watches for as long as the target lives. */
+  async keep(): Promise<void> {
+    await untilCanceled(async () => {
+      for (;;) {
+        await condition(() => this.#unwatched.length > 0);
+        for (const one of this.#unwatched) void this.#watch(one);
+      }
+    });
+  }
+
+  /**
+   * Queues the counter of each revision that became active while something ran and still serves. To be called when that
+   * has ended, so that the counter goes before the next release.
+   */
+  async counterOvertakers(): Promise<void> {
+    const { lastRequest } = this.#target.state;
+    if (this.#overtakers.size === 0 || lastRequest === null) return;
+    const active = await readWhatServes(lastRequest, ROLLBACK_LOOK_MS);
+    const late = this.#target.state.late.find(({ revisionId }) => revisionId === active);
+    if (late !== undefined) this.#counter(late);
+    this.#overtakers.clear();
+  }
+
+  get #unwatched(): readonly Late[] {
+    const { late, lateUploads } = this.#target.state;
+    return [...late, ...lateUploads].filter((one) => !this.#watched.has(keyOf(one)));
+  }
+
+  async #watch(one: Late): Promise<void> {
+    const key = keyOf(one);
+    this.#watched.add(key);
+    await untilCanceled(() =>
+      'objectPath' in one ? this.#watchUpload(one.objectPath) : this.#watchRevision(one.revisionId),
+    );
+    this.#watched.delete(key);
+  }
+
+  async #watchRevision(revisionId: string): Promise<void> {
+    const find = (): LateRevision | undefined =>
+      this.#target.state.late.find((other) => other.revisionId === revisionId);
+    for (let late = find(); late !== undefined; late = find()) {
+      const { deploymentId, until } = late;
+      const seen = await this.#ask(`revision ${revisionId}`, late, (activities, target) =>
+        activities.awaitLateSuccess({ target, deploymentId, revisionId, until }),
+      );
+      // What has ended meanwhile may have restored it on purpose, or given up on it again.
+      const current = find();
+      if (seen === undefined || current === undefined) continue;
+      if (seen.cameUp) await this.#noticeActive(current);
+      else if (current.until === until) this.#forget(current);
+    }
+  }
+
+  /** What became active beside a release or a rollback is left to that, and looked at again when that has ended. */
+  async #noticeActive(late: LateRevision): Promise<void> {
+    const { running, state } = this.#target;
+    if (running === null) {
+      this.#counter(late);
+      return;
+    }
+    const { revisionId } = late;
+    this.#overtakers.add(revisionId);
+    if (running.kind === 'release' && running.restores === undefined)
+      await this.#tellRelease({ ...counterTo(state, late, uuid4()), overtaker: revisionId });
+    await condition(() => !this.#overtakers.has(revisionId));
+  }
+
+  #counter(late: LateRevision): void {
+    this.#target.change(counterLateRevision(this.#target.state, late, uuid4()));
+  }
+
+  async #watchUpload(objectPath: string): Promise<void> {
+    const find = (): LateUpload | undefined =>
+      this.#target.state.lateUploads.find((other) => other.objectPath === objectPath);
+    for (let upload = find(); upload !== undefined; upload = find()) {
+      const { releaseId, deploymentId, known, until } = upload;
+      const seen = await this.#ask(`for a late PATCH of ${releaseId}`, upload, (activities, target) =>
+        activities.awaitLateUpload({ target, deploymentId, objectPath, known, until }),
+      );
+      const current = find();
+      if (seen === undefined || current === undefined) continue;
+      if (seen.revisionId === null) this.#forget(current);
+      // A restore may make copies that carry the same upload, and names them when it has ended.
+      else if (this.#isRestoring) await condition(() => !this.#isRestoring);
+      else if (!current.known.includes(seen.revisionId))
+        this.#target.change(landUpload(this.#target.state, current, seen.revisionId, now()));
+    }
+  }
+
+  get #isRestoring(): boolean {
+    const { running } = this.#target;
+    return running !== null && (running.kind === 'rollback' || running.restores !== undefined);
+  }
+
+  /** Asks the control plane until it has answered. What it refuses for good is forgotten; `undefined`: it gave no answer. */
+  async #ask<T>(
+    what: string,
+    late: Late,
+    look: (activities: Activities, target: TargetSpec) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { spec, lastGood, lastRequest } = this.#target.state;
+    if (spec === null) throw new TypeError('something was given up on before there was any release');
+    const steps = lastRequest?.steps ?? {};
+    const endless = { ...steps, watch: { ...steps.watch, scheduleToCloseMs: Infinity } };
+    const activities = activitiesOf('watch', endless, `watch ${what}`);
+    try {
+      return await new Settings(lastGood, spec).under((target) => look(activities, target));
+    } catch (error) {
+      const { canceled, code, message } = explain(error);
+      if (canceled) throw error;
+      // Newer settings may be taken.
+      if (spec !== this.#target.state.spec) return undefined;
+      // A rollback named it by mistake, or it was removed: it cannot become active.
+      if (code !== 'SLIPWAY_NOT_FOUND') this.#target.ignore('watch', `stopped watching ${what}: ${message}`);
+      this.#forget(late);
+      return undefined;
+    }
+  }
+
+  #forget(late: Late): void {
+    const { state } = this.#target;
+    this.#target.change('objectPath' in late ? forgetUpload(state, late) : forgetLateRevision(state, late));
+  }
+}
+
+type Late = LateRevision | LateUpload;
+
+function keyOf(one: Late): string {
+  return 'objectPath' in one ? one.objectPath : one.revisionId;
+}
+
+/** A reset ends this life of the target, and what goes on in it. */
+async function untilCanceled(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+  }
+}

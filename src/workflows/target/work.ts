@@ -1,0 +1,130 @@
+import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ChildWorkflowCancellationType,
+  ChildWorkflowFailure,
+  type ExternalWorkflowHandle,
+  getExternalWorkflowHandle,
+  ParentClosePolicy,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+
+import { describeArtifact } from '../../domain/artifact/artifact.ts';
+import type { ReleaseRequest, ReleaseResult } from '../../domain/release/release.ts';
+import { SEARCH_ATTRIBUTES, type SearchAttributeName } from '../../domain/searchAttributes.ts';
+import { lateBaselines } from '../../domain/target/lateRevisions.ts';
+import type { NextWork, Running, TargetState } from '../../domain/target/targetState.ts';
+import { workflowResult } from '../../domain/workflowResult.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';
+import { now } from '../journal.ts';
+import { emptyConclusion, instructionsAfter } from '../release/conclude.ts';
+import { release } from '../release/release.ts';
+import { rollback } from '../rollback/rollback.ts';
+import { activitiesOf, shortSummary } from '../steps.ts';
+
+/** A release or a rollback that runs. */
+export interface WorkHandle extends Pick<ExternalWorkflowHandle, 'signal'> {
+  result(): Promise<unknown>;
+}
+
+/** Where a piece of work runs, as it is told to those who ask. */
+export function describeWork(work: NextWork): Running {
+  return {
+    releaseId: work.releaseId,
+    kind: work.kind,
+    requestKey: work.kind === 'release' ? work.request.requestKey : null,
+    workflowId: `${workflowInfo().workflowId}/${work.releaseId}`,
+    to: work.kind === 'rollback' ? (work.request.to ?? null) : null,
+  };
+}
+
+/** Starts a piece of work as a child of the target, under an id that tells the target and its number. */
+export async function startWork(work: NextWork, state: TargetState, workflowId: string): Promise<WorkHandle> {
+  const { releaseId } = work;
+  const { known, lastGood } = state;
+  const lastRequest = work.kind === 'release' ? work.request : state.lastRequest;
+  if (lastRequest === null) throw ApplicationFailure.nonRetryable('a rollback without any release before it');
+  const common = {
+    workflowId,
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+    // A target that is terminated by hand leaves no release behind that nobody holds the lock for: it is canceled,
+    // and what it changed is put back.
+    parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+    // A life of the target that a reset ends leaves it running: the next life waits for it.
+    cancellationType: ChildWorkflowCancellationType.ABANDON,
+    staticSummary: shortSummary(`${releaseId} on ${lastRequest.target.name}`),
+    typedSearchAttributes: new TypedSearchAttributes([
+      attribute(SEARCH_ATTRIBUTES.target, lastRequest.target.name),
+      attribute(SEARCH_ATTRIBUTES.outcome, 'running'),
+      ...(work.kind === 'release' ? artifactAttributes(work.request) : []),
+    ]),
+  };
+  const { owns } = state;
+  const lent = { releaseId, known, lastGood, ...(owns === undefined ? {} : { owns }) };
+  return work.kind === 'release'
+    ? startChild(release, {
+        ...common,
+        args: [{ ...lent, late: lateBaselines(state), request: work.request }],
+      })
+    : startChild(rollback, { ...common, args: [{ ...lent, request: work.request, lastRequest }] });
+}
+
+/** A piece of work that an earlier run of the target started: not a child of this run, so an activity waits for it. */
+export function adoptWork(workflowId: string): WorkHandle {
+  const external = getExternalWorkflowHandle(workflowId);
+  return {
+    signal: (signal, ...args) => external.signal(signal, ...args),
+    result: async () =>
+      (await activitiesOf('promote', {}, `await ${workflowId}`).awaitWork({ workflowId })).result,
+  };
+}
+
+/** The longest value that every store of search attributes takes. */
+const ATTRIBUTE_MAX_CHARACTERS = 255;
+
+function artifactAttributes(request: ReleaseRequest): ReturnType<typeof attribute>[] {
+  const { artifact, commit } = request;
+  return [
+    attribute(SEARCH_ATTRIBUTES.artifact, describeArtifact(artifact)),
+    ...(commit === undefined ? [] : [attribute(SEARCH_ATTRIBUTES.commit, commit)]),
+  ];
+}
+
+function attribute(name: SearchAttributeName, value: string) {
+  return { key: defineSearchAttributeKey(name, 'KEYWORD'), value: value.slice(0, ATTRIBUTE_MAX_CHARACTERS) };
+}
+
+/** Awaits the child. One that was terminated or broke could not tell what it did: a person is needed. */
+export async function resultOf(
+  child: WorkHandle,
+  work: NextWork,
+  { spec, known }: TargetState,
+): Promise<ReleaseResult> {
+  const startedAt = now();
+  try {
+    return await workflowResult(child);
+  } catch (error) {
+    const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const reason = `its workflow ended without a result: ${message}`;
+    const ending = { outcome: 'errored', reason, code: 'SLIPWAY_INTERNAL' } as const;
+    const target = work.kind === 'release' ? work.request.target : spec;
+    return {
+      ...emptyConclusion(target?.name ?? '', work.request),
+      releaseId: work.releaseId,
+      kind: work.kind,
+      ...ending,
+      instructions:
+        target === null
+          ? null
+          : instructionsAfter({ target, deploymentId: null, baseline: null, known }, ending),
+      baseline: null,
+      steps: [],
+      verdicts: [],
+      interventions: [],
+      startedAt,
+      endedAt: now(),
+    };
+  }
+}

@@ -1,0 +1,248 @@
+import type { ServerResponse } from 'node:http';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { CancelledFailure } from '@temporalio/activity';
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { jsonBytes } from '../../../src/domain/bounds.ts';
+import type { Check } from '../../../src/domain/check/check.ts';
+import { type FaultyService, json, until } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  revisionOn,
+  type Routes,
+  startRoutes,
+} from '../activitiesUnderTest.ts';
+
+const CHECK: Check = {
+  name: 'greets',
+  assistant: 'greeter',
+  input: { name: 'Ada' },
+  expect: { contains: 'Hello' },
+  timeoutMs: 10_000,
+};
+const WITH_FEEDBACK: Check = { ...CHECK, feedbackKey: 'smoke' };
+const METADATA = ['metadata', { run_id: 'run-1' }] as const;
+const GREETED = ['values', { greeting: 'Hello, Ada' }] as const;
+
+type Event = readonly [name: string, data: unknown];
+
+function send(response: ServerResponse, ...events: readonly Event[]): void {
+  if (!response.headersSent) response.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const [name, data] of events) response.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+/** A control plane and its agent in one; `active` are the active revisions, one at each look, then the last. */
+function startStack(
+  run: Routes[string],
+  {
+    active = [REVISION_ID],
+    ...routes
+  }: { active?: readonly (string | null)[] } & Record<string, unknown> = {},
+): Promise<FaultyService> {
+  let looks = 0;
+  return startRoutes({
+    [`GET ${DEPLOYMENT_PATH}`]: (response) => {
+      json(
+        response,
+        200,
+        deploymentAnswer({ active_revision_id: active[Math.min(looks, active.length - 1)] }),
+      );
+      looks += 1;
+    },
+    'POST /runs/stream': run,
+    ...(routes as Routes),
+  });
+}
+
+/** Nothing is kept there unless an answer is long. */
+const STORE = join(tmpdir(), `slipway-answers-${process.pid}`);
+
+function inputOn(stack: FaultyService, check: Check = CHECK) {
+  return { ...revisionOn(stack.url), agentUrl: stack.url, store: STORE, check };
+}
+
+/** An agent's run with these events, ended as it should be. */
+function runOf(...events: readonly Event[]): Routes[string] {
+  return (response) => {
+    send(response, METADATA, ...events);
+    response.end();
+  };
+}
+
+function runsOf(stack: FaultyService): unknown[] {
+  const runs = stack.requests.filter(({ url }) => url === '/runs/stream');
+  return runs.map(({ body }) => JSON.parse(body) as unknown);
+}
+
+describe('a check’s verdict', () => {
+  it('comes from the last values of one stateless run', async () => {
+    const stack = await startStack(runOf(['values', { greeting: 'not yet' }], GREETED));
+    const { verdict, attempt } = await activitiesUnderTest({ attempt: 2 }).runCheck(inputOn(stack));
+    expect(attempt).toBe(2);
+    expect(verdict).toEqual({
+      check: 'greets',
+      revisionId: REVISION_ID,
+      passed: true,
+      reasons: [],
+      answer: '{"greeting":"Hello, Ada"}',
+      runId: 'run-1',
+      latencyMs: expect.any(Number),
+      feedbackRecorded: null,
+    });
+    expect(runsOf(stack)).toEqual([
+      { assistant_id: 'greeter', input: { name: 'Ada' }, stream_mode: ['values'], on_disconnect: 'cancel' },
+    ]);
+  });
+
+  it('holds a few hundred bytes of a long answer, and the artifact store keeps all of it', async () => {
+    onTestFinished(() => rm(STORE, { recursive: true, force: true }));
+    const greeting = 'Hello, 界😀'.repeat(1_000);
+    const stack = await startStack(runOf(['values', { messages: [{ content: greeting }] }]));
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack));
+    expect(jsonBytes(verdict)).toBeLessThan(1_000);
+    expect(verdict.answerRecord).toMatch(/^_answers\/[0-9a-f]{64}\.json$/);
+    expect(await openArtifactStore(STORE).getRecord(verdict.answerRecord ?? '')).toBe(greeting);
+  });
+
+  it('stands where the artifact store is away', async () => {
+    const stack = await startStack(runOf(['values', { messages: [{ content: 'Hello'.repeat(1_000) }] }]));
+    const input = { ...inputOn(stack), store: '/dev/null/store' };
+    const { verdict } = await activitiesUnderTest().runCheck(input);
+    expect(verdict.passed).toBe(true);
+    expect(verdict.answerRecord).toBeUndefined();
+  });
+
+  it('says why the answer is not the expected one', async () => {
+    const stack = await startStack(runOf(GREETED, ['values', { greeting: 'Go away' }]));
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack));
+    expect(verdict).toMatchObject({ passed: false, answer: '{"greeting":"Go away"}' });
+    expect(verdict.reasons[0]).toContain('does not contain "Hello"');
+  });
+
+  it('tells the error that the run ended with', async () => {
+    const stack = await startStack(runOf(['error', { error: 'ModelError', message: 'no model' }]));
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack));
+    expect(verdict.passed).toBe(false);
+    expect(verdict.reasons[0]).toContain('ended "error" instead of "success": ModelError: no model');
+  });
+
+  it('knows a run that waits for a person', async () => {
+    const stack = await startStack(runOf(['values', { __interrupt__: [{ value: 'sure?' }] }]));
+    const check: Check = { ...CHECK, expect: { status: 'interrupted' } };
+    expect((await activitiesUnderTest().runCheck(inputOn(stack, check))).verdict.passed).toBe(true);
+  });
+
+  it('is none where the stream ends before any values: it is asked again', async () => {
+    const stack = await startStack(runOf());
+    await expect(activitiesUnderTest().runCheck(inputOn(stack))).rejects.toMatchObject({
+      type: 'SLIPWAY_BAD_ANSWER',
+      nonRetryable: false,
+    });
+  });
+
+  it.each([
+    ['does not end in time', (response: ServerResponse) => send(response, METADATA, GREETED)],
+    ['does not begin in time', () => undefined],
+  ])('counts a run that %s as not passed', async (_, run) => {
+    const stack = await startStack(run);
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, { ...CHECK, timeoutMs: 300 }));
+    expect(verdict.passed).toBe(false);
+    expect(verdict.reasons[0]).toContain('ended "timeout"');
+    expect(verdict.latencyMs).toBeGreaterThan(250);
+  });
+});
+
+describe('a check’s feedback', () => {
+  /** An agent that gives a link to itself. */
+  const run: Routes[string] = (response, { headers }) => {
+    const link = `http://${headers.host}/api/v1/feedback/tokens/signature=1`;
+    send(response, METADATA, ['feedback', { smoke: link }], ['values', { greeting: 'Go away' }]);
+    response.end();
+  };
+  const LINK = 'POST /api/v1/feedback/tokens/signature=1';
+
+  it('is recorded through the run’s own link, with score and reasons', async () => {
+    const stack = await startStack(run, { [LINK]: (response: ServerResponse) => json(response, 200, {}) });
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK));
+    expect(verdict.feedbackRecorded).toBe(true);
+    expect(runsOf(stack)).toMatchObject([{ feedback_keys: ['smoke'] }]);
+    const recorded = stack.requests.find(({ url }) => url.startsWith('/api/v1/feedback'));
+    expect(JSON.parse(recorded?.body ?? '')).toEqual({ score: 0, comment: verdict.reasons.join('; ') });
+    expect(recorded?.headers['x-api-key']).toBeUndefined();
+  });
+
+  it('leaves the verdict as it is where the link fails', async () => {
+    const stack = await startStack(run, { [LINK]: (response: ServerResponse) => json(response, 500, {}) });
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK));
+    expect(verdict).toMatchObject({ passed: false, feedbackRecorded: false });
+  });
+
+  it('is not recorded where the agent gives no link', async () => {
+    const stack = await startStack(runOf(GREETED));
+    const { verdict } = await activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK));
+    expect(verdict).toMatchObject({ passed: true, feedbackRecorded: false });
+  });
+
+  it('is given up with the check’s cancellation', async () => {
+    const stack = await startStack(run, { [LINK]: () => undefined });
+    const activities = activitiesUnderTest();
+    const canceled = expect(activities.runCheck(inputOn(stack, WITH_FEEDBACK))).rejects.toBeInstanceOf(
+      CancelledFailure,
+    );
+    await until(() => stack.requests.some(({ url }) => url.startsWith('/api/v1/feedback')));
+    activities.environment.cancel();
+    await canceled;
+  });
+});
+
+describe('a check that does not count', () => {
+  it('is not even begun where another revision is active before it', async () => {
+    const stack = await startStack(runOf(GREETED), { active: [OTHER_REVISION_ID] });
+    const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(stack)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_SERVING', nonRetryable: false });
+    expect(runsOf(stack)).toEqual([]);
+  });
+
+  it('is tried again, without feedback, where another revision is active after it', async () => {
+    const stack = await startStack(runOf(GREETED), { active: [REVISION_ID, null] });
+    const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(stack, WITH_FEEDBACK)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_SERVING', nonRetryable: false });
+    expect(failure.message).toContain(`revision none is active instead of ${REVISION_ID}`);
+    expect(runsOf(stack)).toHaveLength(1);
+  });
+
+  it('is tried again where its stream breaks', async () => {
+    const stack = await startStack((response) => {
+      send(response, METADATA, GREETED);
+      response.socket?.end();
+    });
+    const failure = await failureOf(activitiesUnderTest().runCheck(inputOn(stack)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NO_ANSWER', nonRetryable: false });
+  });
+});
+
+describe('a check under way', () => {
+  it('heartbeats its name, and cancels its run by leaving when it is canceled', async () => {
+    let left = false;
+    const stack = await startStack((response) => {
+      response.on('close', () => (left = true));
+      send(response, METADATA);
+    });
+    const activities = activitiesUnderTest();
+    const canceled = expect(activities.runCheck(inputOn(stack))).rejects.toBeInstanceOf(CancelledFailure);
+    await until(() => runsOf(stack).length > 0);
+    expect(activities.heartbeats[0]).toMatchObject({ says: 'check "greets" runs' });
+    activities.environment.cancel();
+    await canceled;
+    await until(() => left);
+  });
+});

@@ -1,0 +1,359 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
+import { json, startService } from '../../clients/faultyService.ts';
+import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
+import { S3_CREDENTIALS, startS3Server } from '../../support/s3/s3Server.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_ID,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  REVISION_ID,
+  REVISION_PATH,
+  revisionAnswer,
+  revisionOn,
+  SECRET,
+  startRoutes,
+  targetOn,
+} from '../activitiesUnderTest.ts';
+
+const folder = join(tmpdir(), `slipway-deployments-${randomUUID()}`);
+const STORE = openArtifactStore(join(folder, 'store'));
+const CONTENT = 'the bytes of an artifact';
+const TARBALL: TarballArtifact = {
+  kind: 'tarball',
+  digest: `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`,
+  sizeBytes: CONTENT.length,
+  store: STORE.url,
+};
+
+beforeAll(async () => {
+  const file = join(folder, 'source.tar.gz');
+  await mkdir(folder);
+  await writeFile(file, CONTENT);
+  await STORE.put(file, TARBALL.digest);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const SECRETS = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_SECRET' }];
+const SNAPSHOT = {
+  deploymentId: DEPLOYMENT_ID,
+  name: 'greeter',
+  activeRevisionId: REVISION_ID,
+  latestRevisionId: REVISION_ID,
+  latestTarballPath: 'uploads/1.tar.gz',
+  latestImageUri: null,
+  latestRepoRef: null,
+  agentUrl: 'http://agent.example',
+};
+
+/** A control plane that lists these names, page by page. */
+function planeThatLists(names: readonly string[]) {
+  return startService(({ url }, response) => {
+    const query = new URL(url, 'http://plane').searchParams;
+    const offset = Number(query.get('offset'));
+    const end = offset + Number(query.get('limit'));
+    const found = names.filter((name) => name.includes(query.get('name_contains') ?? ''));
+    const resources = found.slice(offset, end).map((name) => deploymentAnswer({ name }));
+    json(response, 200, { resources, offset: end });
+  });
+}
+
+function bodiesOf(requests: readonly { readonly body: string }[]): unknown[] {
+  return requests.map(({ body }) => JSON.parse(body) as unknown);
+}
+
+describe('findDeployment', () => {
+  it('reads a deployment whose id is known', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const target = targetOn(plane.url, { deploymentId: DEPLOYMENT_ID });
+    expect(await activitiesUnderTest().findDeployment({ target })).toEqual({
+      deployment: SNAPSHOT,
+      attempt: 1,
+    });
+    expect(plane.requests).toHaveLength(1);
+  });
+
+  it('finds the one of exactly that name among near names, over several pages', async () => {
+    const near = Array.from({ length: 230 }, (_, index) => `greeter-${index}`);
+    const plane = await planeThatLists([...near, 'greeter']);
+    const found = await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) });
+    expect(found.deployment?.name).toBe('greeter');
+    expect(plane.requests).toHaveLength(3);
+    expect(plane.requests[0]?.url).toContain('name_contains=greeter');
+  });
+
+  it('gives null where every name only comes near', async () => {
+    const plane = await planeThatLists(['greeter-2', 'the-greeter']);
+    expect(await activitiesUnderTest().findDeployment({ target: targetOn(plane.url) })).toMatchObject({
+      deployment: null,
+    });
+  });
+
+  it.each([404, 405, 501])('says what to do where a control plane answers %i to a list', async (status) => {
+    const plane = await startService((_, response) => json(response, status, { detail: 'Not here' }));
+    const failure = await failureOf(activitiesUnderTest().findDeployment({ target: targetOn(plane.url) }));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_NOT_FOUND', nonRetryable: true });
+    expect(failure.message).toContain('set targets.production.deploymentId');
+  });
+});
+
+describe('createDeployment', () => {
+  it('sends name, source, configuration, artifact, and the secrets’ values', async () => {
+    const plane = await startRoutes({
+      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
+    });
+    const sourceConfig = { deployment_type: 'dev', repo_url: 'https://git.example/greeter' };
+    const target = targetOn(plane.url, { source: 'repo_host', sourceConfig, secrets: SECRETS });
+    const input = { target, artifact: { kind: 'git', ref: 'main' }, graphConfigPath: 'graph.json' } as const;
+    expect(await activitiesUnderTest().createDeployment(input)).toEqual({ deployment: SNAPSHOT, attempt: 1 });
+    expect(bodiesOf(plane.requests)).toEqual([
+      {
+        name: 'greeter',
+        source: 'repo_host',
+        source_config: sourceConfig,
+        source_revision_config: { graph_config_path: 'graph.json', repo_ref: 'main' },
+        secrets: [{ name: 'MODEL_KEY', value: SECRET }],
+      },
+    ]);
+  });
+
+  it('sends no secrets where the target has none, and no path of a tarball that is yet to be uploaded', async () => {
+    const plane = await startRoutes({
+      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
+    });
+    const input = { target: targetOn(plane.url), artifact: TARBALL, graphConfigPath: 'graph.json' };
+    await activitiesUnderTest().createDeployment(input);
+    expect(bodiesOf(plane.requests)).toMatchObject([
+      { secrets: [], source_revision_config: { graph_config_path: 'graph.json' } },
+    ]);
+    expect(plane.requests[0]?.body).not.toContain('source_tarball_path');
+  });
+
+  it('is not sent for an artifact that the worker does not find in a folder', async () => {
+    const plane = await startRoutes({});
+    const artifact = { ...TARBALL, store: openArtifactStore(join(folder, 'home-of-another')).url };
+    const input = { target: targetOn(plane.url), artifact, graphConfigPath: 'graph.json' };
+    const failure = await failureOf(activitiesUnderTest().createDeployment(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_ARTIFACT_NOT_FOUND', nonRetryable: true });
+    expect(failure.message).toContain('must use the same store');
+    expect(plane.requests).toEqual([]);
+  });
+
+  it('is not sent for an artifact that the worker does not find in S3, or whose bucket it cannot reach', async () => {
+    const server = await startS3Server();
+    const putBack = useAwsEnvironment(S3_CREDENTIALS);
+    try {
+      const plane = await startRoutes({});
+      const create = (store: string): Promise<unknown> => {
+        const artifact = { ...TARBALL, store };
+        const input = { target: targetOn(plane.url), artifact, graphConfigPath: 'graph.json' };
+        return failureOf(activitiesUnderTest().createDeployment(input));
+      };
+      const empty = server.storeUrl('empty');
+      expect(await create(empty)).toMatchObject({ type: 'SLIPWAY_ARTIFACT_NOT_FOUND', nonRetryable: true });
+      expect(await create(empty.replace(server.bucket, 'nobodys'))).toMatchObject({
+        type: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
+        nonRetryable: true,
+      });
+      expect(await create('s3://x?endpoint=http%3A%2F%2F127.0.0.1%3A1')).toMatchObject({
+        type: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+        nonRetryable: false,
+      });
+      expect(plane.requests).toEqual([]);
+    } finally {
+      putBack();
+      await server.close();
+    }
+  });
+});
+
+describe('the Idempotency-Key of createDeployment', () => {
+  const keysOf = async (releases: readonly { workflowId: string; runId: string }[]): Promise<unknown[]> => {
+    const plane = await startRoutes({
+      'POST /v2/deployments': (response) => json(response, 201, deploymentAnswer()),
+    });
+    const input = { target: targetOn(plane.url), artifact: TARBALL, graphConfigPath: 'graph.json' };
+    for (const workflowExecution of releases)
+      await activitiesUnderTest({ workflowExecution }).createDeployment(input);
+    return plane.requests.map(({ headers }) => headers['idempotency-key']);
+  };
+
+  it('is the same for every attempt of one release, and another for another', async () => {
+    const release = { workflowId: 'release/é', runId: 'r1' };
+    const [first, again, other] = await keysOf([release, release, { ...release, runId: 'r2' }]);
+    expect(first).toMatch(/^"[0-9a-f]{64}"$/);
+    expect(again).toBe(first);
+    expect(other).not.toBe(first);
+  });
+});
+
+describe('patchDeployment', () => {
+  it.each([
+    { artifact: TARBALL, objectPath: 'uploads/2.tar.gz', sent: { source_tarball_path: 'uploads/2.tar.gz' } },
+    {
+      artifact: { kind: 'image', uri: 'img.example/a:1' } as const,
+      objectPath: null,
+      sent: { image_uri: 'img.example/a:1' },
+    },
+    {
+      artifact: { kind: 'git', ref: 'refs/tags/v1' } as const,
+      objectPath: null,
+      sent: { repo_ref: 'refs/tags/v1' },
+    },
+  ])(
+    'sends a $artifact.kind as its own field, and no secrets where none are given',
+    async ({ artifact, objectPath, sent }) => {
+      const plane = await startRoutes({
+        [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+      });
+      const { target, deploymentId } = revisionOn(plane.url);
+      const input = { target, deploymentId, artifact, objectPath, graphConfigPath: null };
+      expect(await activitiesUnderTest().patchDeployment(input)).toEqual({
+        deployment: SNAPSHOT,
+        attempt: 1,
+      });
+      expect(bodiesOf(plane.requests)).toEqual([{ source_config: {}, source_revision_config: sent }]);
+    },
+  );
+
+  it('leaves out what cannot change after creation, and resolves the secrets', async () => {
+    const plane = await startRoutes({
+      [`PATCH ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const sourceConfig = {
+      integration_id: DEPLOYMENT_ID,
+      repo_url: 'https://git.example/greeter',
+      deployment_type: 'dev',
+      listener_id: DEPLOYMENT_ID,
+      build_on_push: false,
+      resource_spec: { cpu: 1 },
+    };
+    const { target, deploymentId } = revisionOn(plane.url, { sourceConfig, secrets: SECRETS });
+    const input = {
+      target,
+      deploymentId,
+      artifact: TARBALL,
+      objectPath: 'u/3',
+      graphConfigPath: 'b/graph.json',
+    };
+    await activitiesUnderTest().patchDeployment(input);
+    expect(bodiesOf(plane.requests)).toEqual([
+      {
+        source_config: { build_on_push: false, resource_spec: { cpu: 1 } },
+        source_revision_config: { graph_config_path: 'b/graph.json', source_tarball_path: 'u/3' },
+        secrets: [{ name: 'MODEL_KEY', value: SECRET }],
+      },
+    ]);
+  });
+
+  it('tells no secret of the request that a control plane repeats in its refusal', async () => {
+    const plane = await startService(({ body, headers }, response) =>
+      json(response, 422, { detail: `${body} ${String(headers['x-api-key'])}` }),
+    );
+    const { target, deploymentId } = revisionOn(plane.url, { secrets: SECRETS });
+    const input = { target, deploymentId, artifact: TARBALL, objectPath: 'u/3', graphConfigPath: null };
+    const failure = await failureOf(activitiesUnderTest().patchDeployment(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_REFUSED', nonRetryable: true });
+    expect(failure.message).toContain('MODEL_KEY');
+  });
+
+  it('sends nothing where a secret is missing', async () => {
+    const plane = await startRoutes({});
+    const secrets = [{ name: 'MODEL_KEY', from: 'env:SLIPWAY_TEST_ABSENT' }];
+    const { target, deploymentId } = revisionOn(plane.url, { secrets });
+    const input = { target, deploymentId, artifact: TARBALL, objectPath: 'u/3', graphConfigPath: null };
+    const failure = await failureOf(activitiesUnderTest().patchDeployment(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_SECRET_MISSING', nonRetryable: true });
+    expect(plane.requests).toEqual([]);
+  });
+});
+
+describe('a revision', () => {
+  it('is read with its status, its tarball and why it failed', async () => {
+    const plane = await startRoutes({
+      [`GET ${REVISION_PATH}`]: (response) =>
+        json(response, 200, { ...revisionAnswer('BUILD_FAILED'), status_message: 'the build failed' }),
+    });
+    expect((await activitiesUnderTest().readRevision(revisionOn(plane.url))).revision).toEqual({
+      revisionId: REVISION_ID,
+      status: 'BUILD_FAILED',
+      tarballPath: 'uploads/1.tar.gz',
+      imageUri: null,
+      repoRef: null,
+      reason: 'the build failed',
+    });
+  });
+
+  it('is redeployed with one request', async () => {
+    const plane = await startRoutes({
+      [`POST ${REVISION_PATH}/redeploy`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const { deployment } = await activitiesUnderTest().redeployRevision(revisionOn(plane.url));
+    expect(deployment).toEqual(SNAPSHOT);
+    expect(plane.requests).toHaveLength(1);
+  });
+});
+
+describe('listRevisions', () => {
+  it('gives the newest revisions', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) =>
+        json(response, 200, { resources: [revisionAnswer('DEPLOYED')], offset: 1 }),
+    });
+    const { revisions } = await activitiesUnderTest().listRevisions(revisionOn(plane.url));
+    expect(revisions).toMatchObject([{ revisionId: REVISION_ID, status: 'DEPLOYED' }]);
+  });
+
+  it('reads on to a revision of before, however many pages that takes', async () => {
+    const all = Array.from({ length: 130 }, () => ({ ...revisionAnswer('DEPLOYED'), id: randomUUID() }));
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response, request) => {
+        const query = new URL(request.url, 'http://control.plane').searchParams;
+        const offset = Number(query.get('offset'));
+        const resources = all.slice(offset, offset + Number(query.get('limit')));
+        json(response, 200, { resources, offset: offset + resources.length });
+      },
+    });
+    const list = async (since: string | null) =>
+      (await activitiesUnderTest().listRevisions({ ...revisionOn(plane.url), since })).revisions?.length;
+    expect(await list(all[120]!.id)).toBe(120);
+    expect(await list(randomUUID())).toBe(130);
+    expect(await list(null)).toBe(130);
+  });
+
+  it('cannot tell where the list is longer than anyone reads', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => {
+        const resources = Array.from({ length: 100 }, () => revisionAnswer('DEPLOYED'));
+        json(response, 200, { resources, offset: 0 });
+      },
+    });
+    const { revisions } = await activitiesUnderTest().listRevisions({
+      ...revisionOn(plane.url),
+      since: null,
+    });
+    expect(revisions).toBeNull();
+  });
+
+  it('gives null where a control plane offers no such list', async () => {
+    const plane = await startRoutes({});
+    expect((await activitiesUnderTest().listRevisions(revisionOn(plane.url))).revisions).toBeNull();
+  });
+
+  it('fails where a control plane fails', async () => {
+    const plane = await startService((_, response) => json(response, 500, {}));
+    const failure = await failureOf(activitiesUnderTest().listRevisions(revisionOn(plane.url)));
+    expect(failure.type).toBe('SLIPWAY_SERVICE_ERROR');
+  });
+});

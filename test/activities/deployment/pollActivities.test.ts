@@ -1,0 +1,295 @@
+import { getEventListeners } from 'node:events';
+
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { CancelledFailure } from '@temporalio/activity';
+import { describe, expect, it } from 'vitest';
+
+import { pollsUntilShutdown } from '../../../src/activities/polling.ts';
+import { closedPort, type FaultyService, json, until } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  AGENT_KEY,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  OTHER_REVISION_ID,
+  REVISION_PATH,
+  revisionAnswer,
+  revisionOn,
+  startRoutes,
+  targetOn,
+} from '../activitiesUnderTest.ts';
+
+/** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
+function planeWithStatuses(...statuses: readonly string[]): Promise<FaultyService> {
+  let looks = 0;
+  return startRoutes({
+    [`GET ${REVISION_PATH}`]: (response) => {
+      const status = statuses[Math.min(looks, statuses.length - 1)] ?? '';
+      looks += 1;
+      json(response, 200, revisionAnswer(status));
+    },
+    [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+      json(response, 200, deploymentAnswer({ active_revision_id: OTHER_REVISION_ID })),
+  });
+}
+
+/** A control plane whose active revision is these, one at each look, and stays the last. */
+function planeWithActive(
+  agentUrl: string | null,
+  ...active: readonly (string | null)[]
+): Promise<FaultyService> {
+  let looks = 0;
+  return startRoutes({
+    [`GET ${DEPLOYMENT_PATH}`]: (response) => {
+      const activeNow = active[Math.min(looks, active.length - 1)];
+      looks += 1;
+      const config = { source_config: { custom_url: agentUrl } };
+      json(response, 200, deploymentAnswer({ ...config, active_revision_id: activeNow }));
+    },
+    [`GET ${REVISION_PATH}`]: (response) => json(response, 200, revisionAnswer('DEPLOYING')),
+  });
+}
+
+/** An agent whose `GET /ok` answers these statuses in turn, and stays at the last. */
+function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService> {
+  let calls = 0;
+  return startRoutes({
+    'GET /ok': (response) => {
+      json(response, statuses[Math.min(calls, statuses.length - 1)] ?? 0, { ok: true });
+      calls += 1;
+    },
+  });
+}
+
+const { revisionId: REVISION } = revisionOn('http://plane.example');
+
+describe('awaitDeployed', () => {
+  it.each(['DEPLOYED', 'CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED'])(
+    'returns at %s',
+    async (status) => {
+      const plane = await planeWithStatuses(status);
+      const { revision } = await activitiesUnderTest().awaitDeployed(revisionOn(plane.url));
+      expect(revision.status).toBe(status);
+      expect(plane.requests).toHaveLength(1);
+    },
+  );
+
+  it('goes on at statuses that nobody has named, with a heartbeat at each look', async () => {
+    const plane = await planeWithStatuses('BUILDING', 'A_STATUS_OF_TOMORROW', 'DEPLOYED');
+    const activities = activitiesUnderTest({ attempt: 2 });
+    const { revision, attempt } = await activities.awaitDeployed(revisionOn(plane.url));
+    expect(revision.status).toBe('DEPLOYED');
+    expect(attempt).toBe(2);
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision ${REVISION} is BUILDING` },
+      { says: `revision ${REVISION} is A_STATUS_OF_TOMORROW` },
+    ]);
+  });
+
+  it('keeps since when the control plane says so, also over an attempt that handed back', async () => {
+    const before = { says: `revision ${REVISION} is BUILDING`, since: '2026-11-21T12:00:00.000Z' };
+    const plane = await planeWithStatuses('BUILDING', 'DEPLOYING', 'DEPLOYED');
+    const activities = activitiesUnderTest({ attempt: 2, heartbeatDetails: before });
+    await activities.awaitDeployed(revisionOn(plane.url));
+    expect(activities.heartbeats[0]).toEqual(before);
+    expect(activities.heartbeats[1]).toMatchObject({ says: `revision ${REVISION} is DEPLOYING` });
+    expect(activities.heartbeats[1]).not.toMatchObject({ since: before.since });
+  });
+
+  it('heartbeats while the control plane is slow to answer', async () => {
+    const activities = activitiesUnderTest();
+    const plane = await startRoutes({
+      [`GET ${REVISION_PATH}`]: (response) =>
+        void until(() => activities.heartbeats.length > 0).then(() =>
+          json(response, 200, revisionAnswer('DEPLOYED')),
+        ),
+    });
+    await activities.awaitDeployed(revisionOn(plane.url));
+  });
+
+  it('hands itself back, benignly, when the worker is asked to end', async () => {
+    const plane = await planeWithStatuses('BUILDING');
+    const shuttingDown = new AbortController();
+    const activities = activitiesUnderTest({}, shuttingDown.signal);
+    const handedBack = failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    await until(() => activities.heartbeats.length > 0);
+    shuttingDown.abort();
+    const failure = await handedBack;
+    expect(failure).toMatchObject({
+      type: 'SLIPWAY_STEP_TIMED_OUT',
+      nonRetryable: false,
+      category: ApplicationFailureCategory.BENIGN,
+      message: `revision ${REVISION} is BUILDING`,
+    });
+    expect(failure.nextRetryDelay).toBeGreaterThan(0);
+  });
+
+  it('stops at its cancellation', async () => {
+    const plane = await planeWithStatuses('BUILDING');
+    const activities = activitiesUnderTest();
+    const canceled = expect(activities.awaitDeployed(revisionOn(plane.url))).rejects.toBeInstanceOf(
+      CancelledFailure,
+    );
+    await until(() => activities.heartbeats.length > 0);
+    activities.environment.cancel();
+    await canceled;
+    expect(plane.requests.length).toBeLessThanOrEqual(2);
+  });
+
+  it('fails for another attempt where the control plane fails', async () => {
+    const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: (response) => json(response, 502, {}) });
+    const activities = activitiesUnderTest();
+    const failure = await failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
+    // Temporal forgets why this attempt failed once the next one is under way: heartbeats alone outlast it.
+    expect(activities.heartbeats.at(-1)).toMatchObject({ says: failure.message });
+  });
+});
+
+describe('confirmServing', () => {
+  it('waits until the revision is the active one', async () => {
+    const agent = await agentThatAnswers(200);
+    const plane = await planeWithActive(agent.url, null, OTHER_REVISION_ID, REVISION);
+    const activities = activitiesUnderTest();
+    expect(await activities.confirmServing(revisionOn(plane.url))).toEqual({
+      agentUrl: agent.url,
+      attempt: 1,
+    });
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision none is active instead of ${REVISION}` },
+      { says: `revision ${OTHER_REVISION_ID} is active instead of ${REVISION}` },
+    ]);
+    expect(agent.requests).toHaveLength(1);
+  });
+
+  it('ends at once where a revision that was given up on becomes the active one instead', async () => {
+    const plane = await planeWithActive(null, null, OTHER_REVISION_ID);
+    const input = { ...revisionOn(plane.url), overtakers: [OTHER_REVISION_ID] };
+    const failure = await failureOf(activitiesUnderTest().confirmServing(input));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_REVISION_REPLACED', nonRetryable: true });
+    expect(failure.message).toContain(`revision ${OTHER_REVISION_ID} came up after ${REVISION}`);
+  });
+
+  it.each([502, 503, 504])('takes a gateway’s %i for "not yet"', async (status) => {
+    const agent = await agentThatAnswers(status, 200);
+    const plane = await planeWithActive(agent.url, REVISION);
+    await activitiesUnderTest().confirmServing(revisionOn(plane.url));
+    expect(agent.requests).toHaveLength(2);
+  });
+
+  it.each([401, 404, 500])('takes a %i for an agent that serves', async (status) => {
+    const agent = await agentThatAnswers(status);
+    const plane = await planeWithActive(agent.url, REVISION);
+    const { agentUrl } = await activitiesUnderTest().confirmServing(revisionOn(plane.url));
+    expect(agentUrl).toBe(agent.url);
+    expect(agent.requests).toHaveLength(1);
+  });
+
+  it('takes a refused connection for "not yet"', async () => {
+    const plane = await planeWithActive(await closedPort(), REVISION);
+    const shuttingDown = new AbortController();
+    shuttingDown.abort();
+    const activities = activitiesUnderTest({}, shuttingDown.signal);
+    const failure = await failureOf(activities.confirmServing(revisionOn(plane.url)));
+    expect(failure).toMatchObject({
+      type: 'SLIPWAY_NOT_SERVING',
+      nonRetryable: false,
+      category: ApplicationFailureCategory.BENIGN,
+    });
+    expect(failure.message).toContain('the agent does not answer');
+  });
+
+  it('asks the agent at the target’s address before the control plane’s, with the agent’s key', async () => {
+    const agent = await agentThatAnswers(200);
+    const plane = await planeWithActive('http://elsewhere.example', REVISION);
+    const agentApiKey = { from: 'env:SLIPWAY_TEST_AGENT_KEY' };
+    const input = revisionOn(plane.url, { agentUrl: agent.url, agentApiKey });
+    expect((await activitiesUnderTest().confirmServing(input)).agentUrl).toBe(agent.url);
+    expect(agent.requests[0]?.headers['x-api-key']).toBe(AGENT_KEY);
+  });
+
+  it('is final, and says what to set, where nobody gives an address', async () => {
+    const plane = await planeWithActive(null, REVISION);
+    const failure = await failureOf(activitiesUnderTest().confirmServing(revisionOn(plane.url)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_CONFIG_INVALID', nonRetryable: true });
+    expect(failure.message).toContain('set targets.production.agentUrl');
+  });
+});
+
+describe('askAgent', () => {
+  const ask = (agentUrl: string, target = {}) =>
+    activitiesUnderTest().askAgent({ target: targetOn('http://plane.example', target), agentUrl });
+
+  it.each([200, 404, 500])('takes a %i for an answer', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toBeNull();
+  });
+
+  it.each([502, 503, 504])('takes a gateway’s %i for none', async (status) => {
+    expect((await ask((await agentThatAnswers(status)).url)).silent).toContain('the agent does not answer');
+  });
+
+  it('says so where nothing listens, the key is refused, or the worker has none', async () => {
+    expect((await ask(await closedPort())).silent).toContain('the agent does not answer');
+    expect((await ask((await agentThatAnswers(401)).url)).silent).toContain('takes no key of these settings');
+    const without = await ask('http://agent.example', { agentApiKey: { from: 'env:SLIPWAY_TEST_NOT_SET' } });
+    expect(without.silent).toContain('takes no key of these settings');
+  });
+});
+
+describe('awaitLateSuccess', () => {
+  const LATER = '2100-01-01T00:00:00.000Z';
+
+  it('sees a revision become the active one after all', async () => {
+    const plane = await planeWithActive(null, OTHER_REVISION_ID, REVISION);
+    expect(await activitiesUnderTest().awaitLateSuccess({ ...revisionOn(plane.url), until: LATER })).toEqual({
+      cameUp: true,
+      attempt: 1,
+    });
+  });
+
+  it('ends where the revision has failed, and not where it is deployed but not active', async () => {
+    const plane = await planeWithStatuses('DEPLOYED', 'DEPLOY_FAILED');
+    const activities = activitiesUnderTest();
+    const late = { ...revisionOn(plane.url), until: LATER };
+    expect((await activities.awaitLateSuccess(late)).cameUp).toBe(false);
+    expect(activities.heartbeats).toMatchObject([
+      { says: `revision ${REVISION} is DEPLOYED and not active` },
+    ]);
+  });
+
+  it('looks once where the time is over before it begins', async () => {
+    const until = '2026-01-01T00:00:00.000Z';
+    const active = await planeWithActive(null, REVISION);
+    const late = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(active.url), until });
+    expect((await late).cameUp).toBe(true);
+    const building = await planeWithStatuses('BUILDING');
+    const never = activitiesUnderTest().awaitLateSuccess({ ...revisionOn(building.url), until });
+    expect((await never).cameUp).toBe(false);
+  });
+});
+
+describe('polls that wait at the same time', () => {
+  it('share one listener of the worker’s shutdown, and all of them hand back when it comes', async () => {
+    const POLLS = 20;
+    const plane = await planeWithStatuses('BUILDING');
+    const shutdown = new AbortController();
+    const activities = Array.from({ length: POLLS }, () => activitiesUnderTest({}, shutdown.signal));
+    const pollUntil = pollsUntilShutdown(shutdown.signal);
+    const before = getEventListeners(shutdown.signal, 'abort').length;
+    const handedBack = activities.map(({ environment }) =>
+      failureOf(environment.run(() => pollUntil('SLIPWAY_STEP_TIMED_OUT', () => look(plane)))),
+    );
+    await until(() => plane.requests.length >= 2 * POLLS);
+    expect(getEventListeners(shutdown.signal, 'abort')).toHaveLength(before);
+    shutdown.abort();
+    for (const failure of await Promise.all(handedBack)) {
+      expect(failure.category).toBe(ApplicationFailureCategory.BENIGN);
+    }
+  });
+
+  async function look({ url }: FaultyService): Promise<{ readonly insteadOf: string }> {
+    await fetch(`${url}${DEPLOYMENT_PATH}`);
+    return { insteadOf: 'nothing yet' };
+  }
+});

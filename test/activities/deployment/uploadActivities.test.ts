@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { CancelledFailure } from '@temporalio/activity';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
+import { type FaultyService, json, until } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_ID,
+  failureOf,
+  type Routes,
+  startRoutes,
+  targetOn,
+} from '../activitiesUnderTest.ts';
+
+const CONTENT = 'the bytes of an artifact, '.repeat(40_000);
+const UPLOAD_URL_PATH = `/deployments/${DEPLOYMENT_ID}/upload-url`;
+
+let folder: string;
+let artifact: TarballArtifact;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-upload-'));
+  const file = join(folder, 'source.tar.gz');
+  await writeFile(file, CONTENT);
+  const digest = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
+  const store = openArtifactStore(join(folder, 'store'));
+  await store.put(file, digest);
+  artifact = { kind: 'tarball', digest, sizeBytes: CONTENT.length, store: store.url };
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A control plane that signs a fresh URL for every request, and stores what is put there unless told otherwise. */
+async function startPlane(
+  put: Routes[string] = (response) => response.writeHead(200).end(),
+): Promise<FaultyService> {
+  let signed = 0;
+  const plane = await startRoutes({
+    [`POST ${UPLOAD_URL_PATH}`]: (response, { headers }) => {
+      signed += 1;
+      json(response, 201, {
+        upload_url: `http://${headers.host}/store?signature=${signed}`,
+        object_path: `uploads/${signed}.tar.gz`,
+      });
+    },
+    'PUT /store': put,
+  });
+  return plane;
+}
+
+function inputOn(plane: FaultyService) {
+  return { target: targetOn(plane.url), deploymentId: DEPLOYMENT_ID, artifact };
+}
+
+describe('uploadArtifact', () => {
+  it('streams the stored artifact to the signed URL and gives nothing but the object’s path', async () => {
+    const plane = await startPlane();
+    const activities = activitiesUnderTest();
+    const result = await activities.uploadArtifact(inputOn(plane));
+    expect(result).toEqual({ objectPath: 'uploads/1.tar.gz', attempt: 1 });
+    const [, put] = plane.requests;
+    expect(put?.body).toBe(CONTENT);
+    expect(put?.headers['content-length']).toBe(String(CONTENT.length));
+    const sizeBytes = CONTENT.length;
+    expect(activities.heartbeats.length).toBeGreaterThan(1);
+    expect(activities.heartbeats.at(-1)).toMatchObject({
+      says: `sent ${sizeBytes} of ${sizeBytes} bytes`,
+    });
+  });
+
+  it('asks for a fresh URL at every attempt, and tells none of them when the store refuses', async () => {
+    const plane = await startPlane((response, { url }) =>
+      json(response, 503, { detail: `no room at ${url}` }),
+    );
+    const activities = activitiesUnderTest();
+    for (const signature of ['1', '2']) {
+      const failure = await failureOf(activities.uploadArtifact(inputOn(plane)));
+      expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
+      expect(failure.message).toContain('no room');
+      expect(plane.requests.at(-1)?.url).toBe(`/store?signature=${signature}`);
+    }
+  });
+
+  it('finds a damaged artifact before anything is sent', async () => {
+    const digits = artifact.digest.slice('sha256:'.length);
+    const file = join(folder, 'store', 'artifacts', 'sha256', digits.slice(0, 2), `${digits}.tar.gz`);
+    await writeFile(file, CONTENT.replace('the', 'any'));
+    const plane = await startPlane();
+    const failure = await failureOf(activitiesUnderTest().uploadArtifact(inputOn(plane)));
+    expect(failure).toMatchObject({ type: 'SLIPWAY_ARTIFACT_CORRUPT', nonRetryable: true });
+    expect(plane.requests).toEqual([]);
+  });
+
+  it('leaves no file open when no URL is given', async () => {
+    const plane = await startRoutes({
+      [`POST ${UPLOAD_URL_PATH}`]: (response) => json(response, 503, {}),
+    });
+    const activities = activitiesUnderTest();
+    await failureOf(activities.uploadArtifact(inputOn(plane)));
+    const before = await openFiles();
+    for (let attempt = 0; attempt < 20; attempt += 1)
+      await failureOf(activities.uploadArtifact(inputOn(plane)));
+    expect((await openFiles()) - before).toBeLessThan(10);
+  });
+
+  it('heartbeats while the store is slow to answer', async () => {
+    const activities = activitiesUnderTest();
+    const plane = await startPlane((response) => {
+      const sent = activities.heartbeats.length;
+      void until(() => activities.heartbeats.length > sent).then(() => response.writeHead(200).end());
+    });
+    await activities.uploadArtifact(inputOn(plane));
+  });
+
+  it('ends with its cancellation', async () => {
+    const plane = await startPlane(() => undefined);
+    const activities = activitiesUnderTest();
+    const canceled = expect(activities.uploadArtifact(inputOn(plane))).rejects.toBeInstanceOf(
+      CancelledFailure,
+    );
+    await until(() => plane.requests.length === 2);
+    activities.environment.cancel();
+    await canceled;
+  });
+});
+
+/** How many files this process has open; 0 where the system does not tell. */
+function openFiles(): Promise<number> {
+  return readdir('/proc/self/fd').then(
+    (files) => files.length,
+    () => 0,
+  );
+}

@@ -1,0 +1,68 @@
+import { type FaultyService, json, startService } from '../../clients/faultyService.ts';
+
+interface Status {
+  readonly state: string;
+  readonly description: string;
+  readonly context?: string;
+}
+
+/** A GitHub that knows deployments and statuses of one repository, newest first, as its REST API has them. */
+export interface GithubUnderTest extends FaultyService {
+  readonly deployments: {
+    id: number;
+    ref: string;
+    environment: string;
+    payload: unknown;
+    statuses: Status[];
+  }[];
+  readonly statuses: Status[];
+  /** Carries the next request out and then breaks the connection: nobody gets the answer. */
+  losesAnswerOf(method: 'POST'): void;
+}
+
+/** The token that it takes. */
+export const GITHUB_TOKEN = 'ghp_a-token-of-github';
+const REPOSITORY = '/repos/owner/name';
+
+/** Starts a GitHub under `/api/v3`, as an Enterprise Server is. Ended with the test. */
+export async function startGithub(): Promise<GithubUnderTest> {
+  const deployments: GithubUnderTest['deployments'] = [];
+  const statuses: Status[] = [];
+  let losing: string | undefined;
+  const service = await startService(({ method, url, headers, body }, response) => {
+    if (headers.authorization !== `Bearer ${GITHUB_TOKEN}`) {
+      json(response, 401, { message: `Bad credentials: ${headers.authorization ?? ''}` });
+      return;
+    }
+    const { pathname, searchParams } = new URL(url, 'http://github.test');
+    const path = pathname.replace(`/api/v3${REPOSITORY}`, '');
+    const sent = (body === '' ? {} : JSON.parse(body)) as Record<string, never>;
+    const answer = (value: unknown): void => {
+      if (losing === method) {
+        losing = undefined;
+        response.destroy();
+      } else json(response, method === 'POST' ? 201 : 200, value);
+    };
+    const deployment = deployments.find(({ id }) => path === `/deployments/${id}/statuses`);
+    if (path === '/deployments' && method === 'GET') {
+      const [ref, environment] = [searchParams.get('ref'), searchParams.get('environment')];
+      answer(deployments.filter((other) => other.ref === ref && other.environment === environment));
+    } else if (path === '/deployments') {
+      const created = {
+        id: deployments.length + 1,
+        ...(sent as { ref: never; environment: never; payload: never }),
+      };
+      deployments.unshift({ ...created, statuses: [] });
+      answer(created);
+    } else if (deployment !== undefined && method === 'GET') answer(deployment.statuses);
+    else if (deployment !== undefined) {
+      deployment.statuses.unshift(sent as unknown as Status);
+      answer(sent);
+    } else if (/^\/commits\/[0-9a-f]{40}\/statuses$/u.test(path)) answer(statuses);
+    else if (/^\/statuses\/[0-9a-f]{40}$/u.test(path)) {
+      statuses.unshift(sent as unknown as Status);
+      answer(sent);
+    } else json(response, 404, { message: 'Not Found' });
+  });
+  return { ...service, deployments, statuses, losesAnswerOf: (method) => (losing = method) };
+}

@@ -1,0 +1,90 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { activitiesUnderTest, failureOf } from '../activitiesUnderTest.ts';
+
+const RESULT = {
+  releaseId: 'r-1',
+  target: 'production',
+  startedAt: '2026-11-21T10:00:00.250Z',
+  outcome: 'released',
+  knownRevisions: [],
+} as unknown as ReleaseResult;
+const LOCATION = 'production/2026-11-21T10-00-00-250Z-r-1.json';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-record-'));
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('recordRelease', () => {
+  it('writes the whole result under the target’s name, the time and the release’s id', async () => {
+    const activities = activitiesUnderTest();
+    expect(await activities.recordRelease({ store: folder, result: RESULT, passed: [] })).toEqual({
+      location: LOCATION,
+      digests: [],
+      attempt: 1,
+    });
+    expect(await openArtifactStore(folder).getRecord(LOCATION)).toEqual(RESULT);
+  });
+
+  it('writes one record however often it is asked to', async () => {
+    const activities = activitiesUnderTest();
+    await activities.recordRelease({ store: folder, result: RESULT, passed: [] });
+    await activities.recordRelease({ store: folder, result: RESULT, passed: [] });
+    expect(await openArtifactStore(folder).listRecords()).toEqual([LOCATION]);
+  });
+
+  it('is tried again where the store is away', async () => {
+    const store = join(folder, 'a file');
+    await writeFile(store, 'where a folder should be');
+    const failure = await failureOf(
+      activitiesUnderTest().recordRelease({ store, result: RESULT, passed: [] }),
+    );
+    expect(failure).toMatchObject({ type: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE', nonRetryable: false });
+  });
+});
+
+describe('the checks that a revision passed', () => {
+  const CHECKS = [
+    { name: 'greets', assistant: 'a', input: {}, expect: { contains: 'hello' }, timeoutMs: 1_000 },
+  ];
+  const PASSED = {
+    ...RESULT,
+    knownRevisions: [{ revisionId: 'r1', verified: true, at: RESULT.startedAt }],
+  } as unknown as ReleaseResult;
+  const keep = (times = 1) => {
+    const input = { store: folder, result: PASSED, passed: [{ revisionId: 'r1', checks: CHECKS }] };
+    const activities = activitiesUnderTest();
+    return Promise.all(Array.from({ length: times }, () => activities.recordRelease(input)));
+  };
+
+  it('are kept with the record, once under their digest, which the record names', async () => {
+    const [first] = await keep(2);
+    const [digest = ''] = first?.digests ?? [];
+    const store = openArtifactStore(folder);
+    const name = `_checks/${digest.slice('sha256:'.length)}.json`;
+    expect(await store.listRecords()).toEqual([name, LOCATION].sort());
+    expect(await store.getRecord(LOCATION)).toMatchObject({ knownRevisions: [{ checks: digest }] });
+    expect((await activitiesUnderTest().readChecks({ store: folder, digest })).checks).toEqual(CHECKS);
+  });
+
+  it('cannot be read where they are missing, or are others than their digest says', async () => {
+    const [first] = await keep();
+    const [digest = ''] = first?.digests ?? [];
+    const read = () => failureOf(activitiesUnderTest().readChecks({ store: folder, digest }));
+    const store = openArtifactStore(folder);
+    await store.putRecord(`_checks/${digest.slice('sha256:'.length)}.json`, []);
+    expect(await read()).toMatchObject({ type: 'SLIPWAY_RECORD_UNREADABLE', nonRetryable: true });
+    await rm(folder, { recursive: true });
+    expect(await read()).toMatchObject({ type: 'SLIPWAY_RECORD_UNREADABLE', nonRetryable: true });
+  });
+});

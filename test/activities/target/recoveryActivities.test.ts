@@ -1,0 +1,102 @@
+import { status } from '@grpc/grpc-js';
+import { ServiceError } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { beforeEach, expect, it, vi } from 'vitest';
+
+import { recoveryActivities } from '../../../src/activities/target/recoveryActivities.ts';
+import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
+
+const ATTEMPT_MS = 10_000;
+const TARGET = 'target:http://plane.test:agent';
+
+const temporal = vi.hoisted((): { client: unknown } => ({ client: undefined }));
+vi.mock('../../../src/activities/askTemporal.ts', () => ({
+  askTemporal: (ask: (client: unknown) => unknown) => ask(temporal.client),
+}));
+
+/** As Temporal's client reports it. */
+function unanswered(code: status): ServiceError {
+  const cause = Object.assign(new Error(`${code}`), { code, details: '', metadata: {} });
+  return new ServiceError('the query failed', { cause });
+}
+
+let waited: number[];
+let answer: Error;
+beforeEach(() => {
+  waited = [];
+  answer = unanswered(status.FAILED_PRECONDITION);
+  // It has one earlier run, which once worked and does not answer any more, and no release.
+  const run = { runId: 'run-1', startTime: new Date(0) };
+  temporal.client = {
+    withDeadline: (deadline: number, call: () => unknown) => {
+      waited.push(deadline - Date.now());
+      return call();
+    },
+    workflow: {
+      list: ({ query }: { readonly query: string }) => (query.includes('STARTS_WITH') ? [] : [run]),
+      getHandle: () => ({
+        query: () => Promise.reject(answer),
+        fetchHistory: () => Promise.resolve({ events: [{ workflowTaskCompletedEventAttributes: {} }] }),
+      }),
+    },
+  };
+});
+
+/** An attempt to read the earlier state, with a record store in memory. */
+function attempted(attempt: number): (record: unknown) => Promise<TargetState | null> {
+  return async (record) => {
+    const records: Record<string, unknown> = {};
+    const store = {
+      putRecord: (name: string, kept: unknown) => Promise.resolve(void (records[name] = kept)),
+      getRecord: (name: string) => Promise.resolve(records[name]),
+    };
+    const activities = recoveryActivities(
+      () => store,
+      () => Promise.reject(new Error('nothing is polled')),
+    );
+    const startToCloseTimeoutMs = ATTEMPT_MS;
+    const info = {
+      attempt,
+      startToCloseTimeoutMs,
+      workflowExecution: { workflowId: TARGET, runId: 'run-2' },
+    };
+    const environment = new MockActivityEnvironment(info);
+    await environment.run(() => activities.keepTarget({ store: 's', state: record as never }));
+    const recall = () => activities.recallTarget({ recordStore: 's', afresh: false, isReset: false });
+    const { state } = await environment.run<[], { readonly state: TargetState | null }, typeof recall>(
+      recall,
+    );
+    return state;
+  };
+}
+
+const KEPT = { ...EMPTY_TARGET, nextNumber: 7 };
+
+it('a run that refuses is asked again, and waited for no longer than an attempt has', async () => {
+  await expect(attempted(1)(KEPT)).rejects.toThrow('the query failed');
+  expect(waited).toHaveLength(1);
+  expect(waited[0]).toBeLessThan(ATTEMPT_MS);
+});
+
+it.each([status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNAVAILABLE])(
+  'a run that no worker answers for (%s) does not yet lose to an older state after two attempts',
+  async (code) => {
+    answer = unanswered(code);
+    await expect(attempted(2)(KEPT)).rejects.toThrow('the query failed');
+    await expect(attempted(3)(KEPT)).rejects.toThrow('the query failed');
+    expect(await attempted(4)(KEPT)).toMatchObject({ nextNumber: 7, ignored: [{ message: 'recovery' }] });
+  },
+);
+
+it('a state of the record store is said to be one, with its time and why', async () => {
+  const before = new Date().toISOString().slice(0, 'yyyy-mm-ddThh'.length);
+  const state = await attempted(2)(KEPT);
+  expect(state).toMatchObject({ nextNumber: 7, ignored: [{ message: 'recovery' }] });
+  expect(state?.ignored[0]?.reason).toMatch(
+    new RegExp(
+      `^recovered from the record store’s state of ${before}.*Z, without what changed later: ` +
+        'its run run-1 cannot be asked \\(the query failed\\)$',
+    ),
+  );
+  expect(Object.keys(state ?? {}).sort()).toEqual(Object.keys(EMPTY_TARGET).sort());
+});

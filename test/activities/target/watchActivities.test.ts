@@ -1,0 +1,130 @@
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, it } from 'vitest';
+
+import { watchActivities } from '../../../src/activities/target/watchActivities.ts';
+import { json } from '../../clients/faultyService.ts';
+import {
+  activitiesUnderTest,
+  DEPLOYMENT_ID,
+  DEPLOYMENT_PATH,
+  deploymentAnswer,
+  failureOf,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  revisionAnswer,
+  startRoutes,
+  targetOn,
+} from '../activitiesUnderTest.ts';
+
+describe('awaitLateUpload', () => {
+  const PATH = 'uploads/1.tar.gz';
+  const carrying = (id: string, path: string) => ({
+    ...revisionAnswer('QUEUED'),
+    id,
+    source_revision_config: { source_tarball_path: path },
+  });
+  const input = (controlPlane: string, known: readonly string[], until = '2100-01-01T00:00:00.000Z') => ({
+    target: targetOn(controlPlane),
+    deploymentId: DEPLOYMENT_ID,
+    objectPath: PATH,
+    known,
+    until,
+  });
+
+  it('finds a revision that carries the upload and is not accounted for', async () => {
+    const resources = [carrying(OTHER_REVISION_ID, PATH), carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+    });
+    const landed = await activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
+    expect(landed.revisionId).toBe(OTHER_REVISION_ID);
+  });
+
+  it('is not yet done where there is none, and looks again later without holding a slot', async () => {
+    const resources = [carrying(OTHER_REVISION_ID, 'uploads/2.tar.gz'), carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 2 }),
+    });
+    const looking = activitiesUnderTest().awaitLateUpload(input(plane.url, [REVISION_ID]));
+    expect(await failureOf(looking)).toMatchObject({
+      type: 'SLIPWAY_STEP_TIMED_OUT',
+      nonRetryable: false,
+      category: ApplicationFailureCategory.BENIGN,
+      nextRetryDelay: 10_000,
+    });
+  });
+
+  it('looks at the newest revision alone where the control plane offers no list', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) => json(response, 200, deploymentAnswer()),
+    });
+    const activities = activitiesUnderTest();
+    expect((await activities.awaitLateUpload(input(plane.url, []))).revisionId).toBe(REVISION_ID);
+    const again = await failureOf(activities.awaitLateUpload(input(plane.url, [REVISION_ID])));
+    expect(again.type).toBe('SLIPWAY_STEP_TIMED_OUT');
+  });
+
+  it('looks once where the time is over before it begins', async () => {
+    const resources = [carrying(REVISION_ID, PATH)];
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}/revisions`]: (response) => json(response, 200, { resources, offset: 1 }),
+    });
+    const look = (known: readonly string[]) =>
+      activitiesUnderTest().awaitLateUpload(input(plane.url, known, '2026-01-01T00:00:00.000Z'));
+    expect((await look([])).revisionId).toBe(REVISION_ID);
+    expect((await look([REVISION_ID])).revisionId).toBeNull();
+  });
+});
+
+describe('watchRevision', () => {
+  it('counts in the time of the clock that it is given, to the end and not a round longer', async () => {
+    const HOUR_MS = 3_600_000;
+    const began = Date.now() + 30 * 24 * HOUR_MS;
+    const clock = { now: began };
+    const { watchRevision } = watchActivities({
+      readDeployment: () => Promise.resolve({ deployment: { activeRevisionId: REVISION_ID } as never }),
+      listRevisions: () => Promise.resolve({ revisions: [] }),
+      runCheck: () => Promise.reject(new Error('there is no check')),
+      now: () => Promise.resolve(clock.now),
+    });
+    const input = {
+      target: targetOn('http://127.0.0.1:1'),
+      deploymentId: DEPLOYMENT_ID,
+      revisionId: REVISION_ID,
+      agentUrl: 'http://127.0.0.1:1',
+      store: 'a store',
+      checks: [],
+      until: began + 7 * 24 * HOUR_MS,
+      everyMs: 4 * HOUR_MS,
+    };
+    const round = () => new MockActivityEnvironment().run(() => watchRevision(input));
+    expect(await failureOf(round())).toMatchObject({ nextRetryDelay: 4 * HOUR_MS });
+    clock.now = input.until - HOUR_MS;
+    expect(await failureOf(round())).toMatchObject({ nextRetryDelay: HOUR_MS });
+    clock.now = input.until;
+    expect(await round()).toEqual({ failed: null });
+  });
+
+  it('reports between two rounds that the checks passed, and no check that runs', async () => {
+    const plane = await startRoutes({
+      [`GET ${DEPLOYMENT_PATH}`]: (response) =>
+        json(response, 200, deploymentAnswer({ active_revision_id: REVISION_ID })),
+    });
+    const activities = activitiesUnderTest();
+    const round = activities.watchRevision({
+      target: targetOn(plane.url),
+      deploymentId: DEPLOYMENT_ID,
+      revisionId: REVISION_ID,
+      agentUrl: plane.url,
+      store: 'a store',
+      checks: [],
+      until: Date.now() + 3_600_000,
+      everyMs: 60_000,
+    });
+    expect(await failureOf(round)).toMatchObject({ nextRetryDelay: 60_000 });
+    expect(activities.heartbeats.at(-1)).toMatchObject({
+      says: `revision ${REVISION_ID} serves and passed its checks`,
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { packSource } from '../../../../src/artifact/pack.ts';
+import { runPackCommand } from '../../../../src/cli/commands/artifact/pack.ts';
+import type { CommandContext } from '../../../../src/cli/context.ts';
+import { testOutput } from '../../testOutput.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-pack-command-'));
+  await writeFile(join(folder, 'graph.json'), '{}');
+  await writeFile(
+    join(folder, 'slipway.yaml'),
+    'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n',
+  );
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function contextOf(output: ReturnType<typeof testOutput>): CommandContext {
+  return { output, home: join(folder, '.slipway'), environment: {} };
+}
+
+const config = () => join(folder, 'slipway.yaml');
+
+describe('slipway pack', () => {
+  it('tells the digest that a release of it would have', async () => {
+    const output = testOutput({ json: true });
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    const packed = await packSource({ root: folder });
+    await packed.remove();
+    expect(output.events).toEqual([
+      { event: 'packed', artifact: packed.digest, sizeBytes: packed.sizeBytes, entries: 2, file: null },
+    ]);
+  });
+
+  it('lists what is packed, in its order', async () => {
+    const output = testOutput();
+    await runPackCommand(contextOf(output), { config: config(), list: true });
+    expect(output.said.slice(0, 2)).toEqual(['graph.json', 'slipway.yaml']);
+    expect(output.said[2]).toMatch(/^sha256:[0-9a-f]{64} \(1 KB, 2 files\)$/);
+  });
+
+  it('writes the tarball where it is told to', async () => {
+    const output = testOutput({ json: true });
+    const file = join(folder, 'out', 'source.tar.gz');
+    await runPackCommand(contextOf(output), { config: config(), output: file });
+    expect(output.events.at(-1)).toMatchObject({ file });
+    expect((await readFile(file)).subarray(0, 2).toString('hex')).toBe('1f8b');
+  });
+
+  it('says what is in the way of writing it', async () => {
+    const output = join(folder, 'graph.json', 'source.tar.gz');
+    await expect(runPackCommand(contextOf(testOutput()), { config: config(), output })).rejects.toMatchObject(
+      { code: 'SLIPWAY_USAGE', place: '--output' },
+    );
+  });
+
+  it('warns of what looks like a secret, and packs', async () => {
+    await writeFile(join(folder, 'credentials.json'), '{}');
+    const output = testOutput();
+    expect(await runPackCommand(contextOf(output), { config: config() })).toBe(0);
+    expect(output.noted[0]).toContain('credentials.json (credentials of a service)');
+  });
+
+  it('tells programs of each file, and of each suspicion', async () => {
+    await writeFile(join(folder, 'credentials.json'), '{}');
+    const output = testOutput({ json: true });
+    await runPackCommand(contextOf(output), { config: config(), list: true });
+    expect(output.events).toMatchObject([
+      ...['credentials.json', 'graph.json', 'slipway.yaml'].map((path) => ({ event: 'entry', path })),
+      { event: 'suspected_secret', path: 'credentials.json', line: null },
+      { event: 'packed', entries: 3 },
+    ]);
+  });
+
+  it('refuses it with --strict', async () => {
+    await writeFile(join(folder, 'credentials.json'), '{}');
+    await expect(
+      runPackCommand(contextOf(testOutput()), { config: config(), strict: true }),
+    ).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_HOLDS_SECRET', place: 'credentials.json' });
+  });
+});

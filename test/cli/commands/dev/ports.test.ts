@@ -1,0 +1,41 @@
+import { type AddressInfo, createServer, type Server } from 'node:net';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { choosePort } from '../../../../src/cli/commands/dev/ports.ts';
+
+let taken: Server;
+let port: number;
+beforeEach(async () => {
+  taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  ({ port } = taken.address() as AddressInfo);
+});
+afterEach(() => {
+  taken.close();
+});
+
+describe('choosing a port', () => {
+  it('refuses the one that was asked for where it is taken', async () => {
+    await expect(choosePort({ option: '--port', asked: port, preferred: 1 })).rejects.toMatchObject({
+      code: 'SLIPWAY_PORT_UNAVAILABLE',
+      message: `another process listens on port ${port}`,
+      hint: 'choose another one with --port; --port 0 takes a free one',
+    });
+  });
+
+  it('takes another one than the preferred where that is taken', async () => {
+    const chosen = await choosePort({ option: '--port', asked: undefined, preferred: port });
+    expect(chosen).not.toBe(port);
+    expect(chosen).toBeGreaterThan(0);
+  });
+
+  it('takes any where 0 was asked for', async () => {
+    expect(await choosePort({ option: '--port', asked: 0, preferred: port })).not.toBe(port);
+  });
+
+  it('takes the preferred one where it is free', async () => {
+    await new Promise((resolve) => taken.close(resolve));
+    expect(await choosePort({ option: '--port', asked: undefined, preferred: port })).toBe(port);
+  });
+});

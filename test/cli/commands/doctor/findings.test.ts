@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { findingLines, runDoctorCommand } from '../../../../src/cli/commands/doctor/doctor.ts';
+import type { Finding } from '../../../../src/cli/events/checks.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const KEY = 'a-secret-key';
+let folder: string;
+let server: Server;
+let port: number;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-doctor-'));
+  server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    response.statusCode = request.headers['x-api-key'] === KEY ? 200 : 401;
+    response.end(response.statusCode === 200 ? '{"resources":[],"offset":0}' : '{"detail":"no"}');
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  ({ port } = server.address() as AddressInfo);
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function examined(environment: Record<string, string>, yaml: string) {
+  const config = join(folder, 'slipway.yaml');
+  await writeFile(config, yaml);
+  const output = testOutput({ json: true });
+  const exitCode = await runDoctorCommand(
+    // Which Temporal is not looked at in each test: a profile that is not there is noticed at once.
+    { output, home: folder, environment: { TEMPORAL_PROFILE: 'nowhere', HOME: folder, ...environment } },
+    { config },
+  );
+  const of = (name: string) => output.events.find((event) => event['name'] === name);
+  return { exitCode, of, text: JSON.stringify(output.events) };
+}
+
+function yaml(url = `http://127.0.0.1:${port}`): string {
+  return `targets:
+  production:
+    controlPlane: ${url}
+    apiKey: { from: env:KEY }
+    deployment: greeter
+    secrets: [{ name: MODEL_KEY, from: env:MODEL_KEY }]
+`;
+}
+
+describe('the doctor', () => {
+  it('names what does not answer, and ends with 6', async () => {
+    const { exitCode, of } = await examined(
+      // Nothing listens there.
+      { KEY, TEMPORAL_ADDRESS: '127.0.0.1:1', TEMPORAL_PROFILE: '' },
+      yaml(),
+    );
+    expect(exitCode).toBe(6);
+    expect(of('Temporal')).toMatchObject({ event: 'finding', state: 'missing' });
+    expect(of('node')).toMatchObject({ state: 'ok' });
+    expect(of('target production')).toMatchObject({ state: 'ok' });
+  });
+
+  it('warns of a Python agent, which the included platform does not run', async () => {
+    await writeFile(join(folder, 'graph.json'), '{ "graphs": { "bot": "./bot.py:graph" } }');
+    const { of } = await examined({ KEY }, yaml());
+    expect(of('agent')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringMatching(/runs JavaScript and TypeScript agents; release it to/) as string,
+      exitCode: 0,
+    });
+  });
+
+  it('ends with 1 where slipway.yaml is not right, and says where', async () => {
+    const { exitCode, of } = await examined({}, 'targets: {}\n');
+    expect(exitCode).toBe(1);
+    expect(of('slipway.yaml')!['detail']).toContain('slipway.yaml:1:');
+  });
+
+  it('tells a key that is refused, without telling the key', async () => {
+    const { of, text } = await examined({ KEY: 'a-wrong-key' }, yaml());
+    expect(of('target production')).toMatchObject({
+      state: 'missing',
+      detail: expect.stringContaining('SLIPWAY_UNAUTHORIZED') as string,
+    });
+    expect(text).not.toContain('a-wrong-key');
+  });
+
+  it('only warns of secrets that it does not see: the worker may have them', async () => {
+    const { of } = await examined({}, yaml());
+    expect(of('target production')).toMatchObject({ state: 'warning', exitCode: 0 });
+    expect(of('secret env:MODEL_KEY')).toMatchObject({ state: 'warning', exitCode: 0 });
+  });
+});
+
+describe('a finding', () => {
+  it('is told with what mends it', () => {
+    const finding: Finding = {
+      name: 'worker',
+      state: 'missing',
+      detail: 'none',
+      mend: 'slipway worker',
+      exitCode: 6,
+    };
+    const lines = findingLines(finding, styleOf(false)).map((line) => line.replaceAll(/ +/g, ' '));
+    expect(lines).toEqual(['✖ worker none', ' → slipway worker']);
+  });
+});

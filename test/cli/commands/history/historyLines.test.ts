@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+
+import { historyLines } from '../../../../src/cli/commands/history/historyLines.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { PastRelease } from '../../../../src/domain/release/pastRelease.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+
+function past(change: Partial<PastRelease>): PastRelease {
+  return {
+    releaseId: 'release-1',
+    kind: 'release',
+    outcome: 'released',
+    reason: 'it serves',
+    code: null,
+    startedAt: '2026-11-21T12:07:00.000Z',
+    endedAt: '2026-11-21T12:08:00.000Z',
+    artifact: `sha256:${'5068ba98bbac'.padEnd(64, '0')}`,
+    commit: `${'fdd35b8fbd74'.padEnd(40, '0')}-dirty`,
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { who: 'ada', from: 'cli', reason: 'faster' },
+    ...change,
+  };
+}
+
+const RELEASES = [
+  past({ releaseId: 'release-12', outcome: 'running', endedAt: null, reason: null }),
+  past({ releaseId: 'rollback-11', kind: 'rollback', outcome: 'rolled_back', artifact: null, commit: null }),
+  past({ releaseId: 'release-10', outcome: 'rolled_back', endedAt: '2026-11-10T12:08:00.000Z' }),
+];
+
+describe('the table of releases', () => {
+  it('tells each in a row: outcome, when, artifact, commit, by whom and why', () => {
+    expect(historyLines(RELEASES, NOW, Infinity, styleOf(false))).toEqual([
+      'RELEASE      OUTCOME        WHEN         AT                    ARTIFACT             COMMIT              BY   WHY',
+      'release-12   … running      3m00s ago    2026-11-21 12:07:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada  faster',
+      'rollback-11  ✔ rolled back  2m00s ago    2026-11-21 12:08:00Z  -                    -                   ada  faster: it serves',
+      'release-10   ✖ rolled back  11 days ago  2026-11-10 12:08:00Z  sha256:5068ba98bbac  fdd35b8fbd74-dirty  ada  faster: it serves',
+    ]);
+  });
+
+  it('shows no success for a rollback that did not reach the revision that was named', () => {
+    const missed = past({
+      kind: 'rollback',
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_REVISION_NOT_REACHED',
+      reason: 'revision r0 was not reached; revision r1 serves again',
+    });
+    const text = historyLines([missed], NOW, Infinity, styleOf(false))[1];
+    expect(text).toContain('✖ not reached');
+    expect(text).not.toContain('✔');
+  });
+
+  it('leaves the exact times out of a narrow window, and cuts the reason', () => {
+    const lines = historyLines([past({ reason: 'r'.repeat(100) })], NOW, 100, styleOf(false));
+    expect(lines[1]).not.toContain('12:08:00Z');
+    expect(lines[1]).toMatch(/ada {2}faster: r+…$/);
+    expect(lines[1]?.length).toBeLessThanOrEqual(100);
+  });
+
+  it('stays in its columns with colors', () => {
+    const plain = historyLines(RELEASES, NOW, 100, styleOf(true)).map((line) =>
+      line.replaceAll(/\u001b\[\d+m/g, ''),
+    );
+    expect(plain.map((line) => line.trimEnd())).toEqual(historyLines(RELEASES, NOW, 100, styleOf(false)));
+  });
+});

@@ -1,0 +1,193 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  type InitOptions,
+  type InitSurroundings,
+  runInitCommand,
+} from '../../../../src/cli/commands/init/init.ts';
+import { deploymentName, repositoryFacts } from '../../../../src/cli/commands/init/repositoryFacts.ts';
+import type { CommandContext } from '../../../../src/cli/context.ts';
+import { lintText, parseConfig } from '../../../../src/config/loadConfig.ts';
+import { testOutput } from '../../testOutput.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-init-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const NOBODY = undefined;
+
+async function init(
+  options: InitOptions,
+  terminal: InitSurroundings['terminal'] = NOBODY,
+  output = testOutput(),
+) {
+  const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
+  const exitCode = await runInitCommand(context, options, { folder, terminal });
+  return { exitCode, said: output.said };
+}
+
+const written = (path = 'slipway.yaml'): Promise<string> => readFile(join(folder, path), 'utf8');
+const graphs = (file: string, ...names: readonly string[]): Promise<void> =>
+  writeFile(
+    join(folder, file),
+    JSON.stringify({ graphs: Object.fromEntries(names.map((name) => [name, './a.ts:g'])) }),
+  );
+
+describe('slipway init --yes', () => {
+  it('writes a file that is right, from what the repository tells, and says the next command', async () => {
+    await graphs('graph.json', 'greeter');
+    await writeFile(join(folder, 'package.json'), '{ "name": "@acme/Greeter_Agent" }');
+    const { exitCode, said } = await init({ yes: true });
+    expect(exitCode).toBe(0);
+    const text = await written();
+    expect(lintText(text).problems).toEqual([]);
+    expect(text).toMatch(/^# yaml-language-server: \$schema=https:.*slipway\.schema\.json$/m);
+    const { targets, checks } = parseConfig(text, 'slipway.yaml');
+    expect(targets['staging']?.deployment).toBe('greeter-agent');
+    expect(checks[0]?.assistant).toBe('greeter');
+    expect(said.at(-1)).toBe('Next: "slipway dev" in another terminal, then "slipway release staging"');
+  });
+
+  it('names a graph configuration that is not called as usual', async () => {
+    await graphs('langgraph.json', 'a: b');
+    await init({ yes: true });
+    const { artifact, checks } = parseConfig(await written(), 'slipway.yaml');
+    expect(artifact.graphConfig).toBe('langgraph.json');
+    expect(checks[0]?.assistant).toBe('a: b');
+  });
+
+  it('says what is missing where there is no graph, and writes a right file all the same', async () => {
+    const { said } = await init({
+      yes: true,
+      deployment: '123',
+      controlPlane: 'https://control-plane.example.com',
+    });
+    expect(said[0]).toContain('there is no graph.json here yet');
+    expect(said.at(-1)).toContain('slipway doctor');
+    expect(parseConfig(await written(), 'f').targets['staging']?.deployment).toBe('123');
+  });
+
+  it('writes the CI file with the name of the target', async () => {
+    await init({ yes: true, ci: 'github', target: 'prod' });
+    expect(await written('.github/workflows/release.yml')).toMatch(/^ +target: prod$/m);
+    await init({ yes: true, ci: 'gitlab', target: 'prod', force: true });
+    expect(await written('.gitlab/slipway.gitlab-ci.yml')).toMatch(/SLIPWAY_INPUT_TARGET: prod$/m);
+  });
+
+  it('tells programs each file that it writes', async () => {
+    const output = testOutput({ json: true });
+    await init({ yes: true, ci: 'github' }, NOBODY, output);
+    expect(output.events).toEqual([
+      { event: 'written', file: join(folder, 'slipway.yaml') },
+      { event: 'written', file: expect.stringContaining(join(folder, '.github')) },
+    ]);
+  });
+
+  it('writes over nothing, and writes nothing where a part is there, unless it is told to', async () => {
+    await init({ yes: true, target: 'first' });
+    const before = await written();
+    await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: 'slipway.yaml is there already',
+    });
+    await expect(written('.github/workflows/release.yml')).rejects.toThrow('ENOENT');
+    expect(await written()).toBe(before);
+    await init({ yes: true, target: 'second', force: true });
+    expect(await written()).toContain('second:');
+  });
+
+  it('refuses a name that a target cannot have, before anything is written', async () => {
+    await expect(init({ yes: true, target: 'my target' })).rejects.toMatchObject({
+      message: expect.stringContaining('targets.my target: expected letters'),
+    });
+    await expect(written()).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('slipway init', () => {
+  it('asks, offers what it has found, and asks again where an answer will not do', async () => {
+    await graphs('graph.json', 'greeter', 'judge');
+    const [input, output] = [new PassThrough(), new PassThrough({ encoding: 'utf8' })];
+    const answers = ['my target', 'production', 'http://control-plane', '', 'judge', 'none'];
+    let screen = '';
+    output.on('data', (text: string) => {
+      screen += text;
+      if (text.endsWith('] ')) input.write(`${answers.shift() ?? ''}\n`);
+    });
+    await init({ deployment: 'mine' }, { input, output });
+    const { targets, checks } = parseConfig(await written(), 'slipway.yaml');
+    expect(targets).toMatchObject({
+      production: { controlPlane: 'http://control-plane', deployment: 'mine' },
+    });
+    expect(checks[0]?.assistant).toBe('judge');
+    expect(screen).toContain('What is the first target called? [staging]');
+    expect(screen).toContain('letters, digits, dots and dashes, please. What is the first target called?');
+  });
+
+  it('writes nothing if it is left at a question', async () => {
+    const input = new PassThrough();
+    const output = new PassThrough();
+    // As a terminal sends Ctrl-C to a program that reads its keys.
+    Object.assign(output, { isTTY: true });
+    output.once('data', () => input.write('\u0003'));
+    await expect(init({}, { input, output })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      exitCode: 1,
+      message: 'stopped; nothing was written',
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('names the file that it cannot write', async () => {
+    await writeFile(join(folder, '.github'), '');
+    await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      message: expect.stringMatching(/^\.github\/workflows\/release\.yml could not be written: E/) as string,
+    });
+  });
+
+  it('says what to do where nobody can be asked', async () => {
+    await expect(init({})).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+      hint: expect.stringContaining('--yes'),
+    });
+  });
+});
+
+describe('what is found out about a repository', () => {
+  it.each([
+    ['git@github.com:acme/greeter.git', 'github', 'greeter'],
+    ['https://gitlab.example.com/acme/agents/greeter', 'gitlab', 'greeter'],
+    ['https://git.example.com/greeter.git/', undefined, 'greeter'],
+  ])('is its host and name, from the remote %s', async (remote, host, name) => {
+    expect(await repositoryFacts(folder, () => Promise.resolve(remote))).toMatchObject({ host, name });
+  });
+
+  it.each([
+    ['pnpm-lock.yaml', 'pnpm'],
+    ['bun.lock', 'bun'],
+    ['package-lock.json', 'npm'],
+  ])('is its package manager, from %s', async (file, packageManager) => {
+    await writeFile(join(folder, file), '');
+    expect(await repositoryFacts(folder, () => Promise.resolve(undefined))).toMatchObject({ packageManager });
+  });
+
+  it('is no graph where the graph configuration is not JSON', async () => {
+    await writeFile(join(folder, 'graph.json'), '{');
+    expect(await repositoryFacts(folder, () => Promise.resolve(undefined))).toMatchObject({
+      graphConfig: 'graph.json',
+      graphs: [],
+    });
+  });
+
+  it('makes a name that every control plane takes', () => {
+    expect(['@acme/My Agent', '---', 'Ünïcode'].map(deploymentName)).toEqual(['my-agent', 'agent', 'n-code']);
+  });
+});

@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import {
+  type AgentUnderTest,
+  startAgentUnderTest,
+} from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
+import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { recordedReleases } from '../../../../src/cli/commands/artifact/recordedReleases.ts';
+import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
+import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';
+import { preparedAgentHome } from '../../../support/preparedHome.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const START_TIMEOUT_MS = 180_000;
+const NAMES = ['Ada', 'Bob', 'Cleo', 'Dana', 'Emil', 'Fay'];
+
+/** Two real agents of the examples: the greeter, and the one that greets everybody as a stranger. */
+const agents: AgentUnderTest[] = [];
+const homes: string[] = [];
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
+  const lines = NAMES.map((name) =>
+    JSON.stringify({
+      input: { messages: [{ role: 'user', content: `Hello, I am ${name}` }] },
+      expect: { contains: `Hello, ${name}!` },
+    }),
+  );
+  await writeFile(join(folder, 'inputs.jsonl'), lines.join('\n'));
+  const started = ['greeter', 'broken/answers-wrongly'].map(async (example) => {
+    const home = await preparedAgentHome('slipway-agent-');
+    homes.push(home);
+    const dir = fileURLToPath(new URL(`../../../../examples/${example}`, import.meta.url));
+    return startAgentUnderTest({ dir, env: { SLIPWAY_HOME: home } });
+  });
+  agents.push(...(await Promise.all(started)));
+}, START_TIMEOUT_MS);
+
+afterAll(async () => {
+  for (const { child } of agents) child.kill('SIGKILL');
+  await Promise.all(agents.map(({ exited }) => exited));
+  await Promise.all([...homes, folder].map((path) => rm(path, { recursive: true, force: true })));
+});
+
+/** Judges with a few runs: what latencies are here is the machine's affair, and decides nothing. */
+async function judge(
+  candidate: string,
+  options: Partial<JudgeOptions> = {},
+): Promise<{ exitCode: number; report: JudgeReport }> {
+  const output = testOutput({ json: true });
+  const exitCode = await runJudgeCommand(
+    { output, home: join(folder, 'home'), environment: {} },
+    {
+      ...{ baseline: agents[0]!.url, candidate, assistant: 'greeter' },
+      ...{ inputs: join(folder, 'inputs.jsonl'), repetitions: 4, warmUp: 1, concurrency: 6, seed: 7 },
+      ...{ metric: ['success=20%', 'expectations=20%'] },
+      ...options,
+    },
+  );
+  const report = output.events.find(({ event }) => event === 'judged')!['report'] as JudgeReport;
+  expect(output.events.at(-1)).toEqual({ event: 'ended', exitCode });
+  return { exitCode, report };
+}
+
+/** On a busy machine a run of a real agent takes long. */
+const TEST_TIMEOUT_MS = 120_000;
+
+describe('slipway judge, with real agents', { timeout: TEST_TIMEOUT_MS }, () => {
+  it('passes an agent that is judged against itself, and exits 0', async () => {
+    const { exitCode, report } = await judge(agents[0]!.url, { feedbackKey: 'judge' });
+    expect(report.reasons.join('\n')).not.toMatch(/may be|needed/);
+    expect(exitCode).toBe(0);
+    expect(report.sides.candidate).toMatchObject({ runs: 24, ended: { success: 24 } });
+    expect(report.sides.candidate.feedback).toEqual({ recorded: 24, lost: 0 });
+    const first = metricOf(report, 'firstToken')!.comparison;
+    const whole = metricOf(report, 'latency')!.comparison;
+    if (first.kind !== 'distribution' || whole.kind !== 'distribution') throw new Error('not numbers');
+    // It streams word by word: the first one comes well before the last.
+    expect(first.baseline!.mean).toBeLessThan(whole.baseline!.mean);
+  });
+
+  it('fails an agent that answers wrongly, exits 2, and keeps the report', async () => {
+    const markdown = join(folder, 'judge.md');
+    const { exitCode, report } = await judge(agents[1]!.url, { markdown });
+    expect(exitCode).toBe(2);
+    expect(metricOf(report, 'expectations')!.verdict).toBe('failed');
+    expect(metricOf(report, 'success')!.verdict).not.toBe('failed');
+    expect(report.sides.candidate.failures[0]!.reason).toContain('stranger');
+    expect(await readFile(markdown, 'utf8')).toContain('Judge: failed');
+    const store = openArtifactStore(join(folder, 'home', 'artifacts'));
+    const kept = await store.listRecords('judgements/');
+    expect(await store.getRecord(kept.at(-1)!)).toEqual(report);
+    // `slipway prune` reads every record of a release, and stops at one that it cannot read.
+    expect(await recordedReleases(store)).toEqual([]);
+  });
+
+  it('is inconclusive, and exits 4, where the runs are too few', async () => {
+    const { exitCode } = await judge(agents[0]!.url, { repetitions: 1 });
+    expect(exitCode).toBe(4);
+  });
+
+  it('is errored, and exits 3, where the candidate has been killed', async () => {
+    agents[1]!.child.kill('SIGKILL');
+    await agents[1]!.exited;
+    const { exitCode, report } = await judge(agents[1]!.url, { patience: '100ms' });
+    expect(exitCode).toBe(3);
+    expect(report.error).toMatchObject({ side: 'candidate' });
+  });
+
+  it.each([
+    [{ inputs: '/nowhere/inputs.jsonl' }, 'SLIPWAY_JUDGE_INPUTS_INVALID'],
+    [{ metric: ['speed=3'] }, 'SLIPWAY_USAGE'],
+    [{ confidence: 0.3 }, 'SLIPWAY_USAGE'],
+    [{ apiKey: 'the-key-itself' }, 'SLIPWAY_USAGE'],
+  ])('refuses %j before anything is run', async (options, code) => {
+    await expect(judge(agents[0]!.url, options)).rejects.toMatchObject({ code });
+  });
+});

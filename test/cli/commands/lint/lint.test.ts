@@ -1,0 +1,111 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { runLintCommand } from '../../../../src/cli/commands/lint/lint.ts';
+import type { CommandContext } from '../../../../src/cli/context.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const RIGHT =
+  'targets:\n  a: { controlPlane: "http://localhost:1", apiKey: { from: "env:KEY" }, deployment: greeter }\n';
+const WARNED = RIGHT.replace('deployment: greeter', 'deployment: greeter, resources: { cpu: 1 }');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-lint-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function lint(text: string, options: { readonly strict?: boolean; readonly json?: boolean } = {}) {
+  const file = join(folder, 'slipway.yaml');
+  await writeFile(file, text);
+  const output = testOutput(options);
+  const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
+  return { file, output, exitCode: await runLintCommand(context, file, options) };
+}
+
+describe('slipway lint', () => {
+  it('ends with 0 where the file is right, and touches nothing', async () => {
+    const { file, output, exitCode } = await lint(RIGHT);
+    expect(exitCode).toBe(0);
+    expect(output.said).toEqual([`✔ ${file}: no errors, no warnings`]);
+    expect(await readdir(folder)).toEqual(['slipway.yaml']);
+  });
+
+  it('warns of a Python agent, which the included platform does not run, also where warnings are errors', async () => {
+    await writeFile(join(folder, 'graph.json'), '{\n  "graphs": { "bot": "./bot.py:graph" }\n}\n');
+    const { output, exitCode } = await lint(RIGHT, { strict: true });
+    expect(exitCode).toBe(0);
+    expect(output.said[0]).toBe(
+      `${join(folder, 'graph.json')}:2:23 warning graphs.bot: the graph "bot" (./bot.py:graph) is written in Python, and the platform that Slipway includes runs JavaScript and TypeScript agents; release it to a control plane that builds Python agents`,
+    );
+    expect(output.said.at(-1)).toContain('no errors, 1 warning');
+  });
+
+  it('shows no control characters of a file, which would reach the terminal', async () => {
+    const { output } = await lint('\u001b[31mtext\u0007 and\tmore');
+    expect(output.said.slice(0, 2)).toEqual([
+      expect.stringContaining('expected a mapping of fields'),
+      '  1 |  [31mtext  and more',
+    ]);
+  });
+
+  it('in CI, gives a job that fails its summary and its error code', async () => {
+    const environment = {
+      GITHUB_ACTIONS: 'true',
+      GITHUB_STEP_SUMMARY: join(folder, 'summary'),
+      GITHUB_OUTPUT: join(folder, 'outputs'),
+    };
+    const file = join(folder, 'slipway.yaml');
+    await writeFile(file, 'targets: {}');
+    const context: CommandContext = { output: testOutput(), home: join(folder, '.slipway'), environment };
+    expect(await runLintCommand(context, file, {})).toBe(1);
+    expect(await readFile(join(folder, 'outputs'), 'utf8')).toBe('error-code=SLIPWAY_CONFIG_INVALID\n');
+    expect(await readFile(join(folder, 'summary'), 'utf8')).toContain('targets');
+  });
+
+  it('tells every error with its line and a caret, and ends with 1', async () => {
+    const { file, output, exitCode } = await lint(RIGHT.replace('targets', 'tagrets'));
+    expect(exitCode).toBe(1);
+    expect(output.said).toEqual([
+      `${file}:1:1 error targets: is missing: define at least one target`,
+      '  1 | tagrets:',
+      '    | ^^^^^^^^',
+      `${file}:1:1 error tagrets: unknown field "tagrets"; did you mean "targets"?`,
+      '  1 | tagrets:',
+      '    | ^^^^^^^',
+      `✖ ${file}: 2 errors, no warnings`,
+    ]);
+  });
+
+  it('lets warnings pass, and with --strict does not', async () => {
+    const passed = await lint(WARNED);
+    expect(passed.exitCode).toBe(0);
+    expect(passed.output.said[0]).toContain(':2:94 warning targets.a.resources: has no effect');
+    const refused = await lint(WARNED, { strict: true, json: true });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.output.events).toMatchObject([
+      { event: 'problem', severity: 'error', line: 2, column: 94, length: 9, path: 'targets.a.resources' },
+      { event: 'linted', file: refused.file, errors: 1, warnings: 0, exitCode: 1 },
+    ]);
+  });
+
+  it('cuts a long line around what is wrong', async () => {
+    const { output } = await lint(
+      RIGHT.replace('deployment: greeter', `tenantId: ${'0'.repeat(200)}, deploymnet: g`),
+    );
+    const at = output.said.findIndex((said) => said.includes('unknown field "deploymnet"'));
+    const [line, caret] = output.said.slice(at + 1);
+    expect(line?.length).toBeLessThan(140);
+    expect(line?.slice(caret?.indexOf('^'))).toMatch(/^deploymnet/);
+  });
+
+  it('says so where there is no file', async () => {
+    const context: CommandContext = { output: testOutput(), home: folder, environment: {} };
+    await expect(runLintCommand(context, join(folder, 'no.yaml'), {})).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_NOT_FOUND',
+    });
+  });
+});

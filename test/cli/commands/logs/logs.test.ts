@@ -1,0 +1,197 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { followLog } from '../../../../src/cli/commands/logs/followLog.ts';
+import { type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
+import { logEnd, type LogLine } from '../../../../src/cli/commands/logs/revisionLog.ts';
+import type { ControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
+import { ServiceError } from '../../../../src/clients/serviceError.ts';
+import {
+  deploymentAnswer,
+  DEPLOYMENT_ID,
+  OTHER_REVISION_ID,
+  REVISION_ID,
+  revisionAnswer,
+} from '../../../activities/activitiesUnderTest.ts';
+import { json, startService } from '../../../clients/faultyService.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const THIRD_REVISION_ID = OTHER_REVISION_ID.replace('-4333', '-4444');
+const OF = { deploymentId: 'd', revisionId: 'r' };
+const LINES = Array.from({ length: 2_500 }, (_, index) => ({
+  id: String(index + 1),
+  stage: index < 2_000 ? 'build' : 'deploy',
+  message: `line ${index + 1}`,
+  timestamp: '2026-11-21T12:00:00.000Z',
+}));
+
+function failure(code: 'SLIPWAY_NOT_FOUND' | 'SLIPWAY_NO_ANSWER', status?: number): ServiceError {
+  return new ServiceError(code, 'no', { method: 'GET', path: '/', status, mayHaveBeenTaken: false });
+}
+
+function client(change: Partial<ControlPlaneClient>): ControlPlaneClient {
+  return change as ControlPlaneClient;
+}
+
+/** Pages as the platform gives them, newest first. */
+const withLogs = client({
+  getRevisionLogs: (_deployment, _revision, { limit = 100, offset, stage } = {}) => {
+    const all = LINES.filter((line) => stage === undefined || line.stage === stage).reverse();
+    const from = offset === undefined ? 0 : all.findIndex(({ id }) => id === offset) + 1;
+    const logs = all.slice(from, from + limit);
+    const next_offset = from + limit < all.length ? (logs.at(-1)?.id ?? null) : null;
+    return Promise.resolve({ logs, next_offset });
+  },
+});
+
+describe('the end of a log', () => {
+  it('is put together from pages, oldest line first', async () => {
+    const { lines, after } = await logEnd(withLogs, OF, undefined, 1_500);
+    expect(lines).toHaveLength(1_500);
+    expect(lines[0]?.message).toBe('line 1001');
+    expect(lines.at(-1)).toEqual({ stage: 'deploy', message: 'line 2500', timestamp: LINES[0]?.timestamp });
+    expect(after).toEqual({ offset: '2500' });
+  });
+
+  it('is of one stage alone where that is asked for', async () => {
+    const { lines } = await logEnd(withLogs, OF, 'build', 2);
+    expect(lines.map(({ message }) => message)).toEqual(['line 1999', 'line 2000']);
+  });
+
+  it('is asked for in the public way where the control plane has no other', async () => {
+    const without = client({
+      getRevisionLogs: () => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404)),
+      getRevision: () => Promise.resolve({} as never),
+      getBuildLogs: () => Promise.resolve({ logs: [{ message: 'second' }, { message: 'first' }] }),
+      getDeployLogs: () => Promise.resolve({ logs: [{ message: 'third', timestamp: 't' }] }),
+    });
+    expect(await logEnd(without, OF, undefined, 2)).toEqual({
+      lines: [
+        { stage: 'build', message: 'second', timestamp: null },
+        { stage: 'deploy', message: 'third', timestamp: 't' },
+      ],
+      after: undefined,
+    });
+  });
+
+  it('says so where there is no such revision, and where there are no logs at all', async () => {
+    const gone = (): Promise<never> => Promise.reject(failure('SLIPWAY_NOT_FOUND', 404));
+    async function* eachRevision() {
+      for (const id of ['seven', 'six']) yield await Promise.resolve({ id });
+    }
+    const wrong = client({ getRevisionLogs: gone, getRevision: gone, eachRevision: eachRevision as never });
+    await expect(logEnd(wrong, OF, undefined, 1)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      exitCode: 1,
+      message: 'the deployment has no revision "r"',
+      hint: 'its newest ones: seven, six',
+    });
+    const none = client({
+      getRevisionLogs: gone,
+      getRevision: () => Promise.resolve({} as never),
+      getBuildLogs: gone,
+    });
+    await expect(logEnd(none, OF, undefined, 1)).rejects.toMatchObject({
+      message: 'this control plane gives out no logs',
+    });
+  });
+});
+
+it('a log that is followed goes on after its last line where the stream is cut off', async () => {
+  const asked: unknown[] = [];
+  async function* stream(from: number, cut: boolean) {
+    yield { event: 'status', data: {}, id: undefined };
+    for (const line of LINES.slice(from, from + 2)) {
+      yield await Promise.resolve({ event: 'log', data: line, id: line.id });
+    }
+    if (cut) throw failure('SLIPWAY_NO_ANSWER');
+    yield { event: 'end', data: {}, id: undefined };
+  }
+  const cutOff = client({
+    followRevisionLogs: (_deployment, _revision, query) => {
+      asked.push(query?.offset);
+      const isFirst = asked.length === 1;
+      return Promise.resolve(stream(isFirst ? 10 : 12, isFirst) as never);
+    },
+  });
+  const lines: LogLine[] = [];
+  for await (const line of followLog(cutOff, OF, undefined, '10', new AbortController().signal))
+    lines.push(line);
+  expect(lines.map(({ message }) => message)).toEqual(['line 11', 'line 12', 'line 13', 'line 14']);
+  expect(asked).toEqual(['10', '12']);
+});
+
+describe('the command', () => {
+  /** A deployment whose newest revision failed: the one before it serves. */
+  async function logs(options: Partial<LogsOptions>, output = testOutput()): Promise<typeof output> {
+    const plane = await startService((request, response) => {
+      const [, revisionId] = /\/revisions\/([^/]+)\/logs/.exec(request.url) ?? [];
+      if (/\/revisions(?:\?|$)/.test(request.url)) {
+        const resources = [OTHER_REVISION_ID, THIRD_REVISION_ID, REVISION_ID].map((id) => ({
+          ...revisionAnswer('DEPLOYED'),
+          id,
+        }));
+        json(response, 200, { resources, offset: 0 });
+      } else if (revisionId === undefined) {
+        json(
+          response,
+          200,
+          deploymentAnswer({ latest_revision_id: OTHER_REVISION_ID, active_revision_id: REVISION_ID }),
+        );
+      } else {
+        const message = `${revisionId === REVISION_ID ? 'good' : 'bad'} with sk-very-secret`;
+        json(response, 200, {
+          logs: [{ id: '1', stage: 'deploy', message, timestamp: LINES[0]?.timestamp }],
+          next_offset: null,
+        });
+      }
+    });
+    const folder = await mkdtemp(join(tmpdir(), 'slipway-logs-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const config = join(folder, 'slipway.yaml');
+    await writeFile(
+      config,
+      `targets: { staging: { controlPlane: "${plane.url}", deployment: greeter, deploymentId: ${DEPLOYMENT_ID}, apiKey: { from: env:KEY }, secrets: [{ name: A, from: env:A }] } }`,
+    );
+    const environment = { KEY: 'the-key', A: 'sk-very-secret' };
+    await runLogsCommand({ output, home: folder, environment }, undefined, { config, tail: 10, ...options });
+    return output;
+  }
+
+  it('names the newest revision, says which one serves, and prints no secret', async () => {
+    const { said, noted } = await logs({});
+    expect(noted).toEqual([
+      `Log of revision ${OTHER_REVISION_ID} on "staging": the newest; revision ${REVISION_ID} serves (slipway logs staging --serving)`,
+    ]);
+    expect(said).toEqual([expect.stringContaining('bad with [removed]')]);
+  });
+
+  it('takes the beginning of a revision’s id, if only one begins so', async () => {
+    const { said, noted } = await logs({ revision: REVISION_ID.slice(0, 8).toUpperCase() });
+    expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
+    expect(said).toEqual([expect.stringContaining('good with [removed]')]);
+  });
+
+  it.each([
+    ['release-8', 'the deployment has no revision "release-8"'],
+    ['33333333', 'several revisions of the deployment begin with "33333333"'],
+  ])('refuses %j and names the newest revisions', async (revision, message) => {
+    const output = testOutput();
+    await expect(logs({ revision }, output)).rejects.toMatchObject({
+      code: 'SLIPWAY_NOT_FOUND',
+      exitCode: 1,
+      message,
+      hint: `its newest ones: ${OTHER_REVISION_ID}, ${THIRD_REVISION_ID}, ${REVISION_ID}`,
+    });
+    expect([...output.said, ...output.noted]).toEqual([]);
+  });
+
+  it('shows the revision that serves with --serving', async () => {
+    const { said, noted } = await logs({ serving: true });
+    expect(noted).toEqual([`Log of revision ${REVISION_ID} on "staging": not the newest; it serves`]);
+    expect(said).toEqual([expect.stringContaining('good with [removed]')]);
+  });
+});

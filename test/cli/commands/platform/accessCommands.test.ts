@@ -1,0 +1,100 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { listen, type Listening } from '../../../../packages/platform/src/http/listen.ts';
+import { TestPlatform } from '../../../../packages/platform/test/controlPlane/testPlatform.ts';
+import { runAuditCommand } from '../../../../src/cli/commands/platform/audit.ts';
+import {
+  runKeysCreateCommand,
+  runKeysListCommand,
+  runKeysRevokeCommand,
+} from '../../../../src/cli/commands/platform/keys.ts';
+import { runSecretsRotateCommand } from '../../../../src/cli/commands/platform/secrets.ts';
+import { preparedHome } from '../../../support/preparedHome.ts';
+import { testOutput } from '../../testOutput.ts';
+
+let platform: TestPlatform;
+let listening: Listening;
+let home: string;
+
+beforeAll(async () => {
+  platform = await TestPlatform.open();
+  const handle = getRequestListener(platform.app.fetch);
+  listening = await listen((request, response) => void handle(request, response), { port: 0 });
+  home = await preparedHome('slipway-keys-');
+  await writeFile(join(home, 'api.key'), 'test-key\n');
+});
+
+afterAll(async () => {
+  await listening.close(0);
+  await platform.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+const contextOf = (json = true) => {
+  const output = testOutput({ json });
+  return { output, home, environment: {} };
+};
+
+describe('the commands that ask a running platform', () => {
+  it('make a key that works, list it without the key, and end it', async () => {
+    const making = contextOf();
+    const tenant = '0b9e2f7c-7d5e-4f4e-8a53-111111111111';
+    const where = { url: listening.url, tenant };
+    await runKeysCreateCommand(making, 'release job', { ...where, scope: 'deploy', expiresIn: 3_600_000 });
+    const [made] = making.output.events;
+    expect(made).toMatchObject({ event: 'key', scope: 'deploy', tenant_ids: [tenant] });
+    const key = String(made?.['key']);
+    const list = async (): Promise<number> =>
+      (await fetch(`${listening.url}/v2/deployments`, { headers: { 'x-api-key': key } })).status;
+    expect(await list()).toBe(200);
+
+    const listing = contextOf();
+    await runKeysListCommand(listing, where);
+    expect(listing.output.events).toMatchObject([{ event: 'key', id: made?.['id'], name: 'release job' }]);
+    expect(JSON.stringify(listing.output.events)).not.toContain(key);
+
+    const revoking = contextOf();
+    await runKeysRevokeCommand(revoking, String(made?.['id']), where);
+    expect(revoking.output.events).toEqual([{ event: 'key_revoked', id: made?.['id'] }]);
+    expect(await list()).toBe(403);
+
+    const audit = contextOf();
+    await runAuditCommand(audit, { ...where, last: 10 });
+    expect(audit.output.events).toMatchObject([
+      { event: 'change', operation: 'revokeApiKey', key_name: 'operator' },
+      { event: 'change', operation: 'createApiKey', changed: ['name', 'scope', 'expires_at'] },
+    ]);
+  });
+
+  it('rotate the master key, and every secret still opens', async () => {
+    const secrets = [{ name: 'TOKEN', value: 'hunter2' }];
+    const id = await platform.create('rotated', { secrets });
+    const context = contextOf();
+    await runSecretsRotateCommand(context, { url: listening.url });
+    // The deployment's, and its first revision's copy.
+    expect(context.output.events).toEqual([{ event: 'secrets_rotated', resealed: 2 }]);
+    expect((await platform.deployment(id)).secrets).toEqual(secrets);
+  });
+
+  it('tell people the key, and nothing else on stdout', async () => {
+    const context = contextOf(false);
+    await runKeysCreateCommand(context, 'for people', { url: listening.url, scope: 'read' });
+    expect(context.output.said).toEqual([expect.stringMatching(/^slipway_[\w-]{43}$/)]);
+    expect(context.output.noted.join()).toContain('not shown again');
+  });
+
+  it('say what is wrong with a scope, and where a key is missing', async () => {
+    const url = listening.url;
+    await expect(runKeysCreateCommand(contextOf(), 'x', { url, scope: 'root' })).rejects.toMatchObject({
+      code: 'SLIPWAY_USAGE',
+    });
+    const elsewhere = { ...contextOf(), home: join(home, 'nothing') };
+    await expect(runKeysListCommand(elsewhere, { url })).rejects.toMatchObject({
+      code: 'SLIPWAY_SECRET_MISSING',
+    });
+  });
+});

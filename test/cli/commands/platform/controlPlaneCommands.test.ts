@@ -1,0 +1,137 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+import { createLogger } from '../../../../packages/platform/src/http/logger.ts';
+import { type Platform, startPlatform } from '../../../../packages/platform/src/platform.ts';
+import { platformOptionsOf } from '../../../../packages/platform/src/platformOptions.ts';
+import {
+  runAddIntegration,
+  runListIntegrations,
+  runRemoveIntegration,
+} from '../../../../src/cli/commands/platform/integrations.ts';
+import {
+  runAddListener,
+  runListListeners,
+  runRemoveListener,
+} from '../../../../src/cli/commands/platform/listeners.ts';
+import { preparedHome } from '../../../support/preparedHome.ts';
+import { testOutput } from '../../testOutput.ts';
+
+let home: string;
+let platform: Platform;
+
+beforeAll(async () => {
+  home = await preparedHome('slipway-platform-commands-');
+  const limits = { maxBody: 2, maxUpload: 1, rateLimit: 400 };
+  const options = platformOptionsOf({ home, port: 0, ...limits }, {});
+  platform = await startPlatform({ ...options, log: createLogger({ level: 'silent' }) });
+});
+
+afterAll(async () => {
+  await platform.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+it('Integrations are added, listed and removed on the platform that runs, with the key of its home', async () => {
+  const output = testOutput({ json: true });
+  const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
+  await runAddIntegration(context, 'acme', {
+    prefix: 'https://github.com/acme',
+    credential: 'env:GITHUB_TOKEN',
+    webhookSecret: 'env:WEBHOOK_SECRET',
+  });
+  await runListIntegrations(context, {});
+  const [added, listed] = output.events;
+  expect(added).toMatchObject({
+    event: 'integration',
+    name: 'acme',
+    url_prefix: 'https://github.com/acme',
+    credential: 'env:GITHUB_TOKEN',
+    webhook_url: `${platform.url}/v1/integrations/github/${String(added?.['id'])}/webhook`,
+  });
+  expect(listed).toEqual(added);
+  await runRemoveIntegration(context, 'acme', {});
+  const text = testOutput();
+  await runListIntegrations({ ...context, output: text }, { url: platform.url });
+  expect(text.said).toEqual(['There are no integrations.']);
+});
+
+it('Listeners are added, listed newest first and removed by their compute id, for the tenant that is named', async () => {
+  const output = testOutput({ json: true });
+  const context = { output, home, environment: { SLIPWAY_PLATFORM_URL: platform.url } };
+  const where = { tenant: crypto.randomUUID() };
+  await runAddListener(context, 'this-machine', { ...where, type: 'docker' });
+  // Spoken to in the public names, where it is said that the platform knows those alone.
+  const cluster = { type: 'cluster', namespace: ['agents', 'more'], listenerVersion: '1.2' } as const;
+  await runAddListener(context, 'production', { ...where, ...cluster, vocabulary: 'public' });
+  await runListListeners(context, where);
+  const [docker, production, ...listed] = output.events;
+  expect(docker).toMatchObject({ event: 'listener', compute_type: 'docker', compute_id: 'this-machine' });
+  expect(production).toMatchObject({
+    event: 'listener',
+    compute_id: 'production',
+    compute_type: 'cluster',
+    compute_config: { cluster_namespaces: ['agents', 'more'] },
+    version: '1.2',
+  });
+  // Each stands in the names that it was made in.
+  expect(listed).toMatchObject([
+    { id: production?.['id'], compute_type: 'k8s' },
+    { id: docker?.['id'], compute_type: 'docker' },
+  ]);
+
+  await runRemoveListener(context, 'production', where);
+  expect(output.events.at(-1)).toEqual({
+    event: 'removed',
+    id: production?.['id'],
+    compute_id: 'production',
+  });
+  const text = testOutput();
+  await runListListeners({ ...context, output: text }, where);
+  expect(text.said).toEqual(['this-machine  docker', `  listener_id  ${String(docker?.['id'])}`]);
+  const elsewhere = testOutput();
+  await runListListeners({ ...context, output: elsewhere }, { tenant: crypto.randomUUID() });
+  expect(elsewhere.said).toEqual(['There are no listeners.']);
+});
+
+it('What there is not is said: the integration, the listener, or the key', async () => {
+  const context = { output: testOutput(), home, environment: {} };
+  await expect(runRemoveIntegration(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+  });
+  await expect(runRemoveListener(context, 'nobody', { url: platform.url })).rejects.toMatchObject({
+    code: 'SLIPWAY_USAGE',
+    message: expect.stringContaining('there is no listener "nobody"') as string,
+  });
+  await expect(
+    runListIntegrations({ ...context, home: join(home, 'elsewhere') }, { url: platform.url }),
+  ).rejects.toMatchObject({ code: 'SLIPWAY_SECRET_MISSING' });
+});
+
+it('Bodies and uploads have the limits that the command line sets', async () => {
+  const send = async (method: string, path: string, body: string): Promise<Response> =>
+    fetch(new URL(path, platform.url), { method, headers: { 'x-api-key': platform.apiKey }, body });
+  const [large, tooLarge] = [1.5, 2.5].map((megabytes) => ' '.repeat(megabytes * 1_048_576));
+  expect((await send('POST', '/v2/deployments', large!)).status).toBe(422);
+  expect((await send('POST', '/v2/deployments', tooLarge!)).status).toBe(413);
+
+  const made = await send(
+    'POST',
+    '/v2/deployments',
+    JSON.stringify({
+      name: 'uploads',
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: { graph_config_path: 'graph.json' },
+      secrets: [],
+    }),
+  );
+  const { id } = (await made.json()) as { id: string };
+  const offer = async (body: object): Promise<Response> =>
+    send('POST', `/deployments/${id}/upload-url`, JSON.stringify(body));
+  const { upload_url: url } = (await (await offer({})).json()) as { upload_url: string };
+  expect((await send('PUT', url, large!)).status).toBe(413);
+  expect((await offer({ content_length: 1_048_577 })).status).toBe(413);
+});

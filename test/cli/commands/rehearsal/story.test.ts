@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+
+import { Story } from '../../../../src/cli/commands/rehearsal/story.ts';
+import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
+import type { Rehearsal } from '../../../../src/rehearsal/rehearse.ts';
+import type { Told } from '../../../../src/rehearsal/told.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const at = (time: string): number => Date.parse(`2026-11-${time}:00Z`);
+const iso = (time: string): string => new Date(at(time)).toISOString();
+
+const REHEARSAL = {
+  promotions: [
+    {
+      request: { name: 'up', from: { name: 'canary' }, to: { name: 'production' } },
+      schedule: { timeZone: 'Europe/Berlin' },
+    },
+  ],
+  days: 7,
+  timeZone: 'Europe/Berlin',
+} as unknown as Rehearsal;
+
+const PROMOTED: PromotionResult = {
+  ...{ promotion: 'up', from: 'canary', to: 'production', code: null, commit: null, differences: [] },
+  ...{ artifact: 'image:greeter:2', candidateRevisionId: 'canary-2', releaseId: 'release-1' },
+  ...{ verdicts: [], judgement: null, requestedBy: { who: 'schedule', from: 'schedule up' } },
+  startedAt: iso('23T09:00'),
+  outcome: 'released',
+  reason: 'revision production-2 is deployed',
+  nothingToDo: false,
+  steps: [
+    {
+      step: 'candidate',
+      restoring: false,
+      startedAt: iso('23T09:00'),
+      endedAt: iso('23T09:00'),
+      status: 'done',
+    },
+    {
+      ...{ step: 'soak', subject: 'canary for 3h00m', restoring: false, status: 'done', attempts: 7 },
+      ...{ startedAt: iso('23T09:00'), endedAt: iso('23T12:00') },
+    },
+    {
+      ...{ step: 'promote', subject: 'release-1', restoring: false, status: 'done', detail: 'released' },
+      ...{ startedAt: iso('23T14:00'), endedAt: iso('23T14:02') },
+    },
+  ],
+  interventions: [
+    {
+      ...{
+        id: '1',
+        kind: 'approve',
+        by: { who: 'cy', from: 'rehearsal' },
+        at: iso('23T13:00'),
+        taken: false,
+      },
+      note: 'cy is none of those who may approve: ada',
+    },
+    {
+      ...{
+        id: '2',
+        kind: 'approve',
+        by: { who: 'ada', from: 'rehearsal' },
+        at: iso('23T14:00'),
+        taken: true,
+      },
+      note: 'approved by 1 of 1',
+    },
+  ],
+  endedAt: iso('23T14:02'),
+};
+
+function tell(told: readonly Told[], options: { readonly json?: boolean } = {}) {
+  const output = testOutput(options);
+  const story = new Story(output, REHEARSAL);
+  for (const one of told) story.add(one);
+  const unmet = [{ kind: 'approval', says: null, text: 'nobody approves' }] as const;
+  story.tell({ startedAt: at('22T00:00'), endedAt: at('29T00:00'), unmet }, 3_210);
+  return output;
+}
+
+describe('the story of a rehearsal', () => {
+  it('has each time with its steps, and what people said between them, on the clocks of its schedule', () => {
+    const { said } = tell([{ kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED }]);
+    expect(said).toEqual([
+      '2026-11-23 10:00 (Europe/Berlin)  up',
+      '  2026-11-23 10:00  ✔ soak canary for 3h00m                  3h00m  7 attempts',
+      '  2026-11-23 14:00  cy: approve, refused: cy is none of those who may approve: ada',
+      '  2026-11-23 15:00  ada: approve, approved by 1 of 1',
+      '  2026-11-23 15:00  ✔ promote release-1                      2m00s  released',
+      '  2026-11-23 15:02  ✔ released: revision production-2 is deployed',
+      '! never came to pass: nobody approves',
+      '7 days rehearsed in 3.2s',
+    ]);
+  });
+
+  it('is told in the order in which things began, whichever ended first', () => {
+    const { said } = tell([
+      { kind: 'overlap', name: 'up', at: at('24T09:00'), what: 'left_out' },
+      { kind: 'refused', target: 'canary', at: at('22T00:00'), reason: 'on hold' },
+      {
+        ...{ kind: 'goes_on', what: 'promotion', name: 'up', at: at('23T09:00') },
+        progress: { steps: [], waiting: { note: 'one approval is needed' }, phase: '' } as never,
+      },
+    ]);
+    expect(said.slice(0, 6)).toEqual([
+      '2026-11-22 01:00 (Europe/Berlin)  release on canary',
+      '  2026-11-22 01:00  refused: on hold',
+      '2026-11-23 10:00 (Europe/Berlin)  up',
+      '  … goes on: one approval is needed',
+      '2026-11-24 10:00 (Europe/Berlin)  up',
+      '  2026-11-24 10:00  is left out: the promotion of an earlier time goes on',
+    ]);
+  });
+
+  it('is told as events, with the whole records', () => {
+    const { events } = tell(
+      [
+        { kind: 'promotion', name: 'up', at: at('23T09:00'), result: PROMOTED },
+        { kind: 'refused', target: 'canary', at: at('24T00:00'), reason: 'on hold' },
+      ],
+      { json: true },
+    );
+    expect(events).toEqual([
+      {
+        event: 'rehearsed_promotion',
+        name: 'up',
+        at: iso('23T09:00'),
+        state: 'ended',
+        result: PROMOTED,
+        progress: null,
+      },
+      {
+        ...{ event: 'rehearsed_release', target: 'canary', at: iso('24T00:00') },
+        ...{ result: null, reason: 'on hold', progress: null },
+      },
+      { event: 'rehearsal_unmet', injection: 'nobody approves' },
+      { event: 'rehearsal_ended', startedAt: iso('22T00:00'), days: 7, tookMs: 3_210 },
+    ]);
+  });
+});

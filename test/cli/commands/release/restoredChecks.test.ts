@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { keepChecks } from '../../../../src/artifact/keptChecks.ts';
+import { restoredChecks } from '../../../../src/cli/commands/release/restoredChecks.ts';
+import type { Check } from '../../../../src/domain/check/check.ts';
+
+const at = '2026-11-21T12:00:00.000Z';
+const OLD: readonly Check[] = [
+  { name: 'greets', assistant: 'agent', input: {}, expect: { contains: 'Hello' }, timeoutMs: 1_000 },
+];
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-plan-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+describe('the checks of the revision that a failed release puts back', () => {
+  it('are those that it passed itself, and not those of the newest request', async () => {
+    const store = openArtifactStore(folder);
+    const known = [{ revisionId: 'r1', verified: true, at, checks: await keepChecks(store, OLD) }];
+    expect(await restoredChecks(store, 'r1', known)).toEqual(OLD);
+  });
+
+  it('are those of an earlier verified revision if what serves is not verified', async () => {
+    const store = openArtifactStore(folder);
+    const checks = await keepChecks(store, OLD);
+    const known = [
+      { revisionId: 'r1', verified: true, at, checks },
+      { revisionId: 'r2', verified: false, at },
+    ];
+    expect(await restoredChecks(store, 'r2', known)).toEqual(OLD);
+  });
+
+  it.each([
+    ['was not verified', { verified: false }],
+    ['has none that were kept', { verified: true }],
+    ['has some that cannot be read from here', { verified: true, checks: 'sha256:00' }],
+  ])('are none if it %s', async (_what, revision) => {
+    const known = [{ revisionId: 'r1', at, ...revision }];
+    expect(await restoredChecks(openArtifactStore(folder), 'r1', known)).toEqual([]);
+  });
+});

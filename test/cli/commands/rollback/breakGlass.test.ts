@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { breakGlass } from '../../../../src/cli/commands/rollback/breakGlass.ts';
+import { readLocalHold } from '../../../../src/cli/commands/target/localHold.ts';
+import type { TargetSpec } from '../../../../src/domain/target/targetSpec.ts';
+import { testOutput } from '../../testOutput.ts';
+
+const KEY = 'a-secret-key';
+/** Revisions on a page of the list. */
+const PAGE = 100;
+const never = new AbortController().signal;
+
+/** A control plane with one deployment, whose redeploys take effect after a few looks. */
+class ControlPlane {
+  readonly id = randomUUID();
+  readonly revisions: string[] = [randomUUID(), randomUUID(), randomUUID()];
+  /** Newest first, as the control plane lists them. */
+  statuses = ['DEPLOYED', 'DEPLOYED', 'DEPLOYED'];
+  active = 0;
+  redeployed: string[] = [];
+  /** How a redeploy is answered: as it should, with 404, not at all after it was taken, or not at all without taking it. */
+  redeploy: 'answers' | 'refuses' | 'silent_after' | 'silent_before' = 'answers';
+  endsAs = 'DEPLOYED';
+  /** Whether it offers more than the contract: a list of revisions. */
+  offersList = true;
+  #looks = 0;
+  readonly #server: Server;
+
+  constructor() {
+    this.#server = createServer((request, response) => {
+      const answer = (value: unknown): void => {
+        response.setHeader('content-type', 'application/json');
+        response.end(JSON.stringify(value));
+      };
+      const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://control.plane');
+      if (request.headers['x-api-key'] !== KEY) {
+        response.statusCode = 401;
+        answer({ detail: 'no' });
+      } else if (path === '/v2/deployments') answer({ resources: [this.#deployment()], offset: 1 });
+      else if (path === `/v2/deployments/${this.id}`) answer(this.#deployment());
+      else if (path.endsWith('/revisions') && !this.offersList) {
+        response.statusCode = 404;
+        answer({ detail: 'Not Found' });
+      } else if (path.endsWith('/revisions')) answer(this.#page(Number(query.get('offset') ?? 0)));
+      else if (path.endsWith('/redeploy') && this.redeploy === 'refuses') {
+        response.statusCode = 404;
+        answer({ detail: 'no such revision' });
+      } else if (path.endsWith('/redeploy')) {
+        if (this.redeploy !== 'silent_before') this.redeployed.push(path.split('/').at(-2)!);
+        if (this.redeploy === 'silent_after') this.#settle();
+        if (this.redeploy === 'answers') answer(this.#deployment());
+        else request.socket.destroy();
+      } else {
+        this.#looks += 1;
+        if (this.#looks > 1) this.#settle();
+        const id = path.split('/').at(-1)!;
+        answer({ id, status: this.#looks > 1 ? this.endsAs : 'DEPLOYING' });
+      }
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  close(): void {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+
+  #settle(): void {
+    const to = this.redeployed.at(-1);
+    if (to !== undefined && this.endsAs === 'DEPLOYED') this.active = this.revisions.indexOf(to);
+  }
+
+  #page(from: number): unknown {
+    const page = this.revisions.slice(from, from + PAGE);
+    const resources = page.map((id, index) => ({ id, status: this.statuses[from + index] ?? 'DEPLOYED' }));
+    return { resources, offset: from + page.length };
+  }
+
+  #deployment(): unknown {
+    const time = '2026-11-21T12:00:00.000Z';
+    return {
+      id: this.id,
+      tenant_id: this.id,
+      name: 'greeter',
+      source: 'internal_source',
+      source_config: {},
+      source_revision_config: {},
+      secrets: [],
+      created_at: time,
+      updated_at: time,
+      status: 'READY',
+      latest_revision_id: this.revisions[0],
+      active_revision_id: this.revisions[this.active],
+    };
+  }
+}
+
+let home: string;
+let plane: ControlPlane;
+let url: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-glass-'));
+  plane = new ControlPlane();
+  url = await plane.listen();
+});
+afterEach(async () => {
+  plane.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+function target(): TargetSpec {
+  return {
+    name: 'production',
+    controlPlane: url,
+    apiKey: { from: 'env:PRODUCTION_KEY' },
+    deployment: 'greeter',
+    source: 'internal_source',
+    sourceConfig: {},
+  };
+}
+
+async function breaking(
+  options: { to?: string; verified?: ReadonlyMap<string, boolean>; timeoutMs?: number; json?: boolean } = {},
+) {
+  const output = testOutput({ json: options.json ?? false });
+  const exitCode = await breakGlass(
+    { output, home, environment: { PRODUCTION_KEY: KEY } },
+    {
+      target: target(),
+      to: options.to,
+      requestedBy: { who: 'ada', from: 'cli', reason: 'it lies' },
+      verified: options.verified ?? new Map(),
+      timeoutMs: options.timeoutMs ?? 10_000,
+    },
+    never,
+  );
+  return { exitCode, text: output.said.join('\n'), events: output.events };
+}
+
+describe('rolling back without Temporal', () => {
+  it('puts the revision from before the active one back, and waits until it serves', async () => {
+    const { exitCode, text } = await breaking();
+    expect(exitCode).toBe(0);
+    expect(plane.redeployed).toEqual([plane.revisions[1]]);
+    expect(text).toContain(`revision ${plane.revisions[1]!} serves again`);
+  });
+
+  it('tells programs what it puts back, each status of it, and how it ended', async () => {
+    const { events } = await breaking({ json: true });
+    const [, to] = plane.revisions;
+    expect(events).toMatchObject([
+      { event: 'break_glass', deploymentId: plane.id, activeRevisionId: plane.revisions[0], to },
+      { event: 'revision', revisionId: to, status: 'DEPLOYING' },
+      { event: 'revision', revisionId: to, status: 'DEPLOYED' },
+      { event: 'ended', outcome: 'rolled_back', result: null, exitCode: 0 },
+    ]);
+  });
+
+  it('passes over what was never deployed, and what the records call bad', async () => {
+    plane.revisions.push(randomUUID());
+    plane.statuses = ['DEPLOYED', 'BUILD_FAILED', 'DEPLOYED', 'DEPLOYED'];
+    await breaking({ verified: new Map([[plane.revisions[2]!, false]]) });
+    expect(plane.redeployed).toEqual([plane.revisions[3]]);
+  });
+
+  it('finds the one before the active one however many are newer', async () => {
+    plane.revisions.push(...Array.from({ length: 2 * PAGE }, () => randomUUID()));
+    plane.active = PAGE + 10;
+    await breaking();
+    expect(plane.redeployed).toEqual([plane.revisions[PAGE + 11]]);
+  });
+
+  it('takes what the records call good where the control plane offers no list of revisions', async () => {
+    plane.offersList = false;
+    const [newest, before, oldest] = plane.revisions as [string, string, string];
+    const verified = new Map([
+      [oldest, true],
+      [before, true],
+      [newest, true],
+    ]);
+    const { exitCode } = await breaking({ verified });
+    expect(exitCode).toBe(0);
+    expect(plane.redeployed).toEqual([before]);
+    // The active one was made by hand: no record knows it.
+    plane.active = 0;
+    await breaking({ verified: new Map([...verified].slice(0, 2)) });
+    expect(plane.redeployed).toEqual([before, before]);
+  });
+
+  it('changes nothing where there is neither a list nor a good revision in the records', async () => {
+    plane.offersList = false;
+    await expect(breaking({ verified: new Map([[plane.revisions[1]!, false]]) })).rejects.toMatchObject({
+      code: 'SLIPWAY_NOTHING_TO_RESTORE',
+    });
+    expect(plane.redeployed).toEqual([]);
+  });
+
+  it('puts the one that was named back', async () => {
+    await breaking({ to: plane.revisions[2]! });
+    expect(plane.redeployed).toEqual([plane.revisions[2]]);
+  });
+
+  it('leaves a hold, with who and why', async () => {
+    await breaking();
+    expect(await readLocalHold(home, 'production')).toMatchObject({
+      by: { who: 'ada', reason: 'it lies' },
+      to: plane.revisions[1],
+    });
+  });
+
+  it('prints the same call for a shell, without the key', async () => {
+    const { text } = await breaking();
+    expect(text).toContain(
+      `curl -X POST -H "X-Api-Key: $PRODUCTION_KEY" ${url}/v2/deployments/${plane.id}/revisions/${plane.revisions[1]!}/redeploy`,
+    );
+    expect(text).not.toContain(KEY);
+  });
+
+  it('reads where the redeploy was taken and not answered, instead of sending it again', async () => {
+    plane.redeploy = 'silent_after';
+    expect((await breaking()).exitCode).toBe(0);
+    expect(plane.redeployed).toHaveLength(1);
+  });
+
+  it('says so where nobody can tell whether the redeploy was taken', async () => {
+    plane.redeploy = 'silent_before';
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_OUTCOME_UNKNOWN', exitCode: 3 });
+    expect(await readLocalHold(home, 'production')).toBeDefined();
+  });
+
+  it('leaves the hold as it was where the redeploy is refused', async () => {
+    plane.redeploy = 'refuses';
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
+    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    plane.redeploy = 'answers';
+    await breaking({ to: plane.revisions[2]! });
+    const held = await readLocalHold(home, 'production');
+    plane.redeploy = 'refuses';
+    await expect(breaking({ to: plane.revisions[1]! })).rejects.toMatchObject({ code: 'SLIPWAY_NOT_FOUND' });
+    expect(await readLocalHold(home, 'production')).toEqual(held);
+  });
+
+  it('ends with 3 where the revision fails', async () => {
+    plane.endsAs = 'DEPLOY_FAILED';
+    const { exitCode, text } = await breaking();
+    expect(exitCode).toBe(3);
+    expect(text).toContain('ended DEPLOY_FAILED');
+  });
+
+  it('ends with 5 where the time runs out', async () => {
+    plane.endsAs = 'DEPLOYING';
+    expect((await breaking({ timeoutMs: 100 })).exitCode).toBe(5);
+  });
+
+  it('changes nothing where there is nothing to go back to', async () => {
+    plane.active = 2;
+    await expect(breaking()).rejects.toMatchObject({ code: 'SLIPWAY_NOTHING_TO_RESTORE' });
+    expect(plane.redeployed).toEqual([]);
+    expect(await readLocalHold(home, 'production')).toBeUndefined();
+  });
+});

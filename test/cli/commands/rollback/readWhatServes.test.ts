@@ -1,0 +1,48 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+// Loaded before the 2 s begin.
+import '../../../../src/clients/controlPlane.ts';
+import { readWhatServes } from '../../../../src/cli/commands/rollback/readWhatServes.ts';
+import {
+  DEPLOYMENT_ID,
+  deploymentAnswer,
+  REVISION_ID,
+  targetOn,
+} from '../../../activities/activitiesUnderTest.ts';
+import { json, startService } from '../../../clients/faultyService.ts';
+import { testOutput } from '../../testOutput.ts';
+
+/** What any other call of a command to a control plane waits for. */
+const CALL_MS = 15_000;
+
+describe('what serves when a person asks for a rollback', () => {
+  async function read(
+    answer: Parameters<typeof startService>[0],
+    environment: Readonly<Record<string, string>> = { KEY: 'the-key' },
+  ): Promise<string | undefined> {
+    const { url } = await startService(answer);
+    const target = targetOn(url, { apiKey: { from: 'env:KEY' }, deploymentId: DEPLOYMENT_ID });
+    const home = join(tmpdir(), 'slipway-no-such-home');
+    return readWhatServes({ output: testOutput(), home, environment }, target);
+  }
+
+  it('is the active revision', async () => {
+    expect(await read((_, response) => json(response, 200, deploymentAnswer()))).toBe(REVISION_ID);
+  });
+
+  it('is left out where nothing serves, the control plane fails, or the key is not to be had here', async () => {
+    const empty = deploymentAnswer({ active_revision_id: null });
+    expect(await read((_, response) => json(response, 200, empty))).toBeUndefined();
+    expect(await read((_, response) => json(response, 500, { detail: 'no' }))).toBeUndefined();
+    expect(await read((_, response) => json(response, 200, deploymentAnswer()), {})).toBeUndefined();
+  });
+
+  it('is left out long before a call is given up where the control plane does not answer', async () => {
+    const began = performance.now();
+    expect(await read(() => undefined)).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(CALL_MS / 2);
+  });
+});

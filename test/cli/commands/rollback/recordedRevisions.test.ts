@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { type ArtifactStore, openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { recordedRevisions } from '../../../../src/cli/commands/rollback/recordedRevisions.ts';
+import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
+import { sampleResult } from '../../ui/sampleProgress.ts';
+
+let folder: string;
+let store: ArtifactStore;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-records-'));
+  store = openArtifactStore(folder);
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+function record(name: string, result: Partial<ReleaseResult>): Promise<void> {
+  return store.putRecord(name, sampleResult({ baseline: null, ...result }));
+}
+
+it('knows nothing without records', async () => {
+  expect(await recordedRevisions(store, 'production')).toEqual(new Map());
+});
+
+it('takes the newest word on each revision, and a release that failed for a bad one', async () => {
+  const at = '2026-11-21T12:00:00.000Z';
+  await record('production/1-release-1.json', {
+    revisionId: 'a',
+    knownRevisions: [{ revisionId: 'a', verified: true, at }],
+  });
+  await record('production/2-release-2.json', {
+    revisionId: 'b',
+    outcome: 'rolled_back',
+    knownRevisions: [{ revisionId: 'a', verified: true, at }],
+  });
+  await record('production/3-release-3.json', {
+    revisionId: 'c',
+    outcome: 'rolled_back',
+    knownRevisions: [{ revisionId: 'a', verified: false, at }],
+  });
+  await record('staging/1-release-1.json', { revisionId: 'd', outcome: 'failed' });
+  expect(await recordedRevisions(store, 'production')).toEqual(
+    new Map([
+      ['a', false],
+      ['b', false],
+      ['c', false],
+    ]),
+  );
+});
+
+it('knows what served before a release, and puts it before what the release made', async () => {
+  const at = '2026-11-21T12:00:00.000Z';
+  await record('production/1-release-1.json', {
+    revisionId: 'b',
+    baseline: { revisionId: 'a', verified: true },
+    knownRevisions: [{ revisionId: 'b', verified: true, at }],
+  });
+  expect([...(await recordedRevisions(store, 'production'))]).toEqual([
+    ['a', true],
+    ['b', true],
+  ]);
+});

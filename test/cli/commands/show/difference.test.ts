@@ -1,0 +1,60 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { packSource } from '../../../../src/artifact/pack.ts';
+import { releaseDifference } from '../../../../src/cli/commands/show/difference.ts';
+import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
+import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
+import { result } from '../../../domain/target/targets.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-difference-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Puts a source into the store of the test. */
+async function put(name: string, content: string): Promise<string> {
+  const root = join(folder, name);
+  await mkdir(root);
+  await writeFile(join(root, 'graph.json'), content);
+  const packed = await packSource({ root });
+  await openArtifactStore(join(folder, 'store')).put(packed.file, packed.digest);
+  await packed.remove();
+  return packed.digest;
+}
+
+/** A release of which nothing but its record is left, which names its artifact by the beginning of its digest. */
+function recorded(releaseId: string, digest: string): FoundRelease {
+  const record = result(releaseId, { artifact: digest.slice(0, 'sha256:'.length + 12) });
+  return {
+    ...{ target: 'production', past: pastOfResult(record), result: record, from: 'record' },
+    ...{ progress: null, call: null, calls: [], request: null, workflowUrl: null },
+  };
+}
+
+it('compares the files of releases that are known by their records alone', async () => {
+  const store = openArtifactStore(join(folder, 'store'));
+  const [from, to] = [
+    recorded('release-1', await put('a', '{}')),
+    recorded('release-2', await put('b', '[]')),
+  ];
+  const { files } = await releaseDifference(store, from, to);
+  expect(files).toMatchObject({ added: [], removed: [], changed: [{ to: { path: 'graph.json' } }] });
+});
+
+it('says which artifact is not in the store any more', async () => {
+  const store = openArtifactStore(join(folder, 'store'));
+  const [kept, pruned] = [await put('a', '{}'), await put('b', '[]')];
+  await store.removeArtifact(pruned, new Date().toISOString());
+  const { files } = await releaseDifference(
+    store,
+    recorded('release-1', kept),
+    recorded('release-2', pruned),
+  );
+  expect(files).toBe('release-2: its artifact is not in this artifact store');
+});

@@ -1,0 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { findRelease } from '../../../../src/cli/commands/show/findRelease.ts';
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
+import { sampleResult } from '../../ui/sampleProgress.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'slipway-find-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A Temporal that has forgotten everything. */
+function forgetful(): TemporalConnection {
+  const gone = (): never => {
+    throw new WorkflowNotFoundError('gone', 'w', undefined);
+  };
+  // Of a history it says so as the server does.
+  const fetchHistory = (): never => {
+    throw Object.assign(new Error('workflow not found'), { code: 5, details: '', metadata: {} });
+  };
+  return {
+    settings: {},
+    client: {
+      withDeadline: (_deadline: number, call: () => unknown) => call(),
+      workflow: { getHandle: () => ({ fetchHistory, describe: gone }) },
+    },
+  } as unknown as TemporalConnection;
+}
+
+const target = {
+  name: 'production',
+  spec: { controlPlane: 'http://localhost:1', deployment: 'greeter' },
+} as unknown as Parameters<typeof findRelease>[2];
+
+describe('a release that Temporal has forgotten', () => {
+  it.each(['release-1', 'latest'])('is told from its record, asked for as %s', async (wanted) => {
+    const store = openArtifactStore(folder);
+    await store.putRecord(
+      'production/2026-11-21T11-00-00-000Z-release-11.json',
+      sampleResult({ releaseId: 'release-11' }),
+    );
+    await store.putRecord('production/2026-11-21T12-00-00-000Z-release-1.json', sampleResult({}));
+    const found = await findRelease(forgetful(), store, target, wanted);
+    expect(found).toMatchObject({ from: 'record', past: { releaseId: 'release-1', outcome: 'released' } });
+  });
+
+  it('is not known without a record', async () => {
+    await expect(
+      findRelease(forgetful(), openArtifactStore(folder), target, 'release-1'),
+    ).rejects.toMatchObject({ code: 'SLIPWAY_RELEASE_UNKNOWN', hint: 'it has never taken one' });
+  });
+});

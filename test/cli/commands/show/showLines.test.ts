@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { differenceLines } from '../../../../src/cli/commands/show/differenceLines.ts';
+import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
+import { releaseLines } from '../../../../src/cli/commands/show/releaseLines.ts';
+import { wholeAnswers } from '../../../../src/cli/commands/show/wholeAnswers.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { UnderWay } from '../../../../src/domain/heartbeat.ts';
+import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';
+import { sampleResult, sampleStep, sampleVerdict } from '../../ui/sampleProgress.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const result = sampleResult({
+  releaseId: 'release-2',
+  outcome: 'rolled_back',
+  reason: 'check "greets" failed',
+  code: 'SLIPWAY_CHECK_FAILED',
+  revisionId: 'revision-2',
+  servingRevisionId: 'revision-1',
+  baseline: { revisionId: 'revision-1', verified: true },
+  steps: [
+    sampleStep({ step: 'patch', attempts: 3, detail: 'revision revision-2' }),
+    sampleStep({ step: 'redeploy', subject: 'revision-1', restoring: true }),
+  ],
+  verdicts: [sampleVerdict({ passed: false, reasons: ['it does not contain "Ada"'], answer: 'No.' })],
+  interventions: [
+    {
+      id: 'i',
+      kind: 'pause',
+      by: { who: 'bo', from: 'cli', reason: 'look' },
+      at: '2026-11-21T12:00:01.000Z',
+      taken: true,
+      note: 'paused',
+    },
+  ],
+});
+const found: FoundRelease & UnderWay = {
+  target: 'production',
+  past: pastOfResult(result),
+  result,
+  progress: null,
+  call: null,
+  buildLog: [],
+  calls: [],
+  request: null,
+  workflowUrl: 'http://temporal/w',
+  from: 'temporal',
+};
+
+function shown(change: Partial<FoundRelease & UnderWay> = {}): readonly string[] {
+  return releaseLines({ ...found, ...change }, NOW, styleOf(false));
+}
+
+it('prints the whole answer of a check that the artifact store keeps, and what the verdict holds of any other', async () => {
+  const whole = `Hello ${'界😀'.repeat(500)}`;
+  const store = {
+    getRecord: (name: string) => Promise.resolve(name === '_answers/1.json' ? whole : undefined),
+  };
+  const verdicts = ['_answers/1.json', '_answers/2.json'].map((answerRecord) =>
+    sampleVerdict({ answer: 'Hel…', answerRecord }),
+  );
+  const answers = await wholeAnswers(store as ArtifactStore, verdicts);
+  const lines = releaseLines({ ...found, result: { ...result, verdicts } }, NOW, styleOf(false), answers);
+  const answered = lines.filter((line) => line.includes('answered '));
+  expect(answered[0]).toContain(whole);
+  expect(answered[1]).toContain('answered Hel…');
+});
+
+describe('a release that is shown', () => {
+  it('tells its outcome, who asked, each step with its time and attempts, the checks with their answers, and what was said', () => {
+    const lines = shown();
+    expect(lines[0]).toMatch(/^release-2 on production: ✖ rolled back in .* \(SLIPWAY_CHECK_FAILED\)$/);
+    expect(lines[1]).toBe('  check "greets" failed');
+    const text = lines.join('\n');
+    expect(text).toMatch(/ {2}asked {4} +by ada, from cli/);
+    expect(text).toMatch(/├─ 12:00:00 ✔ patch +1\.0s {2}3 attempts, revision revision-2/);
+    expect(text).toMatch(/└─ 12:00:00 ✔ restore: redeploy revision-1/);
+    expect(text).toMatch(/restored +revision revision-1/);
+    expect(text).toMatch(
+      /└─ ✖ greets on revision revision, 12ms, run run-1\n {5,}it does not contain "Ada"\n {5,}answered No\./,
+    );
+    expect(text).toContain('└─ 12:00:01 pause by bo (look): paused');
+    expect(text).toContain('http://temporal/w');
+  });
+
+  it('tells that what served before did not answer under its settings', () => {
+    const baseline = { revisionId: 'revision-1', verified: true, silent: 'the agent does not answer' };
+    const text = shown({ result: { ...result, baseline } }).join('\n');
+    expect(text).toMatch(/before +revision revision-1, verified; the agent does not answer/);
+  });
+
+  it('tells the calls of one that runs while no worker answers', () => {
+    const call = {
+      name: 'patchDeployment',
+      input: {},
+      outcome: 'completed' as const,
+      result: null,
+      mayHaveBeenTaken: true,
+      scheduledAt: NOW - 5_000,
+      endedAt: NOW - 4_000,
+    };
+    const past = { ...found.past, outcome: 'running', endedAt: null } as const;
+    const text = shown({ past, result: null, calls: [call] }).join('\n');
+    expect(text).toContain('… running for');
+    expect(text).toContain('└─ 12:09:55 patchDeployment: completed after 1.0s');
+  });
+
+  it('says so where only its record is left', () => {
+    expect(shown({ from: 'record', workflowUrl: null }).join('\n')).toContain('Temporal keeps it no longer');
+  });
+});
+
+describe('the difference of two releases', () => {
+  it('tells files and fields that were added, removed and changed', () => {
+    const file = (path: string, sizeBytes: number) => ({ path, sizeBytes, digest: `${path}${sizeBytes}` });
+    const lines = differenceLines(
+      {
+        from: found,
+        to: { ...found, past: { ...found.past, releaseId: 'release-3', commit: 'c2' } },
+        configuration: [
+          { path: 'soakMs', from: 0, to: 5 },
+          { path: 'target.agentUrl', from: undefined, to: 'http://a' },
+        ],
+        files: {
+          added: [file('new.ts', 5)],
+          removed: [file('old.ts', 5)],
+          changed: [{ from: file('a.ts', 1), to: file('a.ts', 2) }],
+        },
+      },
+      styleOf(false),
+    );
+    expect(lines[0]).toBe('release-2 → release-3 on production');
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        '    + new.ts (1 KB)',
+        '    - old.ts',
+        '    ~ a.ts (1 → 2 bytes)',
+        '    ~ soakMs: 0 → 5',
+        '    + target.agentUrl: http://a',
+      ]),
+    );
+  });
+
+  it('says what it cannot tell', () => {
+    const lines = differenceLines(
+      { from: found, to: found, configuration: 'no configuration', files: 'no tarball' },
+      styleOf(false),
+    );
+    expect(lines).toEqual(expect.arrayContaining(['    no tarball', '    no configuration']));
+  });
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it } from 'vitest';
+
+import { statusLines } from '../../../../src/cli/commands/status/statusLines.ts';
+import type { TargetStatus } from '../../../../src/cli/commands/status/targetStatus.ts';
+import type { DeploymentSeen } from '../../../../src/cli/events/status.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { ReleaseRequest } from '../../../../src/domain/release/release.ts';
+import { EMPTY_TARGET, type HistoryRow } from '../../../../src/domain/target/targetState.ts';
+import { runningStep, sampleProgress } from '../../ui/sampleProgress.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const AN_HOUR_AGO = '2026-11-21T11:10:00.000Z';
+const REQUEST = {
+  requestKey: 'k2',
+  commit: 'fedcba9876543210',
+  artifact: { kind: 'tarball', digest: `sha256:${'a'.repeat(64)}`, sizeBytes: 1, store: 'file:///store' },
+} as unknown as ReleaseRequest;
+const RUNNING = {
+  releaseId: 'release-2',
+  kind: 'release',
+  requestKey: 'k2',
+  workflowId: 'w2',
+  to: null,
+} as const;
+const nothing: TargetStatus = {
+  target: 'production',
+  workflowId: 'w',
+  workflowUrl: null,
+  view: undefined,
+  progress: undefined,
+  localHold: undefined,
+  deployment: seen('revision-1'),
+  call: null,
+  buildLog: [],
+};
+
+function row(change: Partial<HistoryRow>): HistoryRow {
+  return {
+    releaseId: 'release-1',
+    kind: 'release',
+    requestKey: null,
+    artifact: null,
+    commit: null,
+    outcome: 'released',
+    reason: 'it serves',
+    revisionId: null,
+    servingRevisionId: null,
+    requestedBy: { who: 'ada', from: 'cli' },
+    endedAt: '2026-11-21T12:08:00.000Z',
+    rollbackRequestIds: [],
+    ...change,
+  };
+}
+
+function seen(activeRevisionId: string): DeploymentSeen {
+  return { deploymentId: 'd', activeRevisionId, latestRevisionId: activeRevisionId };
+}
+
+function lines(status: Partial<TargetStatus>, last = 5): string[] {
+  return statusLines({ ...nothing, ...status }, last, NOW, styleOf(false)).map((line) => line.trim());
+}
+
+describe('the status of a target', () => {
+  it('says that it has never taken a release', () => {
+    expect(lines({})).toEqual(['production', 'has never taken a release']);
+  });
+
+  it('tells a hold of this machine also where Temporal knows of none', () => {
+    const localHold = {
+      target: 'production',
+      since: '2026-11-21T03:00:00.000Z',
+      by: { who: 'ada', from: 'cli', reason: 'it lies' },
+      to: 'r',
+    };
+    expect(lines({ localHold })[1]).toContain('set by ada: it lies (by break-glass, on this machine)');
+  });
+
+  it('tells that a person is needed, with each line of what to do', () => {
+    const needsPerson = {
+      releaseId: 'release-7',
+      since: '2026-11-21T12:08:00.000Z',
+      instructions: 'Do this.\n1. look',
+    };
+    const view = { state: { ...EMPTY_TARGET, needsPerson }, running: null };
+    expect(lines({ view }).slice(1, 4)).toEqual([
+      '✖ NEEDS A PERSON, since release-7 ended 2m00s ago',
+      'Do this.',
+      '1. look',
+    ]);
+  });
+
+  it('tells that somebody changed the deployment by hand, and what is in quarantine', () => {
+    const drift = { at: 'noon', expected: 'r1', found: 'r2' };
+    const quarantined = [
+      { artifact: 'sha256:aa', since: 'noon', by: { who: 'ada', from: 'cli', reason: 'leaks' } },
+    ];
+    const text = lines({ view: { state: { ...EMPTY_TARGET, drift, quarantined }, running: null } });
+    expect(text).toContain(
+      'changed by hand: revision r2 served at noon, where revision r1 was known to serve',
+    );
+    expect(text).toContain('quarantine sha256:aa, by ada: leaks');
+  });
+
+  it('tells of extra revisions, and of what it looks out for that may come late', () => {
+    const until = '2026-11-21T13:00:00.000Z';
+    const watch = { deploymentId: 'd', restoreTo: 'r1', until };
+    const state = {
+      ...EMPTY_TARGET,
+      extras: [{ releaseId: 'release-1', revisionId: 'r3', at: 'noon', landedLate: true }],
+      late: [{ ...watch, revisionId: 'r3' }],
+      lateUploads: [
+        { ...watch, releaseId: 'release-1', objectPath: 'uploads/1', revisionId: 'r2', known: ['r2', 'r3'] },
+      ],
+    };
+    expect(lines({ view: { state, running: null } })).toEqual(
+      expect.arrayContaining([
+        'extra revision r3: a PATCH of release-1 landed after it had ended; noticed at noon',
+        `watches  revision r3, which was given up on and may come up, until ${until}`,
+        `watches  a PATCH of release-1 that went unanswered and may land, until ${until}`,
+      ]),
+    );
+  });
+
+  it('tells what a release waits for, and for how long still', () => {
+    const waiting = {
+      for: 'approval',
+      since: '2026-11-21T12:00:00.000Z',
+      until: '2026-11-21T12:15:00.000Z',
+      note: 'one approval is needed',
+    } as const;
+    const progress = { ...sampleProgress([]), waiting };
+    const text = lines({ view: { state: EMPTY_TARGET, running: null }, progress });
+    expect(text.join('\n')).toMatch(
+      /waits {4}one approval is needed; since 2026-11-21 12:00:00Z, until 2026-11-21 12:15:00Z \(5m00s left\); anyone except the person who asked for it may approve; slipway approve production or slipway reject production/,
+    );
+  });
+
+  it('tells what break-glass put back, which the target does not know', () => {
+    const localHold = {
+      target: 'production',
+      since: '2026-11-21T03:00:00.000Z',
+      by: { who: 'ada', from: 'cli' },
+      to: 'revision-0',
+    };
+    const view = { state: { ...EMPTY_TARGET, activeRevisionId: 'revision-1' }, running: null };
+    const deployment = seen('revision-0');
+    expect(lines({ localHold, view, deployment }).slice(2, 4)).toEqual([
+      'serves   revision revision-0, as the control plane says',
+      'known    revision revision-1, as the target last knew',
+    ]);
+    expect(lines({ localHold, view, deployment: 'no key' })).toEqual(
+      expect.arrayContaining([
+        'serves   revision revision-0, put back by break-glass on this machine',
+        'known    revision revision-1, as the target last knew',
+        'the control plane did not say what serves: no key',
+      ]),
+    );
+  });
+
+  it('tells whom it could not tell of what, and why', () => {
+    const at = '2026-11-21T12:09:00.000Z';
+    const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
+    const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
+    expect(lines({ view })).toContain(
+      `"ops" could not be told of released of release-1, given up at ${at}: it is away`,
+    );
+  });
+
+  it('names the revision that the control plane says serves, and beside it what the target last knew', () => {
+    const known = [
+      { revisionId: 'r1', verified: true, release: 'release-1', commit: '0123456789abcdef', at: AN_HOUR_AGO },
+    ];
+    const state = { ...EMPTY_TARGET, known, activeRevisionId: 'r1', lastRequest: REQUEST };
+    const progress = { ...sampleProgress([]), releaseId: 'release-2', revisionId: 'r2' };
+    const view = { state, running: RUNNING };
+    expect(lines({ view, progress, deployment: seen('r2') }).slice(1, 3)).toEqual([
+      'serves   revision r2 (release-2, commit fedcba987654, sha256:aaaaaaaaaaaa), not verified yet, as the control plane says',
+      'known    revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the target last knew',
+    ]);
+    expect(lines({ view, deployment: seen('r1') })[1]).toBe(
+      'serves   revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the control plane says',
+    );
+  });
+
+  it('says that what serves is the last knowledge of the target where the control plane was not asked', () => {
+    const state = { ...EMPTY_TARGET, activeRevisionId: 'r1' };
+    expect(lines({ view: { state, running: null }, deployment: 'no key' }).slice(1, 3)).toEqual([
+      'serves   revision r1, as the target last knew',
+      'the control plane did not say what serves: no key',
+    ]);
+  });
+
+  it('tells messages that were not acted upon, and why', () => {
+    const ignored = [{ at: '2026-11-21T12:09:00.000Z', message: 'rollback', reason: '"to" is not text' }];
+    const view = { state: { ...EMPTY_TARGET, ignored }, running: null };
+    expect(lines({ view })).toContain('ignored  1 message; the last, 1m00s ago: rollback, "to" is not text');
+  });
+
+  it('tells why a person asked for what ended', () => {
+    const requestedBy = { who: 'ada', from: 'cli', reason: 'it lies' };
+    const view = { state: { ...EMPTY_TARGET, history: [row({ requestedBy })] }, running: null };
+    expect(lines({ view }).at(-1)).toBe('✔ release-1: released 2m00s ago, by ada (it lies): it serves');
+  });
+
+  it('tells what serves, runs and waits', () => {
+    const request = { requestedBy: { who: 'bob', from: 'cli' } } as ReleaseRequest;
+    const said = lines({
+      view: {
+        state: {
+          ...EMPTY_TARGET,
+          activeRevisionId: 'revision-1',
+          hold: { since: '2026-11-21T12:00:00.000Z', by: { who: 'eve', from: 'cli' } },
+          queue: [{ releaseId: 'release-3', request, queuedAt: '2026-11-21T12:09:30.000Z' }],
+          rollbacks: [{ requestId: 'q', to: 'revision-0', requestedBy: { who: 'ada', from: 'cli' } }],
+        },
+        running: { releaseId: 'release-2', kind: 'release', requestKey: null, workflowId: 'w2', to: null },
+      },
+      progress: sampleProgress([runningStep({ step: 'deployed' })]),
+      workflowUrl: 'http://ui/w',
+    });
+    expect(said).toEqual([
+      'production',
+      'serves   revision revision-1, as the control plane says',
+      'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
+      'running  release-2',
+      expect.stringMatching(/^… deployed +10m00s$/) as string,
+      'waiting  rollback to revision-0, by ada',
+      'waiting  release-3 by bob, for 30.0s',
+      'Temporal http://ui/w',
+    ]);
+  });
+
+  it('tells how the last releases ended, the newest first', () => {
+    const history = [
+      row({ releaseId: 'release-1', reason: 'long ago' }),
+      row({ releaseId: 'release-2', outcome: 'rolled_back', reason: 'too slow' }),
+      row({ releaseId: 'rollback-3', kind: 'rollback', outcome: 'rolled_back', reason: 'asked for' }),
+    ];
+    const said = lines({ view: { state: { ...EMPTY_TARGET, history }, running: null } }, 2);
+    expect(said.slice(-3)).toEqual([
+      'last',
+      '✔ rollback-3: rolled back 2m00s ago, by ada: asked for',
+      '✖ release-2: rolled back 2m00s ago, by ada: too slow',
+    ]);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Unanswered } from '../../../../src/cli/commands/status/targetStatus.ts';
+import { unansweredLines } from '../../../../src/cli/commands/status/unansweredLines.ts';
+import type { DeploymentSeen } from '../../../../src/cli/events/status.ts';
+import { styleOf } from '../../../../src/cli/ui/style.ts';
+import type { WorkFact } from '../../../../src/domain/audit/facts.ts';
+import { SlipwayError } from '../../../../src/domain/errors.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+
+const unanswered: Unanswered = {
+  silence: new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls the task queue "slipway"'),
+  kept: { running: null, servingRevisionId: 'r1', ended: [], messages: [] },
+};
+const SEEN: DeploymentSeen = { deploymentId: 'd', activeRevisionId: 'r2', latestRevisionId: 'r2' };
+
+function lines(change: Partial<Unanswered> = {}, deployment: DeploymentSeen | string = SEEN): string[] {
+  const told = unansweredLines({ ...unanswered, ...change }, { deployment }, NOW, styleOf(false));
+  return told.map((line) => line.trim());
+}
+
+describe('the status of a target without a worker', () => {
+  it('names the task queue, says what serves by the control plane, and what is not known', () => {
+    expect(lines()).toEqual([
+      'no worker polls the task queue "slipway": this is what Temporal and the control plane tell',
+      'serves   revision r2, as the control plane says',
+      'known    revision r1, as the target last knew',
+      'running  nothing',
+      expect.stringMatching(/^unknown {2}.*hold, quarantine/),
+    ]);
+  });
+
+  it('tells a newer revision than the one that serves', () => {
+    const deployment = { deploymentId: 'd', activeRevisionId: null, latestRevisionId: 'r3' };
+    expect(lines({}, deployment).slice(1, 3)).toEqual([
+      'serves   nothing, as the control plane says',
+      'newest   revision r3',
+    ]);
+  });
+
+  it('falls back to what the target last knew to serve where the control plane cannot be asked', () => {
+    expect(lines({}, 'it refused the key').slice(1, 3)).toEqual([
+      'serves   revision r1, as the target last knew',
+      'the control plane did not say what serves: it refused the key',
+    ]);
+  });
+
+  it('tells the calls of what runs that have not ended, and what waits for a worker', () => {
+    const call = { input: {}, endedAt: null, result: null, mayHaveBeenTaken: true };
+    const running = {
+      workflowId: 'target:x:greeter/release-7',
+      startedAt: NOW - 60_000,
+      activities: [
+        { ...call, name: 'findDeployment', scheduledAt: NOW - 55_000, outcome: 'completed' },
+        { ...call, name: 'awaitDeployed', scheduledAt: NOW - 50_000, outcome: 'open' },
+      ],
+    } as unknown as WorkFact;
+    const at = new Date(NOW - 5_000).toISOString();
+    const said = { workflowId: 'target:x:greeter', at, reason: null };
+    const messages = [
+      { ...said, message: 'rollback', who: 'ada', reason: 'it lies' },
+      { ...said, message: 'hold', who: null },
+    ];
+    expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(3, 7)).toEqual([
+      'running  release-7, for 1m00s, by its history',
+      'awaitDeployed has not ended, since 50.0s',
+      'kept     rollback by ada (it lies), said 5.0s ago: it waits for a worker',
+      'kept     hold, said 5.0s ago: it waits for a worker',
+    ]);
+  });
+});

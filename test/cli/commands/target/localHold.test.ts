@@ -1,0 +1,53 @@
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import {
+  describeHold,
+  type LocalHold,
+  readLocalHold,
+  removeLocalHold,
+  writeLocalHold,
+} from '../../../../src/cli/commands/target/localHold.ts';
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-hold-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const hold: LocalHold = {
+  target: 'production',
+  since: '2026-11-21T03:00:00.000Z',
+  by: { who: 'ada', from: 'cli', reason: 'it lies' },
+  to: 'revision-1',
+};
+
+describe('a hold on this machine', () => {
+  it('is there until it is removed', async () => {
+    expect(await readLocalHold(home, 'production')).toBeUndefined();
+    await writeLocalHold(home, hold);
+    expect(await readLocalHold(home, 'production')).toEqual(hold);
+    expect(await readLocalHold(home, 'staging')).toBeUndefined();
+    expect(await removeLocalHold(home, 'production')).toBe(true);
+    expect(await removeLocalHold(home, 'production')).toBe(false);
+  });
+
+  it('is readable by its owner alone', async () => {
+    await writeLocalHold(home, hold);
+    expect((await stat(join(home, 'holds', 'production.json'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('holds also where its file is damaged', async () => {
+    await mkdir(join(home, 'holds'));
+    await writeFile(join(home, 'holds', 'production.json'), '{');
+    await expect(readLocalHold(home, 'production')).rejects.toMatchObject({ code: 'SLIPWAY_TARGET_ON_HOLD' });
+    expect(await removeLocalHold(home, 'production')).toBe(true);
+  });
+
+  it('tells since when, by whom and why', () => {
+    expect(describeHold(hold)).toBe('on hold since 2026-11-21T03:00:00.000Z, set by ada: it lies');
+  });
+});

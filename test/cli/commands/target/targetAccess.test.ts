@@ -1,0 +1,18 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { withControlPlane } from '../../../../src/cli/commands/target/targetAccess.ts';
+import { testOutput } from '../../testOutput.ts';
+
+it('asks for a key that is not set where the command itself runs, which calls the control plane', async () => {
+  const context = { output: testOutput(), home: join(tmpdir(), 'slipway-no-such-home'), environment: {} };
+  const target = { controlPlane: 'http://127.0.0.1:4700', apiKey: { from: 'env:SOME_KEY' } };
+  const called = withControlPlane(context, target, () => Promise.resolve('called'));
+  await expect(called).rejects.toMatchObject({
+    code: 'SLIPWAY_SECRET_MISSING',
+    place: 'env:SOME_KEY',
+    hint: 'set it here: this command calls http://127.0.0.1:4700 itself',
+  });
+});

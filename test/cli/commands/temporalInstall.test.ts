@@ -1,0 +1,37 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+import { expect, it } from 'vitest';
+
+import { runTemporalInstallCommand } from '../../../src/cli/commands/temporalInstall.ts';
+import { cachedTemporalPath } from '../../../src/temporal/server/installation/temporalCache.ts';
+import { testOutput } from '../testOutput.ts';
+
+/** A `go` that makes a `temporal` of the cached version, which says which one it is. */
+const GO = `#!/bin/sh
+[ "$1" = version ] && exit 0
+printf '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n' > "$GOBIN/temporal"
+chmod +x "$GOBIN/temporal"
+`;
+
+it('an installation is told to programs, with where it is from', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-install-'));
+  try {
+    await writeFile(join(folder, 'go'), GO);
+    await chmod(join(folder, 'go'), 0o755);
+    const environment = {
+      PATH: [folder, '/usr/bin', '/bin'].join(delimiter),
+      XDG_CACHE_HOME: join(folder, 'cache'),
+      // The SDK's download reaches nothing through this proxy, wherever the test runs.
+      HTTPS_PROXY: 'http://127.0.0.1:9',
+    };
+    const output = testOutput({ json: true });
+    expect(await runTemporalInstallCommand({ output, home: folder, environment })).toBe(0);
+    const [installed, ...before] = output.events.toReversed();
+    expect(new Set(before.map(({ event }) => event))).toEqual(new Set(['progress']));
+    expect(installed).toEqual({ event: 'installed', path: cachedTemporalPath(environment), origin: 'go' });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,105 @@
+import type { CommanderError } from 'commander';
+import { describe, expect, it } from 'vitest';
+
+import { buildProgram } from '../../../src/cli/program/program.ts';
+
+const COMMANDS = [
+  ...[
+    'dev',
+    'demo',
+    'release',
+    'rollback',
+    'status',
+    'completion',
+    'history',
+    'init',
+    'judge',
+    'lint',
+    'logs',
+    'watch',
+    'hold',
+    'unhold',
+    'doctor',
+    'abort',
+    'audit',
+    'pack',
+    'approve',
+    'pause',
+    'plan',
+    'promote',
+    'prune',
+    'quarantine',
+    'rehearse',
+    'reject',
+    'resume',
+    'retry',
+    'schedule',
+    'show',
+    'skip',
+    'unquarantine',
+  ],
+  ...['worker', 'platform', 'agent', 'temporal'],
+];
+
+function program() {
+  return buildProgram({ version: '1.2.3', onExit: () => undefined });
+}
+
+async function failure(...args: string[]): Promise<CommanderError> {
+  try {
+    await program().parseAsync(args, { from: 'user' });
+  } catch (error) {
+    return error as CommanderError;
+  }
+  throw new Error('it was understood');
+}
+
+describe('the command line', () => {
+  it('has every command', () => {
+    expect(
+      program()
+        .commands.map((command) => command.name())
+        .sort(),
+    ).toEqual([...COMMANDS].sort());
+  });
+
+  it('lists the exit codes in its help', () => {
+    let text = '';
+    const listing = program().configureOutput({ writeOut: (part) => (text += part) });
+    listing.outputHelp();
+    for (const code of [0, 1, 2, 3, 4, 5, 6]) expect(text).toMatch(new RegExp(`^ {2}${code} {2}`, 'm'));
+  });
+
+  it.each(COMMANDS.filter((name) => name !== 'temporal'))('shows an example of %s in its help', (name) => {
+    let text = '';
+    const command = program().commands.find((candidate) => candidate.name() === name)!;
+    command.configureOutput({ writeOut: (part) => (text += part) });
+    command.outputHelp();
+    expect(text).toMatch(new RegExp(`\\$ .*slipway ${name}`));
+    expect(text).toContain('--json');
+  });
+
+  it.each([
+    ['realease', 'release'],
+    ['histroy', 'history'],
+    ['lgos', 'logs'],
+    ['wacth', 'watch'],
+    ['lnit', 'lint'],
+  ])('suggests the command that was meant: %s', async (written, meant) => {
+    expect((await failure(written)).message).toMatch(new RegExp(`Did you mean (one of )?.*${meant}`));
+  });
+
+  it.each([
+    [['release', '--timeout', 'soon'], 'Expected a duration'],
+    [['release', '--timeout', '0'], 'Expected a duration'],
+    [['dev', '--port', '70000'], 'Expected a port'],
+    [['status', '--last', '-1'], 'Expected a whole number'],
+    [['platform', '--vocabulary', 'private'], 'Allowed choices are contract, public, both'],
+    [['agent'], "missing required argument 'dir'"],
+    [['release', 'a', 'b'], 'too many arguments'],
+  ])('refuses %j', async (args, message) => {
+    const error = await failure(...args);
+    expect(error.message).toContain(message);
+    expect(error.exitCode).toBe(1);
+  });
+});

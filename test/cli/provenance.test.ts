@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Git, sourceCommit, sourceRef, whoAsks } from '../../src/cli/provenance.ts';
+
+/** A git that answers by a table; what is not in it, it does not know. */
+function git(answers: Readonly<Record<string, string>>): Git {
+  return (...args) => Promise.resolve(answers[args.slice(0, 2).join(' ')]);
+}
+
+describe('who asks', () => {
+  it('is in GitHub Actions the one who triggered the run, from the run', async () => {
+    const environment = {
+      CI: 'true',
+      GITHUB_ACTIONS: 'true',
+      GITHUB_ACTOR: 'ada',
+      GITHUB_REPOSITORY: 'acme/agent',
+      GITHUB_RUN_ID: '42',
+    };
+    expect(await whoAsks(environment, git({}), 'faster')).toEqual({
+      who: 'ada',
+      from: 'https://github.com/acme/agent/actions/runs/42',
+      reason: 'faster',
+    });
+  });
+
+  it('is in GitLab CI the one who triggered the job, from the job', async () => {
+    const environment = {
+      CI: 'true',
+      GITLAB_CI: 'true',
+      GITLAB_USER_LOGIN: 'ada',
+      CI_JOB_URL: 'https://gl/1',
+    };
+    expect(await whoAsks(environment, git({}), undefined)).toEqual({ who: 'ada', from: 'https://gl/1' });
+  });
+
+  it('is in another CI whatever it tells', async () => {
+    expect(await whoAsks({ CI: '1' }, git({}), undefined)).toEqual({ who: 'ci', from: 'ci' });
+    expect(await whoAsks({ BUILD_URL: 'https://j/1' }, git({}), undefined)).toEqual({
+      who: 'ci',
+      from: 'https://j/1',
+    });
+  });
+
+  it('is at a terminal the one who commits', async () => {
+    const actor = await whoAsks({}, git({ 'config user.email': 'ada@example.com' }), undefined);
+    expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
+  });
+
+  it('is the user where git does not know', async () => {
+    const actor = await whoAsks({}, git({}), undefined);
+    expect(actor.who).not.toBe('');
+  });
+});
+
+describe('the commit', () => {
+  it('is the one that CI names', async () => {
+    const known = git({ 'rev-parse HEAD': 'other', 'status --porcelain': ' M built.js' });
+    expect(await sourceCommit({ GITHUB_ACTIONS: 'true', GITHUB_SHA: 'abc' }, known)).toBe('abc');
+    expect(await sourceCommit({ GITLAB_CI: 'true', CI_COMMIT_SHA: 'def' }, known)).toBe('def');
+  });
+
+  it('is where git stands, marked where files differ from it', async () => {
+    expect(await sourceCommit({}, git({ 'rev-parse HEAD': 'abc' }))).toBe('abc');
+    const dirty = git({ 'rev-parse HEAD': 'abc', 'status --porcelain': ' M a.ts' });
+    expect(await sourceCommit({}, dirty)).toBe('abc-dirty');
+  });
+
+  it('is not known outside of a repository', async () => {
+    expect(await sourceCommit({}, git({}))).toBeUndefined();
+  });
+});
+
+describe('the branch or tag', () => {
+  it('is the one that CI names, else the branch of git', async () => {
+    const known = git({ 'symbolic-ref --short': 'topic' });
+    expect(await sourceRef({ GITHUB_ACTIONS: 'true', GITHUB_REF_NAME: 'main' }, known)).toBe('main');
+    expect(await sourceRef({}, known)).toBe('topic');
+  });
+});

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+
+import { type Asked, endingExitCode, endingLines } from '../../../src/cli/ui/endingText.ts';
+import { styleOf } from '../../../src/cli/ui/style.ts';
+import type { Outcome, RollbackRequest } from '../../../src/domain/release/release.ts';
+import type { HistoryRow } from '../../../src/domain/target/targetState.ts';
+import { sampleResult } from './sampleProgress.ts';
+
+const plain = styleOf(false);
+const preemptedBy: RollbackRequest = { requestId: 'r', requestedBy: { who: 'ada', from: 'cli' } };
+
+describe('the exit code of how it ended', () => {
+  it.each<[Asked, Outcome, number]>([
+    ['release', 'released', 0],
+    ['release', 'rolled_back', 2],
+    ['release', 'failed', 2],
+    ['release', 'rollback_failed', 3],
+    ['release', 'errored', 3],
+    ['release', 'aborted', 4],
+    ['release', 'superseded', 4],
+    ['release', 'rejected', 4],
+    ['rollback', 'rolled_back', 0],
+    ['rollback', 'failed', 2],
+    ['rollback', 'rollback_failed', 3],
+  ])('of a %s that ended %s', (asked, outcome, exitCode) => {
+    expect(endingExitCode(asked, { from: 'result', result: sampleResult({ outcome }) })).toBe(exitCode);
+  });
+
+  it('is that of success for a rollback that stopped a release before it changed anything', () => {
+    const result = sampleResult({ outcome: 'aborted', preemptedBy });
+    expect(endingExitCode('rollback', { from: 'result', result })).toBe(0);
+    expect(endingExitCode('release', { from: 'result', result })).toBe(4);
+  });
+});
+
+describe('the exit code of a rollback that did not reach the revision that was named', () => {
+  const code = 'SLIPWAY_REVISION_NOT_REACHED';
+
+  it('is 2, whether the result or only its row is left', () => {
+    const result = sampleResult({ outcome: 'rolled_back', code, preemptedBy });
+    expect(endingExitCode('rollback', { from: 'result', result })).toBe(2);
+    const row = { releaseId: 'rollback-3', outcome: 'rolled_back', code } as HistoryRow;
+    expect(endingExitCode('rollback', { from: 'history', row })).toBe(2);
+  });
+});
+
+describe('how it ended, in lines', () => {
+  it('tells what serves and where to look', () => {
+    const lines = endingLines('release', { from: 'result', result: sampleResult({}) }, 'http://ui/x', plain);
+    expect(lines).toEqual([
+      '✔ released in 12.3s (release-1): it serves',
+      '  serves:     revision revision-2, verified',
+      '  agent:      http://agent',
+      '  Temporal:   http://ui/x',
+    ]);
+  });
+
+  it('tells the revision that was made and does not serve, and what a person must do', () => {
+    const result = sampleResult({
+      outcome: 'rollback_failed',
+      servingRevisionId: null,
+      agentUrl: null,
+      instructions: 'do this',
+    });
+    const lines = endingLines('release', { from: 'result', result }, null, plain);
+    expect(lines[0]).toMatch(/^✖ rollback failed/);
+    expect(lines.slice(1)).toEqual(['  made:       revision revision-2', '', 'do this']);
+  });
+
+  it('tells what there is of a release that never started', () => {
+    const row = { releaseId: 'release-3', outcome: 'superseded', reason: 'by release-4' } as HistoryRow;
+    expect(endingLines('release', { from: 'history', row }, null, plain)).toEqual([
+      '✖ superseded (release-3): by release-4',
+    ]);
+  });
+});

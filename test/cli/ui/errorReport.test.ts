@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+
+import { printError } from '../../../src/cli/ui/errorReport.ts';
+import { ConfigError } from '../../../src/config/configError.ts';
+import { SlipwayError } from '../../../src/domain/errors.ts';
+import { testOutput } from '../testOutput.ts';
+
+const error = new SlipwayError('SLIPWAY_NO_WORKER', 'no worker polls', {
+  place: 'task queue "slipway"',
+  hint: 'start one',
+  cause: new Error('the cause'),
+});
+
+describe('printing an error', () => {
+  it('tells the code, the message, the place, the hint and the page, and ends with its exit code', () => {
+    const output = testOutput();
+    expect(printError(output, error)).toBe(6);
+    expect(output.noted).toEqual([
+      'error SLIPWAY_NO_WORKER: no worker polls',
+      '  at task queue "slipway"',
+      '  start one',
+      '  docs/errors.md#slipway_no_worker',
+    ]);
+    expect(output.said).toEqual([]);
+  });
+
+  it('prints one object with --json', () => {
+    const output = testOutput({ json: true });
+    expect(printError(output, error)).toBe(6);
+    expect(output.events).toEqual([
+      {
+        event: 'error',
+        code: 'SLIPWAY_NO_WORKER',
+        message: 'no worker polls',
+        place: 'task queue "slipway"',
+        hint: 'start one',
+        exitCode: 6,
+      },
+    ]);
+  });
+
+  it('shows the cause with --verbose only', () => {
+    const quiet = testOutput();
+    printError(quiet, error);
+    expect(quiet.noted.join('\n')).not.toContain('the cause');
+    const verbose = testOutput({ verbose: true });
+    printError(verbose, error);
+    expect(verbose.noted.join('\n')).toContain('the cause');
+    const json = testOutput({ verbose: true, json: true });
+    printError(json, error);
+    expect(json.events[0]!['stack']).toContain('the cause');
+  });
+
+  it('names each problem of a configuration with its line and a caret, as lint does', () => {
+    const place = {
+      file: 'slipway.yaml',
+      line: 3,
+      column: 5,
+      length: 2,
+      path: 'targets.a',
+      excerpt: '    a: 12',
+    };
+    const problem = { ...place, severity: 'error' as const, message: 'expected text' };
+    const output = testOutput();
+    expect(printError(output, new ConfigError('slipway.yaml', [problem]))).toBe(1);
+    expect(output.noted).toEqual([
+      'slipway.yaml:3:5 error targets.a: expected text',
+      '  3 |     a: 12',
+      '    |     ^^',
+      'error SLIPWAY_CONFIG_INVALID: slipway.yaml is not right',
+      '  mend the file; docs/slipway.schema.json describes every field',
+      '  docs/errors.md#slipway_config_invalid',
+    ]);
+    const json = testOutput({ json: true });
+    printError(json, new ConfigError('slipway.yaml', [problem]));
+    expect(json.events).toMatchObject([
+      { event: 'problem', ...problem },
+      { event: 'error', code: 'SLIPWAY_CONFIG_INVALID', place: 'slipway.yaml:3:5' },
+    ]);
+  });
+
+  it('calls what nobody foresaw our own failure', () => {
+    const output = testOutput();
+    expect(printError(output, new TypeError('x is undefined'))).toBe(3);
+    expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: x is undefined');
+  });
+
+  it('tells what caused it where nobody foresaw it', () => {
+    const output = testOutput();
+    printError(output, new Error('the query failed', { cause: new Error('no such workflow') }));
+    expect(output.noted[0]).toBe('error SLIPWAY_INTERNAL: the query failed: no such workflow');
+  });
+});

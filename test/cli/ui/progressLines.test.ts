@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+
+import { fitLine, settledSteps, stepLine } from '../../../src/cli/ui/progressLines.ts';
+import { styleOf } from '../../../src/cli/ui/style.ts';
+import { runningStep, sampleProgress, sampleStep, sampleVerdict } from './sampleProgress.ts';
+
+const plain = styleOf(false);
+const NOW = Date.parse('2026-11-21T12:01:05.000Z');
+
+function line(...args: Parameters<typeof sampleStep>): string {
+  return stepLine(sampleStep(...args), [], NOW, plain).replace(/ +/g, ' ');
+}
+
+describe('a step as a line', () => {
+  it('tells what it is, how long it took, and what came of it', () => {
+    expect(line({ step: 'patch', detail: 'revision 1' })).toBe(' ✔ patch 1.0s revision 1');
+  });
+
+  it('tells attempts where there was more than one', () => {
+    expect(line({ step: 'deployed', attempts: 3, detail: 'DEPLOYED' })).toBe(
+      ' ✔ deployed 1.0s 3 attempts, DEPLOYED',
+    );
+    expect(line({ step: 'deployed', attempts: 1, detail: 'DEPLOYED' })).not.toContain('attempt');
+  });
+
+  it('cuts what came of a step that is done to the terminal, and tells whole what failed', () => {
+    const detail = 'revision 2c1477af-e877-4dc8-82e8-6f53e5cbb2c8 '.repeat(3).trim();
+    const told = (status: 'done' | 'failed', columns?: number): string =>
+      stepLine(sampleStep({ step: 'patch', status, detail }), [], NOW, plain, columns);
+    expect(told('done', 80)).toHaveLength(80);
+    expect(told('done', 80)).toMatch(/…$/);
+    expect(told('done')).toContain(detail);
+    expect(told('failed', 80)).toContain(detail);
+  });
+
+  it('tells how long a step that runs has been running', () => {
+    const text = stepLine(runningStep({ step: 'deployed' }), [], NOW, plain);
+    expect(text).toMatch(/^ {2}… deployed +1m05s$/);
+  });
+
+  it('tells the answer of a check that passed', () => {
+    const passed = line({ step: 'check', subject: 'greets', detail: 'Hello,\nAda!' });
+    expect(passed).toBe(' ✔ check greets 1.0s answered "Hello, Ada!"');
+  });
+
+  it('tells an answer that is JSON as it is', () => {
+    const passed = line({ step: 'check', subject: 'asks', detail: '{"__interrupt__":[]}' });
+    expect(passed).toBe(' ✔ check asks 1.0s answered {"__interrupt__":[]}');
+  });
+
+  it('tells why a check failed, without naming it twice', () => {
+    const verdicts = [sampleVerdict({ passed: false, reasons: ['too slow', 'too short'] })];
+    const step = sampleStep({
+      step: 'check',
+      subject: 'greets',
+      status: 'failed',
+      detail: 'check "greets": …',
+    });
+    expect(stepLine(step, verdicts, NOW, plain)).toMatch(/✖ check greets +1\.0s {2}too slow; too short$/);
+  });
+
+  it('tells why a check failed that came to no verdict', () => {
+    const failed = line({ step: 'check', subject: 'greets', status: 'failed', detail: 'no answer' });
+    expect(failed).toBe(' ✖ check greets 1.0s no answer');
+  });
+
+  it('warns of a baseline that fails its checks, which does not fail the release', () => {
+    expect(line({ step: 'baseline', subject: 'greets', status: 'failed', detail: 'no' })).toContain(
+      '! baseline',
+    );
+  });
+
+  it('shortens the id of a revision in the title, and keeps the columns', () => {
+    const id = '2c1477af-e877-4dc8-82e8-6f53e5cbb2c8';
+    const redeploy = stepLine(sampleStep({ step: 'redeploy', subject: id, restoring: true }), [], NOW, plain);
+    const patch = stepLine(sampleStep({ step: 'patch' }), [], NOW, plain);
+    expect(redeploy).toContain('restore: redeploy 2c1477af ');
+    expect(redeploy.indexOf('1.0s')).toBe(patch.indexOf('1.0s'));
+  });
+});
+
+describe('the steps that have ended', () => {
+  it('are those before the first that runs', () => {
+    expect(settledSteps(sampleProgress([]))).toBe(0);
+    expect(settledSteps(sampleProgress([sampleStep({ step: 'find' })]))).toBe(1);
+    const progress = sampleProgress([sampleStep({ step: 'find' }), runningStep({ step: 'patch' })]);
+    expect(settledSteps(progress)).toBe(1);
+  });
+});
+
+describe('a text on one line', () => {
+  it('is cut where the terminal ends', () => {
+    expect(fitLine('abcdef', 6)).toBe('abcdef');
+    expect(fitLine('abcdefg', 6)).toBe('abcde…');
+    expect(fitLine('a\n  b', 6)).toBe('a b');
+  });
+});

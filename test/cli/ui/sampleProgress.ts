@@ -1,0 +1,94 @@
+import type {
+  CheckVerdict,
+  Progress,
+  ReleaseResult,
+  StepRecord,
+} from '../../../src/domain/release/release.ts';
+
+/** A step that took a second, for tests. */
+export function sampleStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
+  return {
+    restoring: false,
+    startedAt: '2026-11-21T12:00:00.000Z',
+    endedAt: '2026-11-21T12:00:01.000Z',
+    status: 'done',
+    attempts: 1,
+    ...step,
+  };
+}
+
+/** A step that runs, for tests. */
+export function runningStep(step: Partial<StepRecord> & Pick<StepRecord, 'step'>): StepRecord {
+  const { endedAt: _endedAt, attempts: _attempts, ...rest } = sampleStep(step);
+  return { ...rest, status: 'running' };
+}
+
+/** A verdict, for tests. */
+export function sampleVerdict(verdict: Partial<CheckVerdict>): CheckVerdict {
+  return {
+    check: 'greets',
+    revisionId: 'revision-1',
+    passed: true,
+    reasons: [],
+    answer: 'Hello, Ada!',
+    runId: 'run-1',
+    latencyMs: 12,
+    feedbackRecorded: null,
+    ...verdict,
+  };
+}
+
+/** A release's progress, for tests. */
+export function sampleProgress(
+  steps: readonly StepRecord[],
+  verdicts: readonly CheckVerdict[] = [],
+): Progress {
+  return {
+    releaseId: 'release-1',
+    kind: 'release',
+    phase: 'running',
+    startedAt: '2026-11-21T12:00:00.000Z',
+    deploymentId: null,
+    revisionId: null,
+    baseline: null,
+    steps,
+    verdicts,
+    outcome: null,
+    instructions: null,
+    waiting: null,
+    interventions: [],
+  };
+}
+
+/** A release's result, for tests. */
+export function sampleResult(result: Partial<ReleaseResult>): ReleaseResult {
+  return {
+    releaseId: 'release-1',
+    kind: 'release',
+    target: 'production',
+    deploymentId: 'deployment-1',
+    artifact: 'sha256:aa',
+    commit: null,
+    requestKey: 'sha256:bb',
+    outcome: 'released',
+    reason: 'it serves',
+    code: null,
+    instructions: null,
+    revisionId: 'revision-2',
+    baseline: { revisionId: 'revision-1', verified: true },
+    servingRevisionId: 'revision-2',
+    servingVerified: true,
+    extraRevisionIds: [],
+    givenUpRevisionIds: [],
+    knownRevisions: [],
+    agentUrl: 'http://agent',
+    steps: [],
+    verdicts: [],
+    requestedBy: { who: 'ada', from: 'cli' },
+    preemptedBy: null,
+    interventions: [],
+    startedAt: '2026-11-21T12:00:00.000Z',
+    endedAt: '2026-11-21T12:00:12.300Z',
+    ...result,
+  };
+}

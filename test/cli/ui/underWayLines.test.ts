@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+
+import { styleOf } from '../../../src/cli/ui/style.ts';
+import { underWayLines, waitingLines } from '../../../src/cli/ui/underWayLines.ts';
+import type { InterventionRecord } from '../../../src/domain/intervention/intervention.ts';
+import { runningStep, sampleProgress, sampleStep } from './sampleProgress.ts';
+
+const NOW = Date.parse('2026-11-21T12:10:00.000Z');
+const at = '2026-11-21T12:09:00.000Z';
+const until = '2026-11-21T12:40:00.000Z';
+
+function said(change: Partial<InterventionRecord>): InterventionRecord {
+  return { id: 'i', kind: 'pause', by: { who: 'bo', from: 'cli' }, at, taken: true, note: '', ...change };
+}
+
+describe('what something waits for', () => {
+  it('says since when, until when, who may end it, and with which command', () => {
+    const waiting = {
+      for: 'approval',
+      since: at,
+      until,
+      note: 'one approval is needed',
+      approvers: ['ada', 'bo'],
+    } as const;
+    expect(waitingLines({ ...sampleProgress([]), waiting }, 'production', NOW)).toEqual([
+      'waits    one approval is needed; since 2026-11-21 12:09:00Z, until 2026-11-21 12:40:00Z (30m00s left); ada or bo may approve; slipway approve production or slipway reject production',
+    ]);
+  });
+
+  it('says that a pause and a skipped check were asked for and are not reached', () => {
+    const skip = said({ kind: 'skip', what: 'greets', by: { who: 'ada', from: 'cli', reason: 'known' } });
+    const progress = { ...sampleProgress([]), interventions: [said({}), skip] };
+    expect(waitingLines(progress, 'production', NOW)).toEqual([
+      'pauses   before its next step, asked by bo at 2026-11-21 12:09:00Z; slipway resume production',
+      'skips    greets, asked by ada at 2026-11-21 12:09:00Z (known)',
+    ]);
+    const resumed = { ...progress, interventions: [said({}), said({ kind: 'resume' }), skip] };
+    const reached = sampleStep({ step: 'check', subject: 'greets', status: 'skipped' });
+    expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
+  });
+
+  it('says how long a soak still watches', () => {
+    const progress = { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until };
+    expect(waitingLines(progress, 'production', NOW)).toEqual([
+      'soak     until 2026-11-21 12:40:00Z (30m00s left); slipway skip production --soak',
+    ]);
+  });
+
+  it('says that anyone except the person who asked may approve, and who has', () => {
+    const waiting = { for: 'approval', since: at, until, note: 'two approvals are needed' } as const;
+    const interventions = [said({ kind: 'approve' })];
+    expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
+      '; anyone except the person who asked for it may approve, bo has approved; slipway approve production',
+    );
+  });
+
+  it('fits 60 columns: sentences go on below, lines of a build are cut, ids are short', () => {
+    const call = { says: 'revision 13dae0f0-b4d2-44e4-a629-09e91345ec88 is DEPLOYING', since: at, until };
+    const buildLog = [`compiling ${'x'.repeat(200)}`];
+    const shown = { progress: null, call, buildLog, addressed: 'production' };
+    expect(underWayLines(shown, NOW, styleOf(false), 60)).toEqual([
+      '  now      revision 13dae0f0 is DEPLOYING; since 2026-11-21',
+      '           12:09:00Z, until 2026-11-21 12:40:00Z (30m00s',
+      '           left)',
+      `    compiling ${'x'.repeat(44)}…`,
+    ]);
+  });
+});

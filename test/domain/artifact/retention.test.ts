@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  type ArtifactUse,
+  decideRetention,
+  type HeldArtifact,
+  parseRetentionAge,
+  type RecordedRelease,
+  targetUses,
+  unaskedUses,
+} from '../../../src/domain/artifact/retention.ts';
+import { request, seasoned } from '../target/targets.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = Date.parse('2026-06-01T00:00:00.000Z');
+const POLICY = { keep: 2, olderThanMs: 30 * DAY_MS };
+
+function digest(letter: string): string {
+  return `sha256:${letter.repeat(64)}`;
+}
+
+function ago(days: number): string {
+  return new Date(NOW - days * DAY_MS).toISOString();
+}
+
+function held(letter: string, days: number): HeldArtifact {
+  return { digest: digest(letter), sizeBytes: 10, putAt: ago(days) };
+}
+
+function released(letter: string, days: number, change: Partial<RecordedRelease> = {}): RecordedRelease {
+  const artifact = digest(letter).slice(0, 19);
+  const releaseId = `release-${letter}`;
+  return { target: 'staging', releaseId, artifact, released: true, endedAt: ago(days), ...change };
+}
+
+/** Why each is kept, by its letter; an empty list: it goes. */
+function decide(
+  artifacts: readonly HeldArtifact[],
+  uses: readonly ArtifactUse[] = [],
+  releases: readonly RecordedRelease[] = [],
+): Record<string, readonly string[]> {
+  const decided: Record<string, readonly string[]> = {};
+  for (const { artifact, kept } of decideRetention(artifacts, uses, releases, POLICY, NOW)) {
+    decided[artifact.digest.charAt(7)] = kept;
+  }
+  return decided;
+}
+
+describe('an artifact', () => {
+  it('that nobody needs goes once it is old enough', () => {
+    expect(decide([held('a', 29), held('b', 31)])).toEqual({ a: ['put within 30d'], b: [] });
+  });
+
+  it('that somebody needs is kept however old it is, with every reason, each once', () => {
+    const why = 'verified on staging';
+    const uses = [
+      { artifact: digest('a'), why },
+      { artifact: digest('a'), why },
+      { artifact: digest('a'), why: 'release-7 waits on production' },
+    ];
+    expect(decide([held('a', 900), held('b', 900)], uses)).toEqual({
+      a: [why, 'release-7 waits on production'],
+      b: [],
+    });
+  });
+
+  it('among the last released on a target is kept, each target for itself, however often it was released', () => {
+    const releases = [
+      ...['a', 'b', 'c'].map((letter, index) => released(letter, 100 - index)),
+      released('c', 90),
+      released('d', 200, { target: 'production' }),
+    ];
+    expect(
+      decide(
+        ['a', 'b', 'c', 'd'].map((letter) => held(letter, 300)),
+        [],
+        releases,
+      ),
+    ).toEqual({
+      a: [],
+      b: ['among the last 2 released on staging'],
+      c: ['among the last 2 released on staging'],
+      d: ['among the last 2 released on production'],
+    });
+  });
+
+  it('whose release did not end well is not among the last released', () => {
+    const releases = [released('a', 100), released('b', 50, { released: false }), released('c', 40)];
+    expect(
+      decide(
+        ['a', 'b', 'c'].map((letter) => held(letter, 300)),
+        [],
+        releases,
+      ),
+    ).toMatchObject({
+      a: ['among the last 2 released on staging'],
+      b: [],
+    });
+  });
+
+  it('is told with its newest release, whatever came of it', () => {
+    const releases = [
+      released('a', 100),
+      released('a', 50, { target: 'production', releaseId: 'release-9', released: false }),
+    ];
+    const [decided, unreleased] = decideRetention(
+      [held('a', 300), held('b', 300)],
+      [],
+      releases,
+      POLICY,
+      NOW,
+    );
+    expect(decided?.last).toMatchObject({ releaseId: 'release-9', target: 'production' });
+    expect(unreleased?.last).toBeNull();
+  });
+});
+
+describe('what is needed', () => {
+  it('by a target: what serves, what is verified, in quarantine or not, and what waits', () => {
+    const revision = { at: ago(3), verified: true };
+    const state = seasoned({
+      activeRevisionId: 'serves',
+      known: [
+        { ...revision, revisionId: 'earlier', artifact: digest('a') },
+        { ...revision, revisionId: 'bad', verified: false, artifact: digest('b') },
+        { ...revision, revisionId: 'rolled-back-from', quarantined: true, artifact: digest('c') },
+        { ...revision, revisionId: 'made elsewhere' },
+        { ...revision, revisionId: 'serves', verified: false, artifact: digest('d') },
+      ],
+      queue: [
+        { releaseId: 'release-8', queuedAt: ago(1), request: request('e'.repeat(64)) },
+        {
+          releaseId: 'release-9',
+          queuedAt: ago(1),
+          request: request('image', { artifact: { kind: 'image', uri: 'registry/agent:1' } }),
+        },
+      ],
+    });
+    expect(targetUses('staging', state)).toEqual([
+      { artifact: digest('d'), why: 'serves on staging' },
+      { artifact: digest('e'), why: 'release-8 waits on staging' },
+      { artifact: digest('a'), why: 'verified on staging' },
+      { artifact: digest('c'), why: 'verified on staging' },
+    ]);
+  });
+
+  it('by a target that cannot be asked is everything that it ever released', () => {
+    const releases = [released('a', 400), released('b', 300, { target: 'gone', released: false })];
+    expect(unaskedUses(releases, new Set(['staging']))).toEqual([
+      { artifact: digest('b').slice(0, 19), why: 'released on gone, which could not be asked' },
+    ]);
+  });
+});
+
+describe('the age from which on artifacts may go', () => {
+  it.each([
+    ['1h', 3_600_000],
+    ['400d', 400 * DAY_MS],
+    ['59m', undefined],
+    ['0', undefined],
+    ['soon', undefined],
+  ])('%j is %s ms', (text, milliseconds) => {
+    expect(parseRetentionAge(text)).toBe(milliseconds);
+  });
+});

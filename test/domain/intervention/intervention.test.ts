@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+
+import { jsonBytes } from '../../../src/domain/bounds.ts';
+import {
+  addIntervention,
+  type InterventionKind,
+  type InterventionRecord,
+  interventionProblem,
+  type Standing,
+} from '../../../src/domain/intervention/intervention.ts';
+
+const STANDING: Standing = {
+  phase: 'forward',
+  paused: false,
+  awaiting: null,
+  ahead: ['greets', 'soak'],
+  requestedBy: { who: 'ada', from: 'ci' },
+  approval: null,
+  approvedBy: [],
+};
+const BO = { who: 'bo', from: 'cli' };
+
+function problem(
+  kind: InterventionKind,
+  standing: Partial<Standing>,
+  said: { what?: string; by?: typeof BO } = {},
+): string | undefined {
+  return interventionProblem({ ...STANDING, ...standing }, { kind, by: BO, ...said });
+}
+
+describe('what may be said to a release', () => {
+  it.each(['abort', 'pause', 'resume', 'approve', 'reject', 'retry', 'skip'] as const)(
+    '%s may not be said once an earlier revision is put back, or it has ended',
+    (kind) => {
+      expect(problem(kind, { phase: 'restoring' })).toContain('never stopped halfway');
+      expect(problem(kind, { phase: 'ended' })).toBe('the release has ended');
+    },
+  );
+
+  it.each([
+    ['abort', {}, true],
+    ['abort', { paused: true }, true],
+    ['pause', {}, true],
+    ['pause', { paused: true }, false],
+    ['resume', { paused: true }, true],
+    ['resume', {}, false],
+    ['approve', { awaiting: 'approval' }, true],
+    ['approve', {}, false],
+    ['approve', { awaiting: 'decision' }, false],
+    ['reject', { awaiting: 'approval' }, true],
+    ['reject', {}, false],
+    ['retry', { awaiting: 'decision' }, true],
+    ['retry', { awaiting: 'approval' }, false],
+    ['retry', {}, false],
+  ] as const)('%s at %j: %s', (kind, standing, allowed) => {
+    expect(problem(kind, standing) === undefined).toBe(allowed);
+  });
+
+  it('nobody approves what they asked for themselves, nor twice, nor without being named', () => {
+    const awaiting = {
+      awaiting: 'approval',
+      approval: { required: 2, approvers: ['ada', 'bo'], withinMs: 1 },
+    } as const;
+    expect(problem('approve', awaiting, { by: { who: 'ada', from: 'cli' } })).toContain('themselves');
+    expect(problem('approve', { ...awaiting, approvedBy: ['bo'] })).toBe('bo has approved already');
+    expect(problem('approve', awaiting, { by: { who: 'eve', from: 'cli' } })).toContain('ada, bo');
+    expect(problem('approve', awaiting)).toBeUndefined();
+  });
+
+  it('a skip must name what it leaves out, also where only one thing lies ahead or waits for a decision', () => {
+    const bare = 'a "skip" must name what it leaves out ("what"); ahead of the release: ';
+    expect(problem('skip', {})).toBe(`${bare}greets, soak`);
+    expect(problem('skip', { ahead: ['greets'] })).toBe(`${bare}greets`);
+    expect(problem('skip', { ahead: ['greets'], awaiting: 'decision' })).toBe(`${bare}greets`);
+    expect(problem('skip', {}, { what: 'greets' })).toBeUndefined();
+    expect(problem('skip', {}, { what: 'other' })).toContain('does not lie ahead');
+    expect(problem('skip', { ahead: [] })).toContain('no check and no soak');
+  });
+
+  it('what a promotion has no use for is told of the promotion', () => {
+    const called = 'promotion';
+    expect(problem('retry', { called })).toBe('no step of the promotion waits for a decision');
+    expect(problem('approve', { called })).toBe('the promotion does not wait for approval');
+    expect(problem('resume', { called })).toBe('the promotion is not paused');
+    expect(problem('abort', { called, phase: 'ended' })).toBe('the promotion has ended');
+    expect(problem('abort', { called, phase: 'restoring' })).toContain('the promotion is putting');
+    expect(problem('skip', { called, ahead: [] })).toContain('of the promotion lies ahead');
+  });
+});
+
+describe('what is kept of what was said to a release', () => {
+  const record = (taken: boolean, id: string): InterventionRecord => ({
+    ...{ id, kind: 'abort', by: BO, at: '2026-01-01T00:00:00.000Z', taken, note: 'a note' },
+  });
+  const said = (records: readonly InterventionRecord[]) =>
+    records.reduce<readonly InterventionRecord[]>(addIntervention, []);
+
+  it('is the newest, in the order in which it was said; what was said in vain displaces nothing that was taken', () => {
+    const flood = Array.from({ length: 1_000 }, (_, index) => record(false, `vain-${index}`));
+    const kept = said([
+      record(true, 'first'),
+      ...flood.slice(0, 500),
+      record(true, 'second'),
+      ...flood.slice(500),
+    ]);
+    expect(kept.filter(({ taken }) => taken).map(({ id }) => id)).toEqual(['first', 'second']);
+    expect(kept).toHaveLength(52);
+    expect(kept.at(0)?.id).toBe('first');
+    expect(kept.at(-1)?.id).toBe('vain-999');
+  });
+
+  it('stays small, however long what was said is', () => {
+    const kept = said(Array.from({ length: 200 }, (_, index) => record(index % 2 === 0, 'ü'.repeat(1_000))));
+    expect(jsonBytes(kept)).toBeLessThan(201_000);
+    expect(kept.length).toBeGreaterThan(50);
+  });
+});

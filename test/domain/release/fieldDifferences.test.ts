@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+
+import { fieldDifferences } from '../../../src/domain/release/fieldDifferences.ts';
+
+describe('the differences of two configurations', () => {
+  it('are none where they say the same, in whatever order', () => {
+    expect(fieldDifferences({ a: 1, b: { c: [1, 2] } }, { b: { c: [1, 2] }, a: 1 })).toEqual([]);
+  });
+
+  it('are told by the paths of the fields, with what is set on one side alone', () => {
+    const from = { soakMs: 0, target: { source: 'internal_source' }, onError: { then: 'stop' } };
+    const to = { soakMs: 60_000, target: { source: 'internal_source', agentUrl: 'http://a' } };
+    expect(fieldDifferences(from, to)).toEqual([
+      { path: 'onError.then', from: 'stop', to: undefined },
+      { path: 'soakMs', from: 0, to: 60_000 },
+      { path: 'target.agentUrl', from: undefined, to: 'http://a' },
+    ]);
+  });
+
+  it('name what has a name by it, wherever it stands in its list', () => {
+    const from = { checks: [{ name: 'greets', timeoutMs: 1 }] };
+    const to = {
+      checks: [
+        { name: 'uses its tool', timeoutMs: 5 },
+        { name: 'greets', timeoutMs: 2 },
+      ],
+    };
+    expect(fieldDifferences(from, to)).toEqual(
+      [
+        { path: 'checks.greets.name', from: 'greets', to: 'greets' },
+        { path: 'checks.greets.timeoutMs', from: 1, to: 2 },
+        { path: 'checks.uses its tool.name', from: undefined, to: 'uses its tool' },
+        { path: 'checks.uses its tool.timeoutMs', from: undefined, to: 5 },
+      ].filter(({ from: one, to: other }) => one !== other),
+    );
+  });
+
+  it('compare a list of single values, and one in which a name comes twice, as a whole', () => {
+    const twice = [
+      { name: 'a', v: 1 },
+      { name: 'a', v: 2 },
+    ];
+    expect(fieldDifferences({ list: [1, 2], twice }, { list: [1, 3], twice: [] })).toEqual([
+      { path: 'list', from: [1, 2], to: [1, 3] },
+      { path: 'twice', from: twice, to: [] },
+    ]);
+  });
+});

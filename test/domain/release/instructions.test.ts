@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ErrorCode } from '../../../src/domain/errors.ts';
+import { restoreInstructions } from '../../../src/domain/release/instructions.ts';
+import type { KnownRevision } from '../../../src/domain/release/release.ts';
+import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
+
+const TARGET: TargetSpec = {
+  name: 'production',
+  controlPlane: 'https://control.test',
+  apiKey: { from: 'env:CONTROL_KEY' },
+  deployment: 'agent',
+  source: 'internal_source',
+  sourceConfig: {},
+};
+const at = '2026-01-01T00:00:00.000Z';
+
+function told(changes: Partial<Parameters<typeof restoreInstructions>[0]> = {}): string {
+  return restoreInstructions({
+    target: TARGET,
+    deploymentId: 'deployment',
+    baseline: null,
+    known: [
+      { revisionId: 'old', verified: true, at },
+      { revisionId: 'new', verified: true, at },
+      { revisionId: 'bad', verified: false, at },
+    ],
+    reason: 'nothing came up',
+    code: 'SLIPWAY_REVISION_FAILED',
+    attempted: [],
+    ...changes,
+  });
+}
+
+describe('instructions', () => {
+  it('name the target, the reason, and where to look', () => {
+    expect(told()).toContain('Target "production" needs a person: nothing came up.');
+    expect(told()).toContain('slipway status production');
+    expect(told()).toContain(
+      'curl -i -H "X-Api-Key: $CONTROL_KEY" "https://control.test/v2/deployments/deployment"',
+    );
+  });
+
+  it('give the commands that put the newest verified revision back, with Slipway, and without Temporal or Slipway', () => {
+    expect(told()).toContain('slipway rollback production --to new --reason');
+    expect(told()).toContain('slipway rollback production --to new --break-glass --reason');
+    expect(told()).toContain('slipway unhold production --reason');
+    expect(told()).toContain(
+      'curl -X POST -H "X-Api-Key: $CONTROL_KEY" https://control.test/v2/deployments/deployment/revisions/new/redeploy',
+    );
+  });
+
+  it('of a revision that serves and failed its checks lead to the cause, and to no other revision', () => {
+    const text = told({ restored: 'new', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(text).toContain('Revision new serves');
+    expect(text).toContain('slipway show latest production');
+    expect(text).toContain('slipway release production --reason');
+    expect(text).not.toContain('--to old');
+    expect(text).not.toContain('redeploy');
+  });
+
+  it('name where the key is, never a key', () => {
+    const inFile = told({ target: { ...TARGET, apiKey: { from: 'file:/run/secrets/key' } } });
+    expect(inFile).toContain('"X-Api-Key: $(cat /run/secrets/key)"');
+    const secret = 'sk-very-secret';
+    const noReference = told({
+      target: { ...TARGET, apiKey: { from: secret } },
+      code: 'SLIPWAY_UNAUTHORIZED',
+    });
+    expect(noReference).toContain('X-Api-Key: $API_KEY');
+    expect(noReference).not.toContain(secret);
+  });
+
+  it('ask as the tenant that the target names', () => {
+    const tenantId = '1b9e2f7c-7d5e-4f4e-8a53-111111111111';
+    expect(told({ target: { ...TARGET, tenantId } })).toContain(
+      `curl -X POST -H "X-Api-Key: $CONTROL_KEY" -H "X-Tenant-Id: ${tenantId}" https`,
+    );
+  });
+
+  it('go by the newest word on each revision, and leave out what a person rolled back from', () => {
+    const news: KnownRevision[] = [
+      { revisionId: 'old', verified: true, at },
+      { revisionId: 'new', verified: true, at },
+      { revisionId: 'newest', verified: true, at, quarantined: true },
+      { revisionId: 'new', verified: false, at },
+    ];
+    expect(told({ known: news })).toContain('--to old');
+  });
+
+  it('fall back on the baseline, and without one on a new release', () => {
+    expect(told({ known: [], baseline: { revisionId: 'base', verified: false } })).toContain('--to base');
+    expect(told({ known: [] })).toContain('release a good artifact');
+    expect(told({ known: [] })).toContain('slipway release production --reason');
+    expect(told({ known: [] })).not.toContain('curl -X POST');
+  });
+
+  it('say how to find the deployment where it is not known, and leave the call that needs it out', () => {
+    const text = told({ deploymentId: null });
+    expect(text).toContain('slipway rollback production --to new');
+    expect(text).toContain('"https://control.test/v2/deployments?name_contains=agent"');
+    expect(text).not.toContain('curl -X POST');
+    const named = told({ deploymentId: null, target: { ...TARGET, deploymentId: 'given' } });
+    expect(named).toContain('/v2/deployments/given/revisions/new/redeploy');
+  });
+
+  it('prefer what was not tried in vain, and say of what was that it may come up now', () => {
+    expect(told({ attempted: ['new'] })).toContain('--to old');
+    expect(told({ attempted: ['new', 'old'] })).toContain('Put revision new back, which was tried');
+  });
+
+  it.each<[ErrorCode | null, string, string]>([
+    ['SLIPWAY_UNREACHABLE', 'no usable answer', 'deployments/deployment"'],
+    ['SLIPWAY_WORKER_KILLED', 'no usable answer', 'deployments/deployment"'],
+    ['SLIPWAY_UNAUTHORIZED', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
+    ['SLIPWAY_SECRET_MISSING', 'Give it one (env:CONTROL_KEY)', 'deployments/deployment"'],
+    ['SLIPWAY_NOT_FOUND', 'refuses to redeploy', '/revisions?status=DEPLOYED"'],
+    ['SLIPWAY_STEP_TIMED_OUT', 'not done in time', '/revisions/tried"'],
+    ['SLIPWAY_REVISION_FAILED', 'did not come up', '/revisions/tried"'],
+    ['SLIPWAY_NOT_SERVING', 'did not come up', '/revisions/tried"'],
+    ['SLIPWAY_CHECK_FAILED', 'Revision tried was put back, came up, and failed its checks', '2. '],
+    ['SLIPWAY_OUTCOME_UNKNOWN', 'may have been carried out', '/revisions?limit=5"'],
+    [null, 'Nobody knows what serves', 'deployments/deployment"'],
+  ])('begin with what stands in the way: %s', (code, words, place) => {
+    const [, first = '', second = ''] = told({ code, attempted: ['tried'] }).split('\n');
+    expect(first).toContain('1. ');
+    expect(first).toContain(words);
+    expect(second).toContain(place);
+  });
+});

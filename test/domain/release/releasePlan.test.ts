@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import {
+  longestMs,
+  plannedChange,
+  plannedSteps,
+  restoringSteps,
+} from '../../../src/domain/release/releasePlan.ts';
+
+const MINUTE = 60_000;
+
+const check = {
+  name: 'greets',
+  assistant: 'agent',
+  input: {},
+  expect: { contains: 'hello' },
+  timeoutMs: 1_000,
+};
+const request: ReleaseRequest = {
+  requestKey: 'key',
+  target: {
+    name: 'production',
+    controlPlane: 'http://x.test',
+    apiKey: { from: 'env:CONTROL_PLANE_KEY' },
+    deployment: 'agent',
+    source: 'internal_source',
+    sourceConfig: {},
+  },
+  artifact: { kind: 'tarball', digest: 'sha256:aa', sizeBytes: 1, store: 'file:///x' },
+  graphConfigPath: 'graph.json',
+  checks: [check],
+  steps: {},
+  soakMs: 0,
+  queue: 'latest',
+  recordStore: 'file:///x',
+  requestedBy: { who: 'ada', from: 'test' },
+};
+
+function steps(change: Partial<ReleaseRequest>, around = { exists: true, unknownBaseline: false }): string[] {
+  return plannedSteps({ ...request, ...change }, around).map(
+    ({ step, subject, times }) =>
+      `${step}${subject === null ? '' : ` ${subject}`}${times === 1 ? '' : ` × ${times}`}`,
+  );
+}
+
+describe('the steps that are planned', () => {
+  it('are those of a release in their order', () => {
+    expect(steps({})).toEqual(['find', 'upload', 'patch', 'deployed', 'serving', 'check greets', 'record']);
+  });
+
+  it('create the deployment where there is none, and check what nobody knows', () => {
+    expect(steps({}, { exists: false, unknownBaseline: false }).slice(0, 3)).toEqual([
+      'find',
+      'create',
+      'upload',
+    ]);
+    expect(steps({}, { exists: true, unknownBaseline: true })[1]).toBe('baseline greets');
+  });
+
+  it('upload nothing for an image, and look twice where its deployment may not be made yet', () => {
+    const image = { kind: 'image', uri: 'x:1' } as const;
+    expect(steps({ artifact: image })).not.toContain('upload');
+    expect(steps({ artifact: image, approval: { required: 1, withinMs: MINUTE } })[0]).toBe('find × 2');
+  });
+
+  it('watch the revision while it soaks, and look at freezes', () => {
+    const freezes = [
+      { name: 'night', timeZone: 'UTC', from: '22:00', until: '06:00', then: 'wait' as const },
+    ];
+    const planned = steps({ soakMs: 10 * MINUTE, freezes });
+    expect(planned).toContain('soak');
+    expect(planned).toContain('freeze');
+  });
+
+  it('have the deadlines of the file, and last at most as long as all of them', () => {
+    const planned = plannedSteps(
+      { ...request, steps: { deployed: { scheduleToCloseMs: 2 * MINUTE } } },
+      { exists: true, unknownBaseline: false },
+    );
+    // find 15, upload 30, patch 5, deployed 2, serving 5, check 15, record 5.
+    expect(longestMs(planned)).toBe(77 * MINUTE);
+    expect(planned.find(({ step }) => step === 'deployed')?.policy.scheduleToCloseMs).toBe(2 * MINUTE);
+  });
+
+  it('put a revision back with more patience', () => {
+    const [redeploy, , , restored] = restoringSteps(request);
+    expect(redeploy?.step).toBe('redeploy');
+    const forward = plannedSteps(request, { exists: true, unknownBaseline: false }).find(
+      ({ step }) => step === 'check',
+    );
+    expect(restored?.policy.retry.maximumAttempts).toBeGreaterThan(
+      forward?.policy.retry.maximumAttempts ?? Infinity,
+    );
+  });
+});
+
+describe('what changes of a deployment', () => {
+  const now = {
+    source: 'internal_source',
+    source_config: { build_command: 'make', install_command: 'npm ci', custom_url: 'http://agent' },
+    source_revision_config: { graph_config_path: 'old.json', source_tarball_path: 'uploads/1' },
+    secrets: ['KEPT', 'GONE'],
+  };
+  const target = {
+    ...request.target,
+    sourceConfig: { build_command: 'make all', install_command: 'npm ci' },
+  };
+
+  it('is each field that is sent and differs; what is not sent stays', () => {
+    expect(plannedChange({ ...request, target }, now).fields).toEqual([
+      { path: 'source_config.build_command', from: 'make', to: 'make all' },
+      { path: 'source_revision_config.graph_config_path', from: 'old.json', to: 'graph.json' },
+    ]);
+  });
+
+  it('names what cannot change after creation', () => {
+    const sourceConfig = { deployment_type: 'prod' };
+    const { fields, immutable } = plannedChange(
+      { ...request, target: { ...target, source: 'repo_host', sourceConfig } },
+      { ...now, source_config: { deployment_type: 'dev' } },
+    );
+    expect(fields.map(({ path }) => path)).toEqual(['source_revision_config.graph_config_path']);
+    expect(immutable).toEqual([
+      { path: 'source', from: 'internal_source', to: 'repo_host' },
+      { path: 'source_config.deployment_type', from: 'dev', to: 'prod' },
+    ]);
+  });
+
+  it('carries secrets over where the file names none', () => {
+    expect(plannedChange(request, now).secrets).toBeNull();
+  });
+
+  it('names secrets with their references; the list is replaced whole', () => {
+    const secrets = [
+      { name: 'KEPT', from: 'env:KEPT' },
+      { name: 'NEW', from: 'file:/new' },
+    ];
+    expect(plannedChange({ ...request, target: { ...target, secrets } }, now).secrets).toEqual([
+      { name: 'KEPT', from: 'env:KEPT', change: 'set_again' },
+      { name: 'NEW', from: 'file:/new', change: 'added' },
+      { name: 'GONE', from: null, change: 'removed' },
+    ]);
+  });
+
+  it('is everything where there is no deployment yet', () => {
+    const { fields, secrets } = plannedChange({ ...request, target }, null);
+    expect(fields.map(({ path, from }) => [path, from])).toEqual([
+      ['source', undefined],
+      ['source_config.build_command', undefined],
+      ['source_config.install_command', undefined],
+      ['source_revision_config.graph_config_path', undefined],
+    ]);
+    expect(secrets).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+
+import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
+import { type DeclaredSchedule, scheduleChanges } from '../../../src/domain/schedule/schedule.ts';
+
+const TARGET = {
+  name: 'production',
+  controlPlane: 'http://control.test',
+  apiKey: { from: 'env:KEY' },
+  deployment: 'agent',
+  source: 'internal_source',
+  sourceConfig: {},
+} as const;
+const REQUEST: PromotionRequest = {
+  name: 'nightly',
+  from: { ...TARGET, name: 'canary' },
+  to: TARGET,
+  downstream: [],
+  release: { checks: [], steps: {}, soakMs: 0, graphConfigPath: 'graph.json' },
+  soakMs: 3_600_000,
+  bakeMs: 0,
+  checkEveryMs: 60_000,
+  freezes: [],
+  differences: [],
+  store: 'file:///store',
+  requestedBy: { who: 'schedule', from: 'schedule nightly' },
+};
+const DECLARED: DeclaredSchedule = {
+  scheduleId: 'promotion:one',
+  request: REQUEST,
+  schedule: {
+    cron: '0 2 * * *',
+    timeZone: 'Europe/Berlin',
+    jitterMs: 0,
+    overlap: 'skip',
+    catchUpMs: 600_000,
+  },
+};
+
+it('what is there already is left alone, in whatever order its fields come back', () => {
+  const { schedule, request, scheduleId } = DECLARED;
+  const stored = {
+    schedule: { ...schedule },
+    request: JSON.parse(JSON.stringify(request)) as never,
+    scheduleId,
+  };
+  expect(scheduleChanges([DECLARED], [stored])).toMatchObject([{ kind: 'unchanged', differences: [] }]);
+});
+
+it('what is not there is made, and what is not declared is named', () => {
+  const other = { ...DECLARED, scheduleId: 'promotion:other', request: { ...REQUEST, name: 'other' } };
+  expect(scheduleChanges([DECLARED], [other])).toEqual([
+    {
+      scheduleId: 'promotion:one',
+      name: 'nightly',
+      kind: 'create',
+      differences: ['0 2 * * * (Europe/Berlin)'],
+    },
+    { scheduleId: 'promotion:other', name: 'other', kind: 'undeclared', differences: [] },
+  ]);
+});
+
+it('each difference is told with both values, of the schedule and of what it does', () => {
+  const before = {
+    ...DECLARED,
+    schedule: { ...DECLARED.schedule, cron: '0 3 * * *' },
+    request: { ...REQUEST, soakMs: 1, to: { ...TARGET, sourceConfig: { install_command: 'npm ci' } } },
+  };
+  expect(scheduleChanges([DECLARED], [before])).toMatchObject([
+    {
+      kind: 'update',
+      differences: [
+        'cron: "0 3 * * *" → "0 2 * * *"',
+        'to.sourceConfig.install_command: "npm ci" → null',
+        'soakMs: 1 → 3600000',
+      ],
+    },
+  ]);
+});

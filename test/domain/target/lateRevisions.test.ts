@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  baselineInstead,
+  counterLateRevision,
+  forgetLateRevision,
+  forgetUpload,
+  landUpload,
+  lateBaselines,
+  latenessAfter,
+} from '../../../src/domain/target/lateRevisions.ts';
+import { NOW, result, seasoned, verified } from './targets.ts';
+
+const HOUR = 3_600_000;
+const IN_AN_HOUR = '2026-01-01T01:00:00.000Z';
+
+describe('a release that gave up on revisions', () => {
+  it('has them watched for a while, except the one that serves', () => {
+    const ended = result('release-1', { givenUpRevisionIds: ['late', 'new'] });
+    expect(latenessAfter(seasoned(), ended, HOUR).late).toEqual([
+      { revisionId: 'late', deploymentId: 'deployment', restoreTo: 'new', until: IN_AN_HOUR },
+    ]);
+  });
+
+  it('ends the watch of a revision that serves now on purpose', () => {
+    const late = [{ revisionId: 'new', deploymentId: 'd', restoreTo: 'old', until: 'later' }];
+    expect(latenessAfter(seasoned({ late }), result('release-2'), HOUR).late).toEqual([]);
+  });
+
+  it('has nothing watched where there is nothing to put back', () => {
+    const changes = { givenUpRevisionIds: ['late'], servingRevisionId: null, unansweredUpload: 'uploads/1' };
+    expect(latenessAfter(seasoned(), result('release-1', changes), HOUR)).toMatchObject({
+      late: [],
+      lateUploads: [],
+    });
+  });
+});
+
+describe('a late revision', () => {
+  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
+
+  it('that came up is countered with what serves now, without a hold', () => {
+    const state = counterLateRevision(seasoned({ late: [late], activeRevisionId: 'now' }), late, 'id');
+    expect(state.late).toEqual([]);
+    expect(state.hold).toBeNull();
+    expect(state.rollbacks).toMatchObject([{ requestId: 'id', to: 'now', requestedBy: { who: 'slipway' } }]);
+  });
+
+  it('that came up where it is not known what serves is countered with what served then', () => {
+    expect(counterLateRevision(seasoned({ late: [late] }), late, 'id').rollbacks).toMatchObject([
+      { to: 'then' },
+    ]);
+  });
+
+  it('that came up is not countered with what a person has left since', () => {
+    const left = [{ ...verified('now'), quarantined: true as const }];
+    const state = seasoned({ late: [late], activeRevisionId: 'now', known: left });
+    const [counter] = counterLateRevision(state, late, 'id').rollbacks;
+    expect(counter).toMatchObject({ requestId: 'id', requestedBy: { from: 'watch' } });
+    expect(counter?.to).toBeUndefined();
+  });
+
+  it('is forgotten alone', () => {
+    const other = { ...late, revisionId: 'other' };
+    expect(forgetLateRevision(seasoned({ late: [late, other] }), late).late).toEqual([other]);
+  });
+});
+
+describe('an upload whose PATCH went unanswered', () => {
+  const upload = {
+    releaseId: 'release-1',
+    objectPath: 'uploads/1',
+    deploymentId: 'deployment',
+    revisionId: 'new',
+    known: ['new'],
+    restoreTo: 'old',
+    until: IN_AN_HOUR,
+  };
+  const unanswered = result('release-1', {
+    outcome: 'rolled_back',
+    servingRevisionId: 'old',
+    unansweredUpload: 'uploads/1',
+    extraRevisionIds: ['twin'],
+  });
+
+  it('is watched for a while, with the revisions that are accounted for; extras are told of', () => {
+    expect(latenessAfter(seasoned(), unanswered, HOUR)).toEqual({
+      late: [],
+      lateUploads: [{ ...upload, known: ['new', 'twin'] }],
+      extras: [{ releaseId: 'release-1', revisionId: 'twin', at: NOW, landedLate: false }],
+    });
+  });
+
+  it('takes a copy that a redeploy has made since for what it is, not for what has landed late', () => {
+    const copied = result('rollback-2', { copyRevisionIds: ['copy'] });
+    const { lateUploads } = latenessAfter(seasoned({ lateUploads: [upload] }), copied, HOUR);
+    expect(lateUploads).toEqual([{ ...upload, known: ['new', 'copy'] }]);
+  });
+
+  it('is not watched once a restore has failed: what comes up then may be better than what serves', () => {
+    const before = seasoned({ lateUploads: [upload] });
+    const after = (changes: Parameters<typeof result>[1]) =>
+      latenessAfter(before, result('release-2', { unansweredUpload: 'uploads/2', ...changes }), HOUR);
+    expect(after({ outcome: 'rollback_failed' }).lateUploads).toEqual([]);
+    expect(after({ outcome: 'errored', servingRevisionId: null }).lateUploads).toEqual([]);
+    expect(after({ outcome: 'errored' }).lateUploads).toHaveLength(2);
+  });
+
+  it('that lands is told of, its revision is watched, and a further one is looked out for', () => {
+    const before = seasoned({ lateUploads: [upload], known: [verified('another')] });
+    const state = landUpload(before, { ...upload, known: ['another'] }, 'landed', NOW);
+    expect(state.extras).toEqual([
+      { releaseId: 'release-1', revisionId: 'landed', at: NOW, landedLate: true },
+    ]);
+    expect(state.late).toEqual([
+      { revisionId: 'landed', deploymentId: 'deployment', restoreTo: 'old', until: IN_AN_HOUR },
+    ]);
+    expect(state.lateUploads).toEqual([{ ...upload, known: ['new', 'landed'] }]);
+  });
+
+  it('whose own revision is verified is told of alone: it may be a copy that somebody made by hand', () => {
+    const before = seasoned({ lateUploads: [upload], known: [verified('new')] });
+    const state = landUpload(before, upload, 'landed', NOW);
+    expect(state.extras).toHaveLength(1);
+    expect(state.late).toEqual([]);
+  });
+
+  it('is forgotten alone', () => {
+    const other = { ...upload, objectPath: 'uploads/2' };
+    expect(forgetUpload(seasoned({ lateUploads: [upload, other] }), upload).lateUploads).toEqual([other]);
+  });
+});
+
+describe('what a release finds serving', () => {
+  const deployment = {
+    ...{ deploymentId: 'd', name: 'agent', agentUrl: null },
+    ...{ latestImageUri: null, latestRepoRef: null },
+  };
+  const snapshot = (activeRevisionId: string | null, latestTarballPath: string | null = null) => ({
+    ...deployment,
+    ...{ activeRevisionId, latestRevisionId: 'landed', latestTarballPath },
+  });
+  const late = { revisionId: 'late', deploymentId: 'd', restoreTo: 'then', until: 'later' };
+  const upload = {
+    ...{ releaseId: 'release-1', objectPath: 'uploads/1', deploymentId: 'd', revisionId: 'own' },
+    ...{ known: ['own'], restoreTo: 'then', until: 'later' },
+  };
+
+  it('is no baseline where it was given up on: what was to serve is', () => {
+    const known = lateBaselines(seasoned({ late: [late], activeRevisionId: 'good' }));
+    expect(baselineInstead(known, snapshot('late'))).toBe('good');
+    expect(baselineInstead(known, snapshot('good'))).toBeUndefined();
+    expect(baselineInstead(known, snapshot(null))).toBeUndefined();
+    const unknown = lateBaselines(seasoned({ late: [late], activeRevisionId: null }));
+    expect(baselineInstead(unknown, snapshot('late'))).toBe('then');
+  });
+
+  it('is no baseline where it comes from a PATCH that went unanswered, unless it may be a copy made by hand', () => {
+    const known = lateBaselines(seasoned({ lateUploads: [upload], activeRevisionId: 'good', known: [] }));
+    expect(baselineInstead(known, snapshot('landed', 'uploads/1'))).toBe('good');
+    expect(baselineInstead(known, snapshot('landed', 'uploads/2'))).toBeUndefined();
+    expect(baselineInstead(known, snapshot('other', 'uploads/1'))).toBeUndefined();
+    const copied = lateBaselines(seasoned({ lateUploads: [upload], known: [verified('own')] }));
+    expect(baselineInstead(copied, snapshot('landed', 'uploads/1'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+
+import {
+  countFailedChecks,
+  findArtifact,
+  findQuarantined,
+  isHeldAgainst,
+  quarantineArtifact,
+  unquarantineArtifact,
+} from '../../../src/domain/target/quarantine.ts';
+import { ADA, NOW, result, seasoned, verified } from './targets.ts';
+
+const ONE = `sha256:${'1'.repeat(64)}`;
+const OTHER = `sha256:${'1'.repeat(10)}${'2'.repeat(54)}`;
+
+describe('a quarantine', () => {
+  const shipped = seasoned({ known: [{ ...verified('r1'), artifact: ONE }, verified('r2')] });
+
+  it('marks the revisions that carry the artifact, and only those; its end clears them', () => {
+    const quarantined = quarantineArtifact(shipped, ONE, ADA, NOW);
+    expect(findQuarantined(quarantined, ONE)).toEqual({ artifact: ONE, since: NOW, by: ADA });
+    expect(quarantined.known.map((revision) => revision.quarantined)).toEqual([true, undefined]);
+    expect(unquarantineArtifact(quarantined, ONE)).toEqual(shipped);
+  });
+
+  it('is not all that is held against an artifact: so are failed checks, and a revision that was left', () => {
+    expect(isHeldAgainst(shipped, ONE)).toBe(false);
+    expect(isHeldAgainst(quarantineArtifact(shipped, ONE, ADA, NOW), ONE)).toBe(true);
+    const failed = { ...shipped, failedChecks: [{ artifact: ONE, releaseIds: ['release-1'] }] };
+    expect(isHeldAgainst(failed, ONE)).toBe(true);
+    expect(isHeldAgainst(unquarantineArtifact(failed, ONE), ONE)).toBe(false);
+    const left = seasoned({ known: [{ ...verified('r1'), artifact: ONE, quarantined: true }] });
+    expect(isHeldAgainst(left, ONE)).toBe(true);
+    expect(isHeldAgainst(left, OTHER)).toBe(false);
+  });
+
+  it('keeps the first reason', () => {
+    const once = quarantineArtifact(shipped, ONE, ADA, NOW);
+    expect(quarantineArtifact(once, ONE, { who: 'bo', from: 'cli' }, 'later')).toBe(once);
+  });
+
+  it('comes by itself with the second release whose checks failed, and no sooner', () => {
+    const failed = (releaseId: string) =>
+      result(releaseId, { outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
+    const once = countFailedChecks(shipped, failed('release-1'), ONE, NOW);
+    expect(once.quarantined).toEqual([]);
+    const twice = countFailedChecks(once, failed('release-2'), ONE, NOW);
+    expect(findQuarantined(twice, ONE)?.by).toMatchObject({
+      who: 'slipway',
+      reason: 'failed its checks 2 times: release-1, release-2',
+    });
+  });
+
+  it('does not count checks that failed on the restored revision too', () => {
+    const everywhere = result('release-1', { outcome: 'errored', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(countFailedChecks(shipped, everywhere, ONE, NOW)).toBe(shipped);
+  });
+
+  it('does not count what says nothing of the artifact', () => {
+    for (const code of ['SLIPWAY_UNREACHABLE', 'SLIPWAY_REVISION_FAILED', null] as const) {
+      expect(countFailedChecks(shipped, result('release-1', { code }), ONE, NOW)).toBe(shipped);
+    }
+  });
+});
+
+describe('which artifact a person means', () => {
+  const state = seasoned({
+    known: [{ ...verified('r1'), artifact: ONE }, verified('r2'), { ...verified('r3'), artifact: OTHER }],
+  });
+
+  it.each([
+    [ONE, ONE],
+    ['r1', ONE],
+    [OTHER.slice(0, 25), OTHER],
+    [OTHER.slice('sha256:'.length, 30), OTHER],
+    ['image:registry.test/agent:1', 'image:registry.test/agent:1'],
+  ])('%s is %s', (named, artifact) => {
+    expect(findArtifact(state, named)).toEqual({ artifact });
+  });
+
+  it.each([
+    ['r2', 'was not shipped from here'],
+    ['1111111111', 'the beginning of 2 artifacts'],
+    ['1111', 'knows no artifact and no revision'],
+    ['release-7', 'knows no artifact and no revision'],
+  ])('%s is not clear: %s', (named, why) => {
+    expect(findArtifact(state, named)).toEqual({ problem: expect.stringContaining(why) as string });
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+
+import { takeSubmission, withdrawnBy, withdrawSubmission } from '../../../src/domain/target/submissions.ts';
+import { takeNext } from '../../../src/domain/target/targetQueue.ts';
+import type { TargetState } from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW, request, runs, seasoned } from './targets.ts';
+
+const BO = { who: 'bo', from: 'test' };
+
+describe('a submission', () => {
+  it('gets the answer that it got before, whatever has happened since', () => {
+    const first = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
+    expect(first.answer).toMatchObject({ releaseId: 'release-2', disposition: 'queued' });
+    const ended = { ...first.state, queue: [], hold: { since: NOW, by: ADA } };
+    const again = takeSubmission(ended, null, 'one', request('a'), NOW);
+    expect(again).toEqual({ state: ended, answer: first.answer });
+    expect(takeSubmission(ended, null, 'two', request('a'), NOW).answer.disposition).toBe('rejected');
+  });
+
+  it('that was withdrawn before it arrived is rejected under a number of its own, with the reason', () => {
+    const { state, releaseId, stops } = withdrawSubmission(seasoned(), null, 'one', ADA, NOW);
+    expect({ releaseId, stops }).toEqual({ releaseId: null, stops: false });
+    const taken = takeSubmission(state, null, 'one', request('a'), NOW);
+    const reason = 'withdrawn before it arrived, by ada: a reason';
+    expect(taken.answer).toEqual({ releaseId: 'release-2', disposition: 'rejected', reason });
+    expect(taken.state.queue).toEqual([]);
+    expect(taken.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'aborted', reason }]);
+  });
+
+  it('that is withdrawn ends its release where that waits, and stops it where it runs', () => {
+    const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
+    const waiting = withdrawSubmission(state, runs('release-1'), 'one', BO, NOW);
+    expect(waiting).toMatchObject({ releaseId: 'release-2', stops: false, state: { queue: [] } });
+    expect(waiting.state.history).toMatchObject([{ releaseId: 'release-2', outcome: 'aborted' }]);
+
+    const started = takeNext(state)?.state ?? state;
+    const running = withdrawSubmission(started, runs('release-2'), 'one', BO, NOW);
+    expect(running).toMatchObject({ releaseId: 'release-2', stops: true });
+    expect(withdrawnBy(running.state, 'release-2')).toEqual(BO);
+
+    const ended = withdrawSubmission(started, null, 'one', BO, NOW);
+    expect(ended).toMatchObject({ releaseId: 'release-2', stops: false, note: 'release-2 has ended' });
+  });
+
+  it('that is withdrawn leaves its release to those that joined it, until the last is withdrawn', () => {
+    const submit = (before: TargetState, id: string): TargetState =>
+      takeSubmission(before, null, id, request('a'), NOW).state;
+    const both = submit(submit(seasoned(), 'one'), 'two');
+    const one = withdrawSubmission(both, null, 'one', BO, NOW);
+    expect(one.state.queue).toHaveLength(1);
+    expect(withdrawnBy(one.state, 'release-2')).toBeUndefined();
+    expect(withdrawSubmission(one.state, null, 'two', BO, NOW).state.queue).toHaveLength(0);
+  });
+
+  it('that only joined ends no release whose own submission is forgotten', () => {
+    const { state } = takeSubmission(
+      seasoned(),
+      runs('release-1', { requestKey: 'a' }),
+      'two',
+      request('a'),
+      NOW,
+    );
+    const running = runs('release-1', { requestKey: 'a' });
+    expect(withdrawSubmission(state, running, 'two', BO, NOW)).toMatchObject({ stops: false });
+  });
+
+  it('is remembered among the newest hundred', () => {
+    let state = seasoned();
+    for (let id = 0; id < 300; id++) state = withdrawSubmission(state, null, `${id}`, BO, NOW).state;
+    expect(state.submissions).toHaveLength(100);
+    expect(state.submissions.at(-1)).toEqual({ id: '299', withdrawnBy: BO });
+  });
+});

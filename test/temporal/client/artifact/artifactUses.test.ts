@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+
+import { WORKFLOW_TYPES } from '../../../../src/messages/workflowTypes.ts';
+import { artifactUses } from '../../../../src/temporal/client/artifact/artifactUses.ts';
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
+import { request, runs, seasoned } from '../../../domain/target/targets.ts';
+import { answeringTemporal } from '../answeringTemporal.ts';
+
+const [WAITS, RUNS, CANDIDATE, INPUTS, SCHEDULED] = ['a', 'b', 'c', 'd', 'e'].map(
+  (letter) => `sha256:${letter.repeat(64)}`,
+);
+const TARGET = 'target:x:agent';
+const PROMOTION = 'promotion:x:agent:nightly';
+
+function payloads(...values: readonly unknown[]) {
+  const metadata = { encoding: Buffer.from('json/plain') };
+  return { payloads: values.map((value) => ({ metadata, data: Buffer.from(JSON.stringify(value)) })) };
+}
+
+function started(type: string, input: unknown) {
+  const workflowExecutionStartedEventAttributes = { workflowType: { name: type }, input: payloads(input) };
+  return { workflowExecutionStartedEventAttributes };
+}
+
+/** A Temporal with one target, on which something runs and something waits, one promotion and one schedule. */
+function namespace(change: { readonly query?: () => Promise<unknown> } = {}): TemporalConnection {
+  const state = seasoned({
+    queue: [{ releaseId: 'release-8', queuedAt: '', request: request('a'.repeat(64)) }],
+  });
+  const running = runs('release-7', { workflowId: `${TARGET}/release-7` });
+  const histories: Record<string, unknown> = {
+    [`${TARGET}/release-7`]: {
+      events: [started('release', { request: request('b'.repeat(64)), known: [] })],
+    },
+    [PROMOTION]: {
+      events: [
+        started('promotion', { request: { name: 'nightly', judge: { inputs: { digest: INPUTS } } } }),
+        { activityTaskScheduledEventAttributes: { input: payloads({ artifact: CANDIDATE }) } },
+      ],
+    },
+  };
+  const scheduled = { name: 'weekly', judge: { inputs: { digest: SCHEDULED, name: 'inputs.jsonl' } } };
+  const described = {
+    scheduleId: 'promotion:weekly',
+    action: { workflowType: WORKFLOW_TYPES.promotionTurn, args: [{ request: scheduled, schedule: {} }] },
+    state: { paused: false },
+    info: { nextActionTimes: [], recentActions: [] },
+  };
+  return answeringTemporal({
+    workflow: {
+      list: ({ query }: { query: string }) =>
+        [TARGET, PROMOTION]
+          .filter((id) => query.includes(`"${id.split(':', 1)[0] ?? ''}"`))
+          .map((workflowId) => ({ workflowId })),
+      getHandle: (workflowId: string) => ({
+        describe: () => Promise.resolve({ raw: {} }),
+        query: change.query ?? (() => Promise.resolve({ state, running })),
+        fetchHistory: () => Promise.resolve(histories[workflowId]),
+      }),
+    },
+    schedule: {
+      list: () => [{ scheduleId: 'promotion:weekly' }],
+      getHandle: () => ({ describe: () => Promise.resolve(described) }),
+    },
+  });
+}
+
+describe('who needs artifacts', () => {
+  it('is every target, promotion and schedule, with what waits, runs, is promoted and judged by', async () => {
+    const { uses, targets } = await artifactUses(namespace());
+    expect(targets).toEqual([{ name: 'production', store: 'file:///records' }]);
+    expect(uses).toEqual([
+      { artifact: RUNS, why: 'release-7 runs on production' },
+      { artifact: WAITS, why: 'release-8 waits on production' },
+      { artifact: INPUTS, why: 'named by nightly, a promotion under way' },
+      { artifact: CANDIDATE, why: 'named by nightly, a promotion under way' },
+      { artifact: SCHEDULED, why: 'the judge’s inputs of the schedule of weekly' },
+    ]);
+  });
+
+  it('is not known where a target fails to answer: it is named, with what it said', async () => {
+    const query = () => Promise.reject(new Error('the query view is not known'));
+    await expect(artifactUses(namespace({ query }))).rejects.toMatchObject({
+      code: 'SLIPWAY_TARGET_SILENT',
+      place: TARGET,
+      message: expect.stringContaining('the query view is not known'),
+    });
+  });
+
+  it('is not known where what runs on a target has no history', async () => {
+    const running = runs('release-9', { workflowId: `${TARGET}/release-9` });
+    const query = () => Promise.resolve({ state: seasoned(), running });
+    await expect(artifactUses(namespace({ query }))).rejects.toMatchObject({
+      code: 'SLIPWAY_TARGET_SILENT',
+      message: expect.stringContaining('release-9'),
+    });
+  });
+});

@@ -1,0 +1,79 @@
+import { once } from 'node:events';
+import { createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, createServer } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
+
+import { describe, expect, it } from 'vitest';
+
+import { connectTemporal } from '../../../src/temporal/client/connection.ts';
+import type { TemporalSettings } from '../../../src/temporal/client/temporalSettings.ts';
+
+function settingsFor(address: string): TemporalSettings {
+  return {
+    address,
+    namespace: 'default',
+    taskQueue: 'slipway',
+    origin: 'environment',
+    connectionOptions: { address },
+    ui: null,
+  };
+}
+
+describe('connecting to Temporal', () => {
+  it('fails at once if nothing listens', async () => {
+    const closed = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => closed.once('listening', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const connecting = connectTemporal(settingsFor(`127.0.0.1:${port}`)).catch((error: unknown) => error);
+    const first = await Promise.race([connecting, setTimeout(5_000, 'still waiting')]);
+    expect(first).toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: `Temporal at 127.0.0.1:${port} refuses connections`,
+      exitCode: 6,
+      place: `127.0.0.1:${port}`,
+    });
+  });
+
+  it('fails at once if the host does not exist', async () => {
+    await expect(connectTemporal(settingsFor('temporal.invalid:7233'))).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+      message: 'there is no host "temporal.invalid"',
+    });
+  });
+
+  it('says so in time where something listens that never answers', async () => {
+    const silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const startedAt = Date.now();
+    await expect(connectTemporal(settingsFor(`127.0.0.1:${port}`), 500)).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    });
+    expect(Date.now() - startedAt).toBeLessThan(5_000);
+    silent.close();
+  });
+
+  it('that is closed ends a call which waits to be retried', async () => {
+    let isAway = false;
+    let refused = 0;
+    const temporal = createHttp2Server().on('stream', (stream) => {
+      const status = isAway ? '14' : '0';
+      if (isAway) refused += 1;
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': status }));
+      // An empty message: not compressed, 0 bytes long.
+      stream.end(isAway ? undefined : Buffer.alloc(5));
+    });
+    temporal.listen(0, '127.0.0.1');
+    await once(temporal, 'listening');
+    const { port } = temporal.address() as AddressInfo;
+    const connected = await connectTemporal(settingsFor(`127.0.0.1:${port}`));
+    isAway = true;
+    const called = connected.connection.workflowService.getSystemInfo({}).catch((error: unknown) => error);
+    while (refused === 0) await setTimeout(5);
+    await connected.close();
+    expect(await called).toMatchObject({ code: 1, details: 'the connection to Temporal was closed' });
+    temporal.close();
+  });
+});

@@ -1,0 +1,45 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { describe, expect, it } from 'vitest';
+
+import { submitRelease as queue, withdrawReleases } from '../../../../src/domain/target/targetQueue.ts';
+import { EMPTY_TARGET } from '../../../../src/domain/target/targetState.ts';
+import { intervene, stopRelease } from '../../../../src/temporal/client/intervention/interventionClient.ts';
+import { ADA, NOW, request, runs } from '../../../domain/target/targets.ts';
+import { answeringTemporal } from '../answeringTemporal.ts';
+
+const BO = { who: 'bo', from: 'cli' };
+
+describe('a release that the target does not know', () => {
+  it.each([
+    ['approved', () => intervene(target(), 'target:x', 'approve', BO, 'release-999')],
+    ['stopped', () => stopRelease(target(), 'target:x', 'release-999', BO)],
+  ])('is not %s: the error names those that there are', async (_what, ask) => {
+    await expect(ask()).rejects.toMatchObject({
+      code: 'SLIPWAY_RELEASE_UNKNOWN',
+      exitCode: 1,
+      message: '"production" knows no release "release-999"',
+      hint: 'its last ones: release-2, release-7, release-1; all: slipway history production',
+    });
+  });
+
+  it('is told from one that has ended', async () => {
+    const ended = intervene(target(), 'target:x', 'approve', BO, 'release-1');
+    await expect(ended).rejects.toMatchObject({ code: 'SLIPWAY_WRONG_MOMENT' });
+  });
+});
+
+/** `release-1` was withdrawn, `release-7` runs, `release-2` waits. */
+function target() {
+  const first = queue(EMPTY_TARGET, null, request('a'), NOW).state;
+  const second = queue(withdrawReleases(first, undefined, ADA, NOW).state, null, request('b'), NOW).state;
+  const gone = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('gone', 'target:x', undefined));
+  return answeringTemporal({
+    workflow: {
+      getHandle: (workflowId: string) => ({
+        describe: () => Promise.resolve({}),
+        query: () => Promise.resolve({ state: second, running: runs('release-7') }),
+        executeUpdate: workflowId === 'target:x' ? () => Promise.resolve([]) : gone,
+      }),
+    },
+  });
+}

@@ -1,0 +1,184 @@
+import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+
+import type { Progress, ReleaseResult } from '../../../../src/domain/release/release.ts';
+import type { HistoryRow, Lookup } from '../../../../src/domain/target/targetState.ts';
+import type { TemporalConnection } from '../../../../src/temporal/client/connection.ts';
+import {
+  follow,
+  type FollowEvent,
+  type FollowOptions,
+} from '../../../../src/temporal/client/release/follow.ts';
+
+const TARGET = 'target:x:greeter';
+const UNAVAILABLE = 14;
+const NO_POLLER = 9;
+
+/** What the target and its releases answer, one answer after the other; the last one again and again. */
+interface Script {
+  readonly lookup: readonly (Lookup | null | Error)[];
+  readonly children?: Readonly<
+    Record<string, { readonly progress: readonly Progress[]; readonly result: ReleaseResult | Error }>
+  >;
+}
+
+/** A Temporal that answers by a script: everything that `follow` asks of the SDK's client. */
+function scripted(script: Script): TemporalConnection {
+  const lookups = [...script.lookup];
+  const progresses = new Map(
+    Object.entries(script.children ?? {}).map(([id, child]) => [id, [...child.progress]]),
+  );
+  const next = <T>(queue: T[]): T => (queue.length > 1 ? queue.shift()! : queue[0]!);
+  const getHandle = (id: string) => ({
+    describe: () =>
+      id === TARGET || progresses.has(id)
+        ? Promise.resolve({
+            status: { name: (progresses.get(id)?.length ?? 0) > 0 ? 'RUNNING' : 'COMPLETED' },
+            raw: { pendingActivities: [] },
+          })
+        : Promise.reject(new WorkflowNotFoundError('there is none', id, undefined)),
+    query: () => {
+      if (id !== TARGET) return Promise.resolve(progresses.get(id)!.shift());
+      const answer = next(lookups);
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+    },
+    result: () => {
+      const { result } = script.children![id]!;
+      return result instanceof Error ? Promise.reject(result) : Promise.resolve(result);
+    },
+  });
+  const client = {
+    workflow: { getHandle },
+    withDeadline: (_deadline: number, call: () => unknown) => call(),
+  };
+  return { client, settings: { address: 'x', namespace: 'default' } } as unknown as TemporalConnection;
+}
+
+async function collect(script: Script, options: Partial<FollowOptions> = {}): Promise<FollowEvent[]> {
+  const events: FollowEvent[] = [];
+  for await (const event of follow(scripted(script), TARGET, { id: 'release-1', pollMs: 1, ...options })) {
+    events.push(event);
+  }
+  return events;
+}
+
+function grpcError(code: number): Error {
+  return Object.assign(new Error('grpc'), { code, details: 'grpc', metadata: {} });
+}
+
+const running: Lookup = { state: 'running', releaseId: 'release-1', workflowId: `${TARGET}/release-1` };
+const progress = {
+  releaseId: 'release-1',
+  phase: 'patch',
+  steps: [],
+  verdicts: [],
+  outcome: null,
+} as unknown as Progress;
+const result = {
+  releaseId: 'release-1',
+  kind: 'release',
+  outcome: 'released',
+  steps: [],
+} as unknown as ReleaseResult;
+const row = { releaseId: 'release-1', outcome: 'superseded' } as unknown as HistoryRow;
+
+describe('following', () => {
+  it('tells that it waits, starts, goes on and ends', async () => {
+    const events = await collect({
+      lookup: [{ state: 'queued', reason: 'next' }, { state: 'queued', reason: 'next' }, running],
+      children: { [running.workflowId]: { progress: [progress, progress], result } },
+    });
+    expect(events.map(({ kind }) => kind)).toEqual(['queued', 'started', 'progress', 'progress', 'ended']);
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
+  });
+
+  it('ends with the row of a release that never started', async () => {
+    const events = await collect({ lookup: [{ state: 'ended', row }] });
+    expect(events).toEqual([{ kind: 'ended', ending: { from: 'history', row } }]);
+  });
+
+  it('tells the whole story of a release that was over before it was first asked for', async () => {
+    const events = await collect({
+      lookup: [{ state: 'ended', row: { ...row, outcome: 'released' } }],
+      children: { [`${TARGET}/release-1`]: { progress: [], result } },
+    });
+    expect(events.map(({ kind }) => kind)).toEqual(['progress', 'ended']);
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
+  });
+
+  it('ends with what the target says of a release whose workflow broke', async () => {
+    const errored = { ...row, outcome: 'errored' } as HistoryRow;
+    const broke = new WorkflowFailedError('terminated', undefined, 'NON_RETRYABLE_FAILURE');
+    const events = await collect({
+      // The target says for a moment that it still runs: it has not heard yet.
+      lookup: [running, running, { state: 'ended', row: errored }],
+      children: { [running.workflowId]: { progress: [], result: broke } },
+    });
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'ended']);
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'history', row: errored } });
+  });
+
+  it('ends with the whole result of a release that needs a person, whose workflow failed with it', async () => {
+    const stuck = { ...result, outcome: 'rollback_failed', reason: 'nothing serves' } as ReleaseResult;
+    const cause = ApplicationFailure.nonRetryable(stuck.reason, 'rollback_failed', stuck);
+    const failed = new WorkflowFailedError('failed', cause, 'NON_RETRYABLE_FAILURE');
+    const events = await collect({
+      lookup: [running],
+      children: { [running.workflowId]: { progress: [], result: failed } },
+    });
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: stuck } });
+  });
+
+  it('follows a rollback past the release that ended before the word reached it', async () => {
+    const rollback: Lookup = {
+      state: 'running',
+      releaseId: 'rollback-2',
+      workflowId: `${TARGET}/rollback-2`,
+    };
+    const undone = {
+      ...result,
+      releaseId: 'rollback-2',
+      kind: 'rollback',
+      outcome: 'rolled_back',
+    } as ReleaseResult;
+    const events = await collect(
+      {
+        lookup: [running, running, rollback, { state: 'ended', row: { ...row, releaseId: 'rollback-2' } }],
+        children: {
+          [running.workflowId]: { progress: [], result },
+          [rollback.workflowId]: { progress: [], result: undone },
+        },
+      },
+      { id: 'request-7' },
+    );
+    expect(events.filter(({ kind }) => kind === 'started')).toHaveLength(2);
+    expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result: undone } });
+  });
+
+  it('gives up on what the target does not know', async () => {
+    expect(await collect({ lookup: [null] })).toEqual([{ kind: 'gave_up', why: 'unknown' }]);
+  });
+
+  it('goes on through silence, and gives up when the time is over', async () => {
+    const events = await collect({ lookup: [grpcError(UNAVAILABLE)] }, { timeoutMs: 50 });
+    expect(events).toEqual([{ kind: 'gave_up', why: 'timeout' }]);
+  });
+
+  it('goes on after a worker that was away', async () => {
+    const events = await collect({ lookup: [grpcError(NO_POLLER), { state: 'ended', row }] });
+    expect(events.at(-1)?.kind).toBe('ended');
+  });
+
+  it('stops when it is told to', async () => {
+    const events = await collect({ lookup: [] }, { signal: AbortSignal.abort() });
+    expect(events).toEqual([{ kind: 'gave_up', why: 'stopped' }]);
+  });
+
+  it('ends with the error where Temporal refuses to answer', async () => {
+    const permissionDenied = grpcError(7);
+    await expect(collect({ lookup: [permissionDenied] })).rejects.toMatchObject({
+      code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    });
+  });
+});

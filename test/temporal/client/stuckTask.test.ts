@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+
+import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
+import { findStuckTask, refuseStuck } from '../../../src/temporal/client/stuckTask.ts';
+import { COMPLETED, failed, stuckTemporal, type ToldWorkflow } from './stuckTemporal.ts';
+
+const BROKEN = failed('[TMPRL1100] Nondeterminism error');
+
+describe('a workflow', () => {
+  it.each<[string, ToldWorkflow]>([
+    ['no task of which waits', { events: [BROKEN] }],
+    ['whose task failed twice', { attempt: 2, events: [BROKEN] }],
+    ['that completed a task after the failure', { attempt: 9, events: [BROKEN, COMPLETED] }],
+    ['whose task only times out', { attempt: 9, events: [COMPLETED] }],
+    ['whose task was refused after a query', { attempt: 9, events: [failed(`Failure: ${QUERY_TOO_EARLY}`)] }],
+  ])('%s is not stuck', async (_, told) => {
+    const { temporal } = stuckTemporal({ 'target:t': told });
+    expect(await findStuckTask(temporal, 'target:t')).toBeUndefined();
+  });
+
+  it('whose task failed three times is stuck, and commands say so with the cause and the remedy', async () => {
+    const { temporal } = stuckTemporal({ 'target:t': { attempt: 3, events: [COMPLETED, BROKEN] } });
+    expect(await findStuckTask(temporal, 'target:t')).toEqual({
+      workflowId: 'target:t',
+      runId: 'run of target:t',
+      isTarget: true,
+      attempts: 3,
+      cause: '[TMPRL1100] Nondeterminism error',
+    });
+    await expect(refuseStuck(temporal, 'target:t')).rejects.toMatchObject({
+      code: 'SLIPWAY_WORKFLOW_STUCK',
+      message: expect.stringContaining('[TMPRL1100]') as string,
+      hint: expect.stringContaining('slipway doctor --fix') as string,
+    });
+  });
+});

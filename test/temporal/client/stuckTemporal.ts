@@ -1,0 +1,57 @@
+import type { TemporalConnection } from '../../../src/temporal/client/connection.ts';
+
+/** A running workflow as Temporal tells it. */
+export interface ToldWorkflow {
+  /** How often its workflow task has been tried; absent: none is pending. */
+  readonly attempt?: number;
+  /** Oldest first. */
+  readonly events?: readonly object[];
+}
+
+export const COMPLETED = { workflowTaskCompletedEventAttributes: {} };
+
+export function failed(message: string): object {
+  return { workflowTaskFailedEventAttributes: { cause: 24, failure: { message } } };
+}
+
+/** A Temporal that has these workflows, by id, and notes those that are terminated and started. */
+export function stuckTemporal(workflows: Readonly<Record<string, ToldWorkflow>>) {
+  const terminated: [workflowId: string, runId: string | undefined, reason: string | undefined][] = [];
+  const started: string[] = [];
+  const told = (workflowId: string): ToldWorkflow => workflows[workflowId] ?? {};
+  const temporal = {
+    client: {
+      workflow: {
+        // eslint-disable-next-line @typescript-eslint/require-await -- the client's list is asynchronous
+        async *list() {
+          for (const workflowId of Object.keys(workflows)) yield { workflowId };
+        },
+        start: (_type: string, { workflowId }: { readonly workflowId: string }) => {
+          started.push(workflowId);
+          return Promise.resolve();
+        },
+        getHandle: (workflowId: string, runId?: string) => ({
+          describe: () => {
+            const { attempt } = told(workflowId);
+            const raw = attempt === undefined ? {} : { pendingWorkflowTask: { attempt } };
+            const type = workflowId.includes('/') ? 'release' : 'target';
+            const typedSearchAttributes = { get: () => 'production' };
+            return Promise.resolve({ raw, type, typedSearchAttributes, runId: `run of ${workflowId}` });
+          },
+          terminate: (reason?: string) => {
+            terminated.push([workflowId, runId, reason]);
+            return Promise.resolve();
+          },
+        }),
+      },
+    },
+    connection: {
+      workflowService: {
+        getWorkflowExecutionHistoryReverse: ({ execution }: { execution: { workflowId: string } }) =>
+          Promise.resolve({ history: { events: (told(execution.workflowId).events ?? []).toReversed() } }),
+      },
+    },
+    settings: { namespace: 'default', taskQueue: 'slipway' },
+  } as unknown as TemporalConnection;
+  return { temporal, terminated, started };
+}

@@ -1,0 +1,111 @@
+import { status } from '@grpc/grpc-js';
+import { QueryNotRegisteredError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
+import { describe, expect, it } from 'vitest';
+
+import {
+  readProgress,
+  rollBack,
+  submitRelease,
+  viewTarget,
+} from '../../../../src/temporal/client/target/targetClient.ts';
+import { request } from '../../../domain/target/targets.ts';
+import { answeringTemporal } from '../answeringTemporal.ts';
+
+/** No workflow task of it is pending. */
+const NOT_STUCK = { raw: {} };
+
+/** The two ways in which gRPC tells of a call that took too long. */
+const OUT_OF_TIME = [
+  ['here', 'DEADLINE_EXCEEDED', 4],
+  ['there', 'CANCELLED', 1],
+] as const;
+
+describe.each(OUT_OF_TIME)('where the time is over %s first (%s)', (_where, name, code) => {
+  const outOfTime = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error(`${code} ${name}`), { code, details: '', metadata: {} }));
+
+  it('the worker is blamed where Temporal answers and the question to the target does not come back', async () => {
+    const asked = viewTarget(targetThat(outOfTime), 'target:x:greeter');
+    await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_NO_WORKER' });
+  });
+
+  it('Temporal is blamed where Temporal itself does not answer', async () => {
+    const asked = viewTarget(targetThat(outOfTime, outOfTime), 'target:x:greeter');
+    await expect(asked).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_UNREACHABLE' });
+  });
+});
+
+it('a release that its workers cannot rebuild has no progress to show', async () => {
+  const failed = new QueryNotRegisteredError('[TMPRL1100] Nondeterminism error', status.INVALID_ARGUMENT);
+  const temporal = targetThat(() => Promise.reject(failed));
+  expect(await readProgress(temporal, 'target:x:greeter/release-1')).toBeUndefined();
+});
+
+describe('a submission that gets no answer', () => {
+  const timedOut = (): Promise<never> =>
+    Promise.reject(new WorkflowUpdateRPCTimeoutOrCancelledError('out of time'));
+  const away = (): Promise<never> =>
+    Promise.reject(Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} }));
+
+  it.each([
+    ['SLIPWAY_NO_WORKER', timedOut],
+    ['SLIPWAY_TEMPORAL_UNREACHABLE', away],
+  ])('is withdrawn under its own id before the command ends with %s', async (code, submit) => {
+    const ids: unknown[] = [];
+    const temporal = submitting(
+      (updateId) => {
+        ids.push(updateId);
+        return submit();
+      },
+      ({ signalArgs: [message] }) => {
+        ids.push(message.submission);
+        return Promise.resolve();
+      },
+    );
+    await expect(submitRelease(temporal, request('a'))).rejects.toMatchObject({
+      code,
+      exitCode: 6,
+      message: expect.stringContaining('the release was withdrawn') as string,
+    });
+    expect(ids).toHaveLength(2);
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it('that cannot be withdrawn may still start, and the error says so', async () => {
+    const submitted = submitRelease(submitting(timedOut, away), request('a'));
+    await expect(submitted).rejects.toMatchObject({
+      code: 'SLIPWAY_NO_WORKER',
+      exitCode: 6,
+      message: expect.stringContaining('may still start') as string,
+    });
+  });
+});
+
+it('a rollback that Temporal does not answer may still happen, and the error says so', async () => {
+  const away = Object.assign(new Error('14 UNAVAILABLE'), { code: 14, details: '', metadata: {} });
+  const temporal = answeringTemporal({
+    workflow: { getHandle: () => ({ executeUpdate: () => Promise.reject(away) }) },
+  });
+  await expect(rollBack(temporal, 'target:x:greeter', {})).rejects.toMatchObject({
+    code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
+    message: expect.stringContaining('may still happen') as string,
+  });
+});
+
+function submitting(
+  submit: (updateId: string) => Promise<never>,
+  withdraw: (options: { readonly signalArgs: readonly [{ readonly submission: string }] }) => Promise<void>,
+) {
+  return answeringTemporal({
+    workflow: {
+      startUpdateWithStart: (_update: unknown, { updateId }: { readonly updateId: string }) =>
+        submit(updateId),
+      signalWithStart: (_type: string, options: Parameters<typeof withdraw>[0]) => withdraw(options),
+      getHandle: () => ({ describe: () => Promise.resolve(NOT_STUCK) }),
+    },
+  });
+}
+
+function targetThat(query: () => Promise<unknown>, describeIt = () => Promise.resolve(NOT_STUCK)) {
+  return answeringTemporal({ workflow: { getHandle: () => ({ describe: describeIt, query }) } });
+}

@@ -1,0 +1,130 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { temporalSettings, workflowPage } from '../../../src/temporal/client/temporalSettings.ts';
+import {
+  type DevState,
+  readDevState,
+  removeDevState,
+  writeDevState,
+} from '../../../src/temporal/server/devState.ts';
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-settings-'));
+});
+afterEach(() => rm(home, { recursive: true, force: true }));
+
+const noFile = { HOME: '/nonexistent', XDG_CONFIG_HOME: '/nonexistent' };
+
+function devState(pid: number): DevState {
+  return {
+    pid,
+    startedAt: '2026-11-21T00:00:00.000Z',
+    temporal: { address: '127.0.0.1:7300', namespace: 'default', ui: 'http://127.0.0.1:8300' },
+    controlPlane: 'http://127.0.0.1:4700',
+    apiKeyFile: join(home, 'api.key'),
+    taskQueue: 'slipway',
+  };
+}
+
+describe('which Temporal is used', () => {
+  it('is localhost where nobody names one', async () => {
+    const settings = await temporalSettings(home, noFile);
+    expect(settings).toMatchObject({
+      address: 'localhost:7233',
+      namespace: 'default',
+      taskQueue: 'slipway',
+      origin: 'default',
+      ui: null,
+    });
+  });
+
+  it("is the one of Temporal's own environment configuration, with its namespace", async () => {
+    await writeDevState(home, devState(process.pid));
+    const settings = await temporalSettings(home, {
+      ...noFile,
+      TEMPORAL_ADDRESS: 'prod.abc.tmprl.cloud:7233',
+      TEMPORAL_NAMESPACE: 'prod.abc',
+      SLIPWAY_TASK_QUEUE: 'blue',
+    });
+    expect(settings).toMatchObject({
+      address: 'prod.abc.tmprl.cloud:7233',
+      namespace: 'prod.abc',
+      taskQueue: 'blue',
+      origin: 'environment',
+      ui: 'https://cloud.temporal.io',
+    });
+  });
+
+  it.each([
+    'http://localhost:7233',
+    'https://prod.abc.tmprl.cloud',
+    'localhost:http',
+    'localhost:7233/default',
+    'localhost:72333',
+    'a b',
+  ])('is refused if its address is %j instead of a host and a port', async (address) => {
+    await expect(temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address })).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+      exitCode: 1,
+      message: `Temporal's address is "${address}", not host:port`,
+    });
+  });
+
+  it.each(['[::1]:7233', 'temporal', 'prod.abc.tmprl.cloud:7233', '10.0.0.7:7233'])(
+    'is taken if its address is %j',
+    async (address) => {
+      const settings = await temporalSettings(home, { ...noFile, TEMPORAL_ADDRESS: address });
+      expect(settings.address).toBe(address);
+    },
+  );
+
+  it('is the one of a `slipway dev` that runs in this home', async () => {
+    await writeDevState(home, devState(process.pid));
+    const settings = await temporalSettings(home, noFile);
+    expect(settings).toMatchObject({ address: '127.0.0.1:7300', origin: 'dev', ui: 'http://127.0.0.1:8300' });
+    expect(settings.connectionOptions.address).toBe('127.0.0.1:7300');
+  });
+
+  it('is not the one of a `slipway dev` that is gone', async () => {
+    // No process has an id as large as this one.
+    await writeDevState(home, devState(2 ** 30));
+    expect((await temporalSettings(home, noFile)).origin).toBe('default');
+  });
+
+  it('is refused with the place where a profile does not exist', async () => {
+    const environment = { ...noFile, TEMPORAL_PROFILE: 'nowhere' };
+    await expect(temporalSettings(home, environment)).rejects.toMatchObject({
+      code: 'SLIPWAY_CONFIG_INVALID',
+    });
+  });
+});
+
+describe('what `slipway dev` leaves', () => {
+  it('is readable by its owner alone', async () => {
+    await writeDevState(home, devState(process.pid));
+    expect((await stat(join(home, 'dev.json'))).mode & 0o777).toBe(0o600);
+    await removeDevState(home);
+    expect(await readDevState(home)).toBeUndefined();
+  });
+
+  it('is refused where somebody else wrote the file', async () => {
+    await writeFile(join(home, 'dev.json'), '{"pid": "one"}');
+    await expect(readDevState(home)).rejects.toMatchObject({ code: 'SLIPWAY_CONFIG_INVALID' });
+  });
+});
+
+describe("a workflow's page", () => {
+  it('escapes the id, which holds a URL', () => {
+    const page = workflowPage({ ui: 'http://ui', namespace: 'default' }, 'target:http://a/b:c');
+    expect(page).toBe('http://ui/namespaces/default/workflows/target%3Ahttp%3A%2F%2Fa%2Fb%3Ac');
+  });
+
+  it('is not known where the UI is not', () => {
+    expect(workflowPage({ ui: null, namespace: 'default' }, 'x')).toBeNull();
+  });
+});

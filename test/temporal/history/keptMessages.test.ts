@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+
+import { keptMessages } from '../../../src/temporal/history/keptMessages.ts';
+import type { AuditedHistory } from '../../../src/temporal/history/readFacts.ts';
+
+const AT = 1_763_726_400;
+
+it('what was said after a worker last took the workflow up waits for the next one, whatever it holds', () => {
+  expect(
+    messagesOf([
+      signal('hold', { who: 'ada' }),
+      { workflowTaskCompletedEventAttributes: {} },
+      signal('rollback', { who: 'bob', reason: 'it lies' }),
+      { workflowTaskScheduledEventAttributes: {} },
+      signal('hold', 'garbage'),
+      signal('unhold', { who: 42, reason: null }),
+    ]),
+  ).toEqual([
+    { ...said('rollback'), who: 'bob', reason: 'it lies' },
+    { ...said('hold'), who: null, reason: null },
+    { ...said('unhold'), who: null, reason: null },
+  ]);
+});
+
+it('nothing waits once a worker has taken it up', () => {
+  expect(messagesOf([signal('hold', {}), { workflowTaskCompletedEventAttributes: {} }])).toEqual([]);
+});
+
+function messagesOf(events: readonly object[]): readonly unknown[] {
+  const history = { events } as unknown as AuditedHistory['history'];
+  return keptMessages({ workflowId: 'target:t', history });
+}
+
+function signal(signalName: string, message: unknown): object {
+  const payload = {
+    metadata: { encoding: Buffer.from('json/plain') },
+    data: Buffer.from(JSON.stringify(message)),
+  };
+  return {
+    eventTime: { seconds: AT, nanos: 0 },
+    workflowExecutionSignaledEventAttributes: { signalName, input: { payloads: [payload] } },
+  };
+}
+
+function said(message: string): object {
+  return { workflowId: 'target:t', message, at: new Date(AT * 1_000).toISOString() };
+}

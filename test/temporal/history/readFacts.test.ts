@@ -1,0 +1,104 @@
+import { expect, it } from 'vitest';
+
+import { QUERY_TOO_EARLY } from '../../../src/messages/earlyQuery.ts';
+import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
+
+const CHILD_STARTED = [
+  { workflowTaskScheduledEventAttributes: {} },
+  { workflowTaskCompletedEventAttributes: {} },
+  { startChildWorkflowExecutionInitiatedEventAttributes: {} },
+];
+const CHILD_ENDED = { childWorkflowExecutionCompletedEventAttributes: { initiatedEventId: 3 } };
+const TASK_DONE = [
+  { workflowTaskScheduledEventAttributes: {} },
+  { workflowTaskCompletedEventAttributes: {} },
+];
+
+it('a target is idle once it has dealt with the end of what it started, and not as long as that is on its way', () => {
+  expect(isIdle(CHILD_STARTED)).toBe(false);
+  expect(isIdle([...CHILD_STARTED, CHILD_ENDED, TASK_DONE[0]!])).toBe(false);
+  expect(isIdle([...CHILD_STARTED, CHILD_ENDED, ...TASK_DONE])).toBe(true);
+});
+
+it('a target is not idle while it waits for the timer after which it carries on as a new run', () => {
+  const timer = { timerStartedEventAttributes: { timerId: '7' } };
+  expect(isIdle([...TASK_DONE, timer])).toBe(false);
+  expect(isIdle([...TASK_DONE, timer, { timerFiredEventAttributes: { timerId: '7' } }, ...TASK_DONE])).toBe(
+    true,
+  );
+  expect(
+    isIdle([...TASK_DONE, timer, { timerCanceledEventAttributes: { timerId: '7' } }, ...TASK_DONE]),
+  ).toBe(true);
+});
+
+it('a target is idle once a notice has begun that it does not wait for', () => {
+  const begun = { startChildWorkflowExecutionInitiatedEventAttributes: { parentClosePolicy: 2 } };
+  expect(isIdle([begun, ...TASK_DONE])).toBe(false);
+  const started = { childWorkflowExecutionStartedEventAttributes: { initiatedEventId: 1 } };
+  expect(isIdle([begun, started, ...TASK_DONE])).toBe(true);
+  const refused = { startChildWorkflowExecutionFailedEventAttributes: { initiatedEventId: 1 } };
+  expect(isIdle([begun, refused, ...TASK_DONE])).toBe(true);
+});
+
+it('a target that has ended is not idle', () => {
+  expect(isIdle([...TASK_DONE, { workflowExecutionTerminatedEventAttributes: {} }])).toBe(false);
+});
+
+it('an activity that its workflow asked to stop is abandoned from then on, whatever came of it', () => {
+  const at = (seconds: number) => ({ eventTime: { seconds } });
+  const scheduled = { activityTaskScheduledEventAttributes: { activityType: { name: 'awaitLateSuccess' } } };
+  const asked = { activityTaskCancelRequestedEventAttributes: { scheduledEventId: 1 } };
+  const ended = { activityTaskCompletedEventAttributes: { scheduledEventId: 1 } };
+  const events = [
+    { eventId: 1, ...at(1), ...scheduled },
+    { eventId: 2, ...at(2), ...scheduled },
+    { eventId: 3, ...at(3), ...asked },
+    { eventId: 4, ...at(4), ...ended },
+  ];
+  const history = { events } as unknown as AuditedHistory['history'];
+  const { activities } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  expect(activities).toMatchObject([{ abandonedAt: 3_000, outcome: 'completed' }, { outcome: 'open' }]);
+  expect(activities[1]).not.toHaveProperty('abandonedAt');
+});
+
+it.each([
+  ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
+  ['bytes', (text: string) => new TextEncoder().encode(text)],
+])('the text of every history, also of a promotion’s, holds what its payloads say: %s', (_, encode) => {
+  const input = { payloads: [{ metadata: {}, data: encode('{"key":"it says this"}') }] };
+  const history = {
+    events: [{ workflowExecutionStartedEventAttributes: { input } }],
+  } as unknown as AuditedHistory['history'];
+  const ids = ['target:t', 'target:t/release-1', 'notice:t', 'promotion:p'];
+  const { texts } = readTargetFacts(
+    'target:t',
+    ids.map((workflowId) => ({ workflowId, history })),
+  );
+  expect(texts.map(({ workflowId }) => workflowId)).toEqual(ids);
+  for (const { text } of texts) expect(text).toContain('it says this');
+});
+
+it('tells a workflow task that failed from the last one, after which workers could not continue', () => {
+  const failed = (message: string, cause = 24): object => ({
+    workflowTaskFailedEventAttributes: { cause, failure: { message } },
+  });
+  const lost = failed('a reset of its worker', 20);
+  const refused = failed(`ApplicationFailure: ${QUERY_TOO_EARLY}`);
+  const failures = (...events: object[]): unknown => {
+    const history = { events } as unknown as AuditedHistory['history'];
+    return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).taskFailures;
+  };
+  const told = (isLast: boolean): object => ({
+    workflowId: 'target:t',
+    message: '[TMPRL1100] broken',
+    isLast,
+  });
+  expect(failures(...TASK_DONE, failed('[TMPRL1100] broken'), lost, refused)).toEqual([told(true)]);
+  expect(failures(failed('[TMPRL1100] broken'), ...TASK_DONE, refused)).toEqual([told(false)]);
+});
+
+function isIdle(events: readonly object[]): boolean {
+  const numbered = events.map((event, index) => ({ eventId: index + 1, ...event }));
+  const history = { events: numbered } as unknown as AuditedHistory['history'];
+  return readTargetFacts('target:t', [{ workflowId: 'target:t', history }]).idle;
+}

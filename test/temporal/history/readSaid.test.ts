@@ -1,0 +1,96 @@
+import { expect, it } from 'vitest';
+
+import type { History } from '../../../src/temporal/history/payloads.ts';
+import { readSaid } from '../../../src/temporal/history/readSaid.ts';
+
+const AT = 1_763_726_400;
+const TARBALL = { kind: 'tarball', digest: 'sha256:x', sizeBytes: 1, store: 'file:///a' };
+
+it('what a target was asked for and took is read over all its runs, in its order, each thing once', () => {
+  const queued = { disposition: 'queued', releaseId: 'release-1' };
+  const first = [
+    ...update('submitRelease', 'one', { artifact: TARBALL }, queued),
+    signal('hold', { who: 'ada' }),
+    signal('hold', 7),
+    ...update('quarantine', 'two', { artifact: 'the beginning' }, 'sha256:x'),
+    ...update('rollback', 'three', { to: 'release-1' }, { disposition: 'queued' }),
+    ...update('rollback', 'four', {}, { disposition: 'ignored' }),
+    ...update('rollback', 'five', { to: 'release-1' }, { disposition: 'ignored' }),
+  ];
+  const answeredAgain = update('submitRelease', 'one', { artifact: TARBALL }, queued);
+  expect(kindsOf(first, answeredAgain)).toEqual([
+    ...['queued', 'hold', 'quarantine', 'rollback'],
+    'rollback refused',
+  ]);
+});
+
+it('a rollback that is sent again under its id counts once, also where it says something else', () => {
+  const queued = { disposition: 'queued' };
+  const named = { requestId: 'ada-1', to: 'release-1' };
+  const again = { requestId: 'ada-1', serving: 'R2' };
+  expect(
+    kindsOf([
+      ...update('rollback', 'one', named, queued),
+      ...update('rollback', 'two', again, { disposition: 'joined' }),
+      signal('rollback', again),
+      signal('rollback', { requestId: 'bo-1' }),
+    ]),
+  ).toEqual(['rollback', 'rollback']);
+});
+
+it('a number that two runs gave stands for two submissions', () => {
+  const queued = { disposition: 'queued', releaseId: 'release-1' };
+  const submitted = (id: string): object[] => update('submitRelease', id, { artifact: TARBALL }, queued);
+  expect(kindsOf(submitted('one'), submitted('two'))).toEqual(['queued', 'queued']);
+});
+
+it('what is sent again to a run that was reset counts once', () => {
+  const before = [signal('hold', {})];
+  const reset = { workflowTaskFailedEventAttributes: { newRunId: 'again' } };
+  const again = [...before, reset, signal('hold', {}), { workflowTaskStartedEventAttributes: {} }];
+  expect(
+    kindsOf([...before, signal('unhold', {})], [...again, signal('quarantine', { artifact: 'x' })]),
+  ).toEqual(['hold', 'unhold', 'quarantine']);
+});
+
+it.each(['json/plain', 'binary/encrypted'])(
+  'a signal that is no JSON, and says it is %s, is no message',
+  (encoding) => {
+    const input = { payloads: [{ metadata: { encoding: Buffer.from(encoding) }, data: Buffer.from('{') }] };
+    expect(kindsOf([{ workflowExecutionSignaledEventAttributes: { signalName: 'hold', input } }])).toEqual(
+      [],
+    );
+  },
+);
+
+/** Each run begins when the one before it did, as one that was reset does. */
+function kindsOf(...runs: readonly (readonly object[])[]): string[] {
+  const histories = runs.map((events, run) => ({
+    events: events.map((event, index) => ({
+      eventId: index + 1,
+      eventTime: { seconds: AT + index + (index === 0 ? 0 : 100 * run), nanos: 0 },
+      ...event,
+    })),
+  }));
+  return readSaid(histories as unknown as History[]).map(({ kind }) => kind);
+}
+
+function signal(signalName: string, message: unknown): object {
+  return { workflowExecutionSignaledEventAttributes: { signalName, input: payloads(message) } };
+}
+
+function update(name: string, id: string, message: unknown, answer: unknown): object[] {
+  const input = { name, args: payloads(message) };
+  const completed = { meta: { updateId: id }, outcome: { success: payloads(answer) } };
+  return [
+    {
+      workflowExecutionUpdateAcceptedEventAttributes: { protocolInstanceId: id, acceptedRequest: { input } },
+    },
+    { workflowExecutionUpdateCompletedEventAttributes: completed },
+  ];
+}
+
+function payloads(value: unknown): object {
+  const data = Buffer.from(JSON.stringify(value));
+  return { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data }] };
+}

@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
+import {
+  configuredTemporalAddress,
+  findTemporal,
+  installTemporal,
+} from '../../../../src/temporal/server/installation/installation.ts';
+import { elapsed } from '../../../../src/temporal/server/installation/progress.ts';
+import { cachedTemporalPath } from '../../../../src/temporal/server/installation/temporalCache.ts';
+
+/** A `temporal` that answers `--version` and nothing else. */
+const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';
+
+let root: string;
+let env: NodeJS.ProcessEnv;
+let bin: string;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-installation-'));
+  bin = join(root, 'bin');
+  await mkdir(bin);
+  env = {
+    PATH: [bin, '/usr/bin', '/bin'].join(delimiter),
+    XDG_CACHE_HOME: join(root, 'cache'),
+    // The SDK's download reaches nothing through this proxy, wherever the test runs.
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+  };
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('finding Temporal', () => {
+  it('takes the one on the PATH before the cached one', async () => {
+    await executable(join(bin, 'temporal'), STAND_IN);
+    await executable(cachedTemporalPath(env), STAND_IN);
+    expect(await findTemporal(env)).toEqual({ path: join(bin, 'temporal'), origin: 'path' });
+  });
+
+  it('takes the cached one where the one on the PATH does not run', async () => {
+    await executable(join(bin, 'temporal'), '#!/bin/sh\nexit 1\n');
+    await executable(cachedTemporalPath(env), STAND_IN);
+    expect(await findTemporal(env)).toEqual({ path: cachedTemporalPath(env), origin: 'cache' });
+  });
+
+  it('finds nothing where the only file of that name is something else', async () => {
+    await executable(join(bin, 'temporal'), '#!/bin/sh\necho "temporal fever"\n');
+    expect(await findTemporal(env)).toBeUndefined();
+  });
+
+  it('reads the address from TEMPORAL_ADDRESS', () => {
+    const nowhere = { TEMPORAL_CONFIG_FILE: join(root, 'none.toml') };
+    expect(configuredTemporalAddress({ ...nowhere, TEMPORAL_ADDRESS: 'temporal.example.com:7233' })).toBe(
+      'temporal.example.com:7233',
+    );
+    expect(configuredTemporalAddress(nowhere)).toBeUndefined();
+  });
+
+  it('reads the address from the profile that TEMPORAL_PROFILE names', async () => {
+    const file = join(root, 'temporal.toml');
+    await writeFile(file, '[profile.team]\naddress = "team.example.com:7233"\n');
+    expect(configuredTemporalAddress({ TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'team' })).toBe(
+      'team.example.com:7233',
+    );
+  });
+
+  it.each([
+    ['linux', { HOME: '/home/ada' }, '/home/ada/.cache/slipway/temporal/1.5.1/temporal'],
+    ['linux', { HOME: '/home/ada', XDG_CACHE_HOME: '/cache' }, '/cache/slipway/temporal/1.5.1/temporal'],
+    ['darwin', { HOME: '/Users/ada' }, '/Users/ada/Library/Caches/slipway/temporal/1.5.1/temporal'],
+    ['win32', { LOCALAPPDATA: '/C/Local' }, '/C/Local/slipway/temporal/1.5.1/temporal.exe'],
+  ] as const)('keeps its copy where %s keeps caches (%o)', (system, variables, path) => {
+    expect(cachedTemporalPath(variables, system)).toBe(path);
+  });
+});
+
+describe('installing Temporal', () => {
+  it('builds it with Go where the download cannot be reached, and leaves only the executable in the cache', async () => {
+    await goThatBuilds(STAND_IN);
+    const lines: string[] = [];
+    const installed = await installTemporal({ env, onProgress: (line) => lines.push(line) });
+    expect(installed).toEqual({ path: cachedTemporalPath(env), origin: 'go' });
+    expect(await isTemporal(installed.path)).toBe(true);
+    expect(await readdir(dirname(installed.path))).toEqual(['temporal']);
+    expect(lines.some((line) => line.startsWith('that did not work: '))).toBe(true);
+    expect(await findTemporal(env)).toEqual({ path: installed.path, origin: 'cache' });
+  });
+
+  it('lets the second of two installations wait for the first and take what it made', async () => {
+    await goThatBuilds(STAND_IN);
+    const [first, second] = await Promise.all([installTemporal({ env }), installTemporal({ env })]);
+    expect([first.origin, second.origin].sort()).toEqual(['cache', 'go']);
+    expect(second.path).toBe(first.path);
+  });
+
+  it('takes over from an installation that was killed', async () => {
+    await goThatBuilds(STAND_IN);
+    const cache = dirname(cachedTemporalPath(env));
+    await mkdir(cache, { recursive: true });
+    const lock = join(cache, 'install.lock');
+    await writeFile(lock, '');
+    const longAgo = new Date(Date.now() - 60_000);
+    await utimes(lock, longAgo, longAgo);
+    const leftBehind = join(cache, 'installing-abc');
+    await mkdir(leftBehind);
+    const hoursAgo = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(leftBehind, hoursAgo, hoursAgo);
+    expect((await installTemporal({ env })).origin).toBe('go');
+    expect(await readdir(cache)).toEqual(['temporal']);
+  });
+
+  it('lists each thing that was tried and why it failed', async () => {
+    await executable(
+      join(bin, 'go'),
+      '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "dial tcp: no route" >&2\nexit 1\n',
+    );
+    const failure = installTemporal({ env });
+    await expect(failure).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED', exitCode: 6 });
+    await expect(failure).rejects.toThrow(
+      /on the PATH: [^\n]*\n.*cached copy [^\n]*\n.*download[^\n]*\n.*go install.*no route/,
+    );
+  });
+
+  it('says so where Go is not installed either', async () => {
+    await expect(installTemporal({ env })).rejects.toThrow(/go install .*: Go is not installed/);
+  });
+
+  it('refuses what was built and does not run', async () => {
+    await goThatBuilds('#!/bin/sh\nexit 1\n');
+    await expect(installTemporal({ env })).rejects.toThrow(/does not run/);
+    expect(await findTemporal(env)).toBeUndefined();
+  });
+
+  it('ends when it is told to, and leaves nothing half-made', async () => {
+    const stop = new AbortController();
+    await executable(
+      join(bin, 'go'),
+      '#!/bin/sh\n[ "$1" = version ] && exit 0\necho "go: downloading something"\nexec sleep 600\n',
+    );
+    const installing = installTemporal({
+      env,
+      signal: stop.signal,
+      onProgress: (line) => {
+        if (line.startsWith('installing Temporal by go install')) stop.abort(new Error('enough'));
+      },
+    });
+    await expect(installing).rejects.toThrow('enough');
+    expect(await readdir(dirname(cachedTemporalPath(env)))).toEqual([]);
+  });
+
+  it('gives up on a download that does not move', async () => {
+    await goThatBuilds(STAND_IN);
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    try {
+      const { port } = silent.address() as AddressInfo;
+      const lines: string[] = [];
+      const installed = await installTemporal({
+        env: { ...env, HTTPS_PROXY: `http://127.0.0.1:${port}` },
+        downloadStallMs: 500,
+        onProgress: (line) => lines.push(line),
+      });
+      expect(installed.origin).toBe('go');
+      expect(lines.some((line) => line.includes('nothing came for'))).toBe(true);
+    } finally {
+      silent.close();
+    }
+  });
+
+  it('says where the cache cannot be written', async () => {
+    await writeFile(join(root, 'file'), '');
+    await expect(
+      installTemporal({ env: { ...env, XDG_CACHE_HOME: join(root, 'file') } }),
+    ).rejects.toMatchObject({ code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED' });
+  });
+});
+
+it('tells elapsed time as people read it', () => {
+  expect([elapsed(900), elapsed(45_000), elapsed(185_000)]).toEqual(['0 s', '45 s', '3 min 05 s']);
+});
+
+async function goThatBuilds(content: string): Promise<void> {
+  await writeFile(join(root, 'made'), content);
+  await executable(
+    join(bin, 'go'),
+    `#!/bin/sh\n[ "$1" = version ] && exit 0\ncp '${join(root, 'made')}' "$GOBIN/temporal" && chmod 755 "$GOBIN/temporal"\n`,
+  );
+}
+
+async function executable(path: string, content: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, content);
+  await chmod(path, 0o755);
+}

@@ -1,0 +1,64 @@
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { TEST_SERVER_VERSION } from '../../../../src/temporal/server/installation/mavenInstall.ts';
+import { cachedTestServerPath } from '../../../../src/temporal/server/installation/temporalCache.ts';
+import { installTestServer } from '../../../../src/temporal/server/installation/testServerInstallation.ts';
+
+let root: string;
+let bin: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'slipway-test-server-'));
+  bin = join(root, 'bin');
+  await mkdir(bin);
+  env = {
+    // Nothing of the machine's own, which may have Java and Maven.
+    PATH: [bin, join(root, 'tools')].join(delimiter),
+    XDG_CACHE_HOME: join(root, 'cache'),
+    // The SDK's download reaches nothing through this proxy, wherever the test runs.
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+  };
+});
+
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('the test server', () => {
+  it('is taken from the PATH', async () => {
+    const mine = join(bin, 'temporal-test-server');
+    await executable(mine, '#!/bin/sh\n');
+    expect(await installTestServer({ env })).toEqual({ path: mine, origin: 'path' });
+  });
+
+  it('is made of its Java archives where the download cannot be reached, once', async () => {
+    await executable(join(bin, 'java'), '#!/bin/sh\n');
+    const fetches = '[ "$1" = --version ] || { /bin/mkdir lib && echo archive > lib/server.jar; }';
+    await executable(join(bin, 'mvn'), `#!/bin/sh\n${fetches}\n`);
+    const lines: string[] = [];
+    const { path, origin } = await installTestServer({ env, onProgress: (line) => lines.push(line) });
+    expect(origin).toBe('maven');
+    expect(path).toBe(cachedTestServerPath(env, TEST_SERVER_VERSION));
+    expect(lines.some((line) => line.startsWith('that did not work: '))).toBe(true);
+    expect((await readdir(dirname(path))).sort()).toEqual(['lib', 'temporal-test-server']);
+    expect(await readdir(join(dirname(path), 'lib'))).toEqual(['server.jar']);
+    expect(await readFile(path, 'utf8')).toContain('io.temporal.testserver.TestServer "$@"');
+    expect(await installTestServer({ env })).toEqual({ path, origin: 'cache' });
+  });
+
+  it('is not to be had without the download, Java or Maven, and the error lists each', async () => {
+    const failure = installTestServer({ env });
+    await expect(failure).rejects.toMatchObject({ code: 'SLIPWAY_TEST_SERVER_UNAVAILABLE', exitCode: 6 });
+    await expect(failure).rejects.toThrow(
+      /on the PATH: [^\n]*\n.*cached copy [^\n]*\n.*SDK's download[^\n]*\n.*Maven: .*: Java is not installed/,
+    );
+  });
+});
+
+async function executable(path: string, content: string): Promise<void> {
+  await writeFile(path, content);
+  await chmod(path, 0o755);
+}

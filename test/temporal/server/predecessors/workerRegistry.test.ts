@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
+
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+import {
+  isInstance,
+  joinWorkers,
+  workerIdentity,
+  type WorkerRegistry,
+} from '../../../../src/temporal/server/predecessors/workerRegistry.ts';
+import { FROM_SOURCE } from '../../../support/fromSource.ts';
+
+const SETTINGS = { namespace: 'default', taskQueue: 'slipway' };
+
+let home: string;
+const joined: WorkerRegistry[] = [];
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'slipway-workers-'));
+});
+afterEach(async () => {
+  await Promise.all(joined.splice(0).map((worker) => worker.leave()));
+  await rm(home, { recursive: true, force: true });
+});
+
+async function worker(settings = SETTINGS): Promise<WorkerRegistry> {
+  const registry = await joinWorkers(home, settings);
+  joined.push(registry);
+  return registry;
+}
+
+/** A process that joins as a worker, and is killed. @returns its identity. */
+async function killedWorker(settings = SETTINGS): Promise<string> {
+  const module = pathToFileURL(
+    join(process.cwd(), 'src/temporal/server/predecessors/workerRegistry.ts'),
+  ).href;
+  const code = `import { joinWorkers } from ${JSON.stringify(module)};
+    const { identity } = await joinWorkers(${JSON.stringify(home)}, ${JSON.stringify(settings)});
+    console.log(identity);
+    setInterval(() => undefined, 1_000);`;
+  const child = spawn(process.execPath, [...FROM_SOURCE, '--input-type=module', '--eval', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [identity] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+  return identity;
+}
+
+it('a worker that was killed is told from those that live, until it is forgotten', async () => {
+  const alive = await worker();
+  const identity = await killedWorker();
+  const next = await worker();
+  const killed = await next.killed();
+  expect(killed).toHaveLength(1);
+  expect(isInstance(identity, killed[0]!)).toBe(true);
+  expect(await alive.killed()).toEqual(killed);
+  await next.forget(killed[0]!);
+  expect(await next.killed()).toEqual([]);
+});
+
+it('a worker that has ended in order leaves nothing behind', async () => {
+  await (await joinWorkers(home, SETTINGS)).leave();
+  expect(await readdir(join(home, 'workers'))).toEqual([]);
+});
+
+it('workers of another task queue, and of another machine that shares the home, are left alone', async () => {
+  const elsewhere = await killedWorker({ namespace: 'default', taskQueue: 'another' });
+  const mine = await worker();
+  const [name] = (await readdir(join(home, 'workers'))).filter((file) =>
+    isInstance(mine.identity, file.slice(-12)),
+  );
+  const [queue] = name!.split('-');
+  await writeFile(join(home, 'workers', `${queue!}-00000000-0123456789ab`), '');
+  expect(await mine.killed()).toEqual([]);
+  expect(elsewhere).not.toBe(mine.identity);
+});
+
+it('two workers of one process have two identities', () => {
+  expect(workerIdentity()).not.toBe(workerIdentity());
+});

@@ -1,0 +1,81 @@
+import { expect, it } from 'vitest';
+
+import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { stepNames } from '../requests.ts';
+
+const FREEZES: readonly FreezeWindow[] = [
+  { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
+];
+const frozen = (then: 'wait' | 'refuse', forMs: number) => ({
+  name: 'weekend',
+  timeZone: 'UTC',
+  then,
+  until: Date.now() + forMs,
+});
+
+describeWorkflows('a release on a target with freezes', (harness) => {
+  it('goes its way where none is in force', async () => {
+    const { target } = harness.newServingTarget();
+    const result = await target.release('b', { freezes: FREEZES });
+    expect(result.outcome).toBe('released');
+    expect(stepNames(result)).toContain('freeze done');
+  });
+
+  it('waits until it ends, with nothing changed', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('lookAtFreezes', () => Promise.resolve({ frozen: frozen('wait', 200) }));
+    const { outcome, steps } = await target.release('b', { freezes: FREEZES });
+    expect(outcome).toBe('released');
+    const looks = steps.filter(({ step }) => step === 'freeze');
+    expect(looks.map(({ detail }) => detail)).toEqual([
+      expect.stringContaining('frozen by "weekend" until'),
+      'no freeze is in force',
+    ]);
+    const [first, last] = looks;
+    expect(Date.parse(last!.startedAt) - Date.parse(first!.startedAt)).toBeGreaterThanOrEqual(190);
+  });
+
+  it('ends where the freeze refuses, with nothing changed, and says why', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.frozen = frozen('refuse', 60_000);
+    const result = await target.release('b', { freezes: FREEZES });
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toContain('frozen by "weekend"');
+    expect(target.world.count('uploadArtifact')).toBe(0);
+  });
+
+  it('goes on where it was asked for with an override, which stands in the record', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.frozen = frozen('refuse', 60_000);
+    const requestedBy = { who: 'ada', from: 'test', reason: 'incident 42' };
+    const result = await target.release('b', { freezes: FREEZES, overrideFreeze: true, requestedBy });
+    expect(result).toMatchObject({ outcome: 'released', requestedBy });
+    expect(result.steps.find(({ step }) => step === 'freeze')?.detail).toMatch(
+      /frozen by "weekend" .*overridden by ada/,
+    );
+  });
+
+  it('goes on when a person says so while it waits', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.frozen = frozen('wait', 60_000);
+    const { releaseId } = await target.submit('b', { freezes: FREEZES });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+    await target.say(releaseId, 'skip', { who: 'bo', reason: 'incident 42', what: 'freeze' });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'released', servingVerified: true });
+    expect(stepNames(result)).toContain('freeze skipped');
+    expect(result.interventions).toMatchObject([{ kind: 'skip', by: { reason: 'incident 42' } }]);
+  });
+
+  it('makes way for a rollback, which no freeze holds up', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b', { freezes: FREEZES });
+    target.world.frozen = frozen('wait', 60_000);
+    const { releaseId } = await target.submit('c', { freezes: FREEZES });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'freeze');
+    await target.rollback({ who: 'bo', to: good });
+    expect((await target.result(releaseId)).outcome).toBe('aborted');
+    expect((await target.idle()).state.activeRevisionId).toBe(good);
+  });
+});

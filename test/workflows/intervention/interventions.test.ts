@@ -1,0 +1,314 @@
+import { expect, it } from 'vitest';
+
+import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { notTaken, refused, unansweredButTaken } from '../faults.ts';
+import { identity, stepNames } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const BO = { who: 'bo', reason: 'a reason' };
+const WAIT = { then: 'wait', waitMs: 60_000 } as const;
+
+describeWorkflows('what people say to a release under way', (harness) => {
+  it('abort while polling: it stops, and the baseline serves again', async () => {
+    const { target, good } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    const answer = await target.say(releaseId, 'abort', BO);
+    expect(answer.disposition).toBe('taken');
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', code: null, servingRevisionId: good });
+    expect(result.reason).toContain('aborted by bo: a reason');
+    expect(result.interventions).toMatchObject([{ kind: 'abort', by: { who: 'bo' }, taken: true }]);
+    expect((await target.idle()).state.hold).toBeNull();
+  });
+
+  it('abort by a bare signal to the target does the same', async () => {
+    const { target, good } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    await target.signal('abort');
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toContain('aborted by unknown');
+  });
+
+  it('abort before the PATCH: nothing is sent', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    await target.say(releaseId, 'abort', BO);
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('pause begins no further step until resume', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    const { waiting } = await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
+    expect(waiting).toMatchObject({ for: 'resume' });
+    expect(target.world.count('patchDeployment')).toBe(0);
+    await target.say(releaseId, 'resume', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('pause during the last check keeps the release from its end until resume', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    const { waiting } = await target.progressOnce(
+      releaseId,
+      (progress) => progress.waiting !== null || progress.outcome !== null,
+    );
+    expect(waiting).toMatchObject({ for: 'resume' });
+    await target.say(releaseId, 'resume', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('a pause that nobody ends is over at its deadline: the release is aborted, and nothing was changed', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b', { pauseMs: 50 });
+    await target.world.called('uploadArtifact');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toContain('paused for longer than');
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('a paused release makes way for a rollback', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('awaitDeployed');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('awaitDeployed');
+    await target.say(releaseId, 'pause', BO);
+    gate.open();
+    await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
+    await target.rollback(BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('approve by as many as must lets it go on, and nothing is changed before', async () => {
+    const { target } = harness.newServingTarget();
+    const approval = { required: 2, approvers: ['bo', 'cy', 'ada'], withinMs: 60_000 };
+    const { releaseId } = await target.submit('b', { approval });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    expect(target.world.count('uploadArtifact')).toBe(0);
+    await expect(target.say(releaseId, 'approve', { who: 'ada' })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('asked for themselves') as string },
+    });
+    await expect(target.say(releaseId, 'approve', { who: 'eve' })).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('none of those who may approve') as string },
+    });
+    await target.say(releaseId, 'approve', { who: 'bo' });
+    await expect(target.say(releaseId, 'approve', { who: 'bo' })).rejects.toMatchObject({
+      cause: { message: 'bo has approved already' },
+    });
+    await target.say(releaseId, 'approve', { who: 'cy' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('approve is waited for before a deployment of an image is created, since that deploys it', async () => {
+    const target = harness.newTarget();
+    const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
+    const { releaseId } = await target.submit('a', {
+      artifact,
+      approval: { required: 1, withinMs: 60_000 },
+    });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    expect(target.world.count('createDeployment')).toBe(0);
+    await target.say(releaseId, 'approve', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    expect(target.world.count('createDeployment')).toBe(1);
+  });
+
+  it('reject ends it aborted, and nothing was changed', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { releaseId } = await target.submit('b', { approval: { required: 1, withinMs: 60_000 } });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'approval');
+    await target.say(releaseId, 'reject', BO);
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(result.reason).toBe('rejected by bo: a reason; this release changed nothing that served');
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('approval that does not come in time ends it aborted', async () => {
+    const { target } = harness.newServingTarget();
+    const result = await target.release('b', { approval: { required: 1, withinMs: 50 } });
+    expect(result.outcome).toBe('aborted');
+    expect(result.reason).toContain('approved by 0 of 1');
+  });
+
+  it('skip of a check that hangs leaves it out: it is released, unverified', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.say(releaseId, 'skip', { ...BO, what: 'greets' });
+    const result = await target.result(releaseId);
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'released', servingVerified: false });
+    expect(stepNames(result)).toContain('check skipped');
+    expect(result.knownRevisions.at(-1)).toMatchObject({ verified: false });
+  });
+
+  it('skip of a check before it runs leaves it out too', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    await target.say(releaseId, 'skip', { ...BO, what: 'greets' });
+    target.world.slow.clear();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'released', servingVerified: false });
+    expect(target.world.count('runCheck')).toBe(0);
+  });
+
+  it('skip of the soak ends it, and the revision is verified', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.submit('b', { soakMs: 3_600_000 });
+    await target.progressOnce(releaseId, ({ steps }) =>
+      steps.some(({ step, status }) => step === 'check' && status === 'done'),
+    );
+    await target.say(releaseId, 'skip', { ...BO, what: 'soak' });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'released', servingVerified: true });
+    expect(stepNames(result)).toContain('soak skipped');
+  });
+
+  it('retry takes up the step again that nobody could tell the outcome of', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('uploadArtifact', notTaken(), notTaken(), notTaken());
+    const { releaseId } = await target.submit('b', { onError: WAIT });
+    const { waiting } = await target.progressOnce(releaseId, (progress) => progress.waiting !== null);
+    expect(waiting).toMatchObject({ for: 'decision' });
+    await target.say(releaseId, 'retry', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('retry of a PATCH that went unanswered looks for its revision first: there is exactly one', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('patchDeployment', unansweredButTaken);
+    target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+    const { releaseId } = await target.submit('b', { onError: WAIT });
+    await target.progressOnce(releaseId, (progress) => progress.waiting?.for === 'decision');
+    await target.say(releaseId, 'retry', BO);
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+    expect(target.world.count('patchDeployment')).toBe(1);
+  });
+
+  it('nobody decides in time: what served before serves again', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.next('runCheck', notTaken(), notTaken());
+    const result = await target.release('b', { onError: { then: 'wait', waitMs: 50 } });
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('a failed check is no matter of waiting: it is taken back at once', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b', { onError: WAIT });
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('on_error stop leaves everything as it is, and says what to do', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('runCheck', notTaken(), notTaken());
+    const result = await target.release('b', { onError: { then: 'stop', waitMs: 0 } });
+    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: result.revisionId });
+    expect(result.instructions).not.toBeNull();
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('what is said at the wrong moment is refused with the moment, and recorded where it came by signal', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    const isRefused = async (kind: (typeof INTERVENTION_KINDS)[number], moment: string) => {
+      await expect(target.say(releaseId, kind, BO)).rejects.toMatchObject({
+        cause: { message: expect.stringContaining(moment) as string },
+      });
+    };
+    await isRefused('resume', 'is not paused');
+    await isRefused('approve', 'does not wait for approval');
+    await isRefused('reject', 'does not wait for approval');
+    await isRefused('retry', 'waits for a decision');
+    await target.signal('resume', BO);
+    const { interventions } = await target.progressOnce(
+      releaseId,
+      (progress) => progress.interventions.length > 0,
+    );
+    expect(interventions).toMatchObject([
+      { kind: 'resume', taken: false, note: 'the release is not paused' },
+    ]);
+    await target.say(releaseId, 'abort', BO);
+    await target.result(releaseId);
+  });
+
+  it('saying a thing twice is saying it once', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    const message = { ...BO, requestId: 'once' };
+    expect(await target.say(releaseId, 'pause', message)).toMatchObject({ disposition: 'taken' });
+    expect(await target.say(releaseId, 'pause', message)).toMatchObject({ disposition: 'repeated' });
+    await target.say(releaseId, 'resume', BO);
+    target.world.slow.clear();
+    const { outcome, interventions } = await target.result(releaseId);
+    expect(outcome).toBe('released');
+    expect(interventions.map(({ kind }) => kind)).toEqual(['pause', 'resume']);
+  });
+
+  it('garbage by raw signal is recorded and changes nothing, on the release and on the target', async () => {
+    const { target } = harness.newServingTarget();
+    const releaseId = await polling(target);
+    for (const kind of INTERVENTION_KINDS) {
+      await target.child(releaseId).signal(kind, 7);
+      await target.signal(kind, { who: 7 });
+    }
+    const expected = 2 * INTERVENTION_KINDS.length;
+    const { interventions } = await target.progressOnce(
+      releaseId,
+      (progress) => progress.interventions.length === expected,
+    );
+    expect(interventions.every(({ taken }) => !taken)).toBe(true);
+    target.world.slow.clear();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
+    await target.signal('pause', BO);
+    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length > 0);
+    expect(state.ignored.at(-1)).toMatchObject({ message: 'pause', reason: 'no release runs' });
+  });
+
+  it('withdraw ends a release that waits before it begins', async () => {
+    const { target } = harness.newServingTarget();
+    const running = await polling(target);
+    const { releaseId } = await target.submit('c');
+    await expect(
+      target.handle.executeUpdate('withdraw', { args: [{ release: 'release-99' }] }),
+    ).rejects.toThrow();
+    expect(await target.handle.executeUpdate('withdraw', { args: [{ ...BO, release: releaseId }] })).toEqual([
+      releaseId,
+    ]);
+    expect(await target.ended(releaseId)).toMatchObject({
+      outcome: 'aborted',
+      reason: 'withdrawn before it started, by bo: a reason',
+    });
+    target.world.slow.clear();
+    expect(await target.result(running)).toMatchObject({ outcome: 'released' });
+  });
+});
+
+/** Submits a release and waits until it polls its revision. */
+async function polling(target: TargetUnderTest): Promise<string> {
+  target.world.slow.add(identity('b'));
+  const { releaseId } = await target.submit('b');
+  await target.world.called('awaitDeployed');
+  return releaseId;
+}

@@ -1,0 +1,178 @@
+import { expect, it } from 'vitest';
+
+import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
+import { describePromotions } from '../promotion/describePromotions.ts';
+import { judgedBy, type PromotionUnderTest } from '../promotion/promotionsUnderTest.ts';
+import { QUICK, stepNames } from '../requests.ts';
+
+const BO = { who: 'bo', reason: 'a reason' };
+const DAY_MS = 86_400_000;
+
+/** Waits until a person is asked. */
+async function asked(promotion: PromotionUnderTest): Promise<string> {
+  const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+  return waiting?.note ?? '';
+}
+
+describePromotions('a promotion that is judged', (under) => {
+  it('goes on where the candidate is no worse, and keeps the verdict with the report’s name', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, {
+      judge: judgedBy('ask'),
+      soakMs: 20,
+      bakeMs: 20,
+    });
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
+    const [input, ...more] = under.harness.judge.askedFor(production.world);
+    expect(more).toEqual([]);
+    expect(result.judgement).toMatchObject({
+      baselineRevisionId: input?.sides.baseline.revisionId,
+      candidateRevisionId: canary.world.active,
+      report: `judgements/${input?.judgementId}/report.json`,
+    });
+    expect(input?.sides).toMatchObject({
+      baseline: { target: { name: 'production' }, agentUrl: `http://agent.${production.world.id}.test` },
+      candidate: { target: { name: 'canary' }, agentUrl: `http://agent.${canary.world.id}.test` },
+    });
+    expect(input?.settings.policy).toEqual(DEFAULT_POLICY);
+    const steps = stepNames(result);
+    expect(steps.indexOf('judge done')).toBe(steps.indexOf('soak done') + 1);
+    const { judgement } = await promotion.progressOnce(() => true);
+    expect(judgement).toEqual(result.judgement);
+    const { history } = await promotion.history();
+    expect(history.events?.length).toBeLessThan(70);
+  });
+
+  it('with a soak of 24 h costs under 60 history events', async () => {
+    const { canary, production } = await under.line();
+    const request = { judge: judgedBy('ask'), soakMs: DAY_MS, checkEveryMs: 1 };
+    const promotion = await under.promotions.start(canary, production, request);
+    await canary.world.called('runCheck', 8);
+    await promotion.say('skip', { ...BO, what: 'soak' });
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+    const { history } = await promotion.history();
+    expect(history.events?.length).toBeLessThan(60);
+  });
+
+  it('ends where it is worse, and nothing is changed', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'failed');
+    const result = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      code: 'SLIPWAY_CANDIDATE_WORSE',
+      judgement: { verdict: 'failed' },
+    });
+    expect(result.reason).toMatch(/it was made to be failed \(report: judgements\/.+report\.json\)/);
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('is errored, not failed, where a side is away; or waits for a person, who may have it judged again', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
+    const errored = await under.promotions.promote(canary, production, { judge: judgedBy('ask') });
+    expect(errored).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_JUDGE_ERRORED' });
+    under.harness.judge.says(production.world, { away: 'SLIPWAY_UNREACHABLE' });
+    const { checks, graphConfigPath } = production.request('any');
+    const onError = { then: 'wait', waitMs: DAY_MS } as const;
+    const release = { checks, graphConfigPath, steps: QUICK, soakMs: 0, onError };
+    const waits = await under.promotions.start(canary, production, { judge: judgedBy('ask'), release });
+    expect(await asked(waits)).toContain('SLIPWAY_UNREACHABLE');
+    await waits.say('retry', BO);
+    expect(await waits.result()).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
+  });
+
+  it('that does not tell never promotes by itself: a person has it judged again, or goes on without', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
+    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    expect(await asked(promotion)).toContain('it was made to be inconclusive');
+    expect(production.world.count('patchDeployment')).toBe(0);
+    await promotion.say('retry', BO);
+    await promotion.progressOnce(
+      ({ steps, waiting }) => waiting !== null && steps.filter(({ step }) => step === 'judge').length === 2,
+    );
+    expect(production.world.count('patchDeployment')).toBe(0);
+    await promotion.say('skip', { ...BO, what: 'judge' });
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'released', judgement: { verdict: 'inconclusive' } });
+    expect(stepNames(result)).toContain('judge skipped');
+    expect(result.interventions.map(({ kind }) => kind)).toEqual(['retry', 'skip']);
+  });
+
+  it('that does not tell ends it where that is the policy', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive');
+    const result = await under.promotions.promote(canary, production, { judge: judgedBy('fail') });
+    expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_JUDGE_INCONCLUSIVE' });
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('that does not tell is judged again later, so often at most, and all together are as sure as one', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive');
+    const later = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });
+    expect(later).toMatchObject({ outcome: 'released', judgement: { verdict: 'passed' } });
+    const inputs = under.harness.judge.askedFor(production.world);
+    const errors = inputs.map(({ settings }) => 1 - settings.policy.confidence);
+    expect(errors.reduce((sum, error) => sum + error)).toBeCloseTo(1 - DEFAULT_POLICY.confidence);
+    expect(new Set(inputs.map(({ judgementId }) => judgementId)).size).toBe(3);
+    await canary.release('c');
+    under.harness.judge.says(production.world, 'inconclusive', 'inconclusive', 'inconclusive');
+    const never = await under.promotions.promote(canary, production, { judge: judgedBy('wait') });
+    expect(never).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_JUDGE_INCONCLUSIVE' });
+  });
+
+  it('goes on without the judge while it judges, where a person says so', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'never');
+    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'judge');
+    expect(await promotion.say('skip', { ...BO, what: 'judge' })).toMatchObject({
+      note: 'the promotion goes on without the judge',
+    });
+    expect(await promotion.result()).toMatchObject({ outcome: 'released', judgement: null });
+  });
+
+  it('ends superseded where the candidate does not serve any more', async () => {
+    const { canary, production } = await under.line();
+    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    await asked(promotion);
+    await canary.release('c');
+    await promotion.say('retry', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded' });
+    expect(result.reason).toContain('serves on "canary" instead of the candidate');
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('asks where production was changed by hand, and then compares with what serves now', async () => {
+    const { canary, production } = await under.line();
+    await production.release('a');
+    under.harness.judge.says(production.world, 'inconclusive', { away: 'SLIPWAY_NOT_SERVING' });
+    const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
+    await asked(promotion);
+    const byHand = production.world.patchElsewhere();
+    production.world.bringUp(byHand);
+    await promotion.say('retry', BO);
+    await promotion.progressOnce(({ waiting }) => waiting?.note.includes('changed by hand') === true);
+    await promotion.say('retry', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'released', judgement: { baselineRevisionId: byHand } });
+  });
+
+  it('is left out, and says so, where nothing serves to compare with', async () => {
+    const { target: canary } = under.harness.newServingTarget();
+    await canary.release('b');
+    const fresh = under.harness.newTarget();
+    const result = await under.promotions.promote(canary, fresh, { judge: judgedBy('ask') });
+    expect(result).toMatchObject({ outcome: 'released', judgement: null });
+    const step = result.steps.find(({ step: name }) => name === 'judge');
+    expect(step).toMatchObject({
+      status: 'skipped',
+      subject: 'nothing serves on "production" to compare with',
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import { expect, it } from 'vitest';
+
+import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
+import { describePromotions } from '../promotion/describePromotions.ts';
+import { identity, QUICK } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const OPS: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:SLACK_URL' } };
+
+/** What a release on the target is made with, with somebody who is told of it. */
+function telling(to: TargetUnderTest): PromotionRequest['release'] {
+  const { checks, graphConfigPath } = to.request('any');
+  return { checks, graphConfigPath, steps: QUICK, soakMs: 0, notify: [OPS] };
+}
+
+/** What was told, once there are so many. */
+async function told({ world }: TargetUnderTest, times: number): Promise<string[]> {
+  await world.until(() => world.told.length >= times);
+  return world.told.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();
+}
+
+describePromotions('notices of promotions', (under) => {
+  it('tell that one waits for approval, of its release, and that it is done', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await under.promotions.start(canary, production, {
+      release: telling(production),
+      approval,
+    });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    expect(await told(production, 1)).toEqual(['promotion_waiting canary-to-production']);
+    expect(production.world.told[0]?.notice).toMatchObject({
+      kind: 'promotion',
+      target: 'production',
+      commit: 'c0ffee',
+      artifact: identity('b'),
+      reason: expect.stringMatching(/one approval is needed .*, until 20/u),
+    });
+    await promotion.say('approve', { who: 'bo' });
+    expect((await promotion.result()).outcome).toBe('released');
+    expect(await told(production, 4)).toEqual([
+      'promoted canary-to-production',
+      'promotion_waiting canary-to-production',
+      'release_started release-1',
+      'released release-1',
+    ]);
+  });
+
+  it('tell why one has stopped, and nothing where there was nothing to promote', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    const stopped = await under.promotions.promote(canary, production, { release: telling(production) });
+    expect(stopped.outcome).toBe('rolled_back');
+    expect(await told(production, 4)).toEqual([
+      'hold_set ',
+      'promotion_stopped canary-to-production',
+      'release_started release-1',
+      'rolled_back release-1',
+    ]);
+    const { target: other } = under.harness.newServingTarget();
+    await other.release('b');
+    const nothing = await under.promotions.promote(canary, other, { release: telling(other) });
+    expect(nothing.nothingToDo).toBe(true);
+    expect(other.world.told).toEqual([]);
+  });
+});

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+
+import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
+import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
+import { stacklessBundle } from '../../support/stackless.ts';
+import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import { PromotionsUnderTest } from './promotionsUnderTest.ts';
+
+/** What tests of promotions stand on, from the moment in which the first of them begins. */
+export interface PromotionTests {
+  readonly harness: Harness;
+  readonly promotions: PromotionsUnderTest;
+  /** A canary that Ada released `b` on, and a production that serves something else. */
+  line(): Promise<{ readonly canary: TargetUnderTest; readonly production: TargetUnderTest }>;
+}
+
+/**
+ * Runs a file's tests of promotions by the workers of the project, all at the same time: each has targets of its own.
+ * Afterwards every history that they made replays, and what each promotion claims of its release is true.
+ */
+export function describePromotions(name: string, tests: (under: PromotionTests) => void): void {
+  describe(name, () => {
+    let harness: Harness;
+    let promotions: PromotionsUnderTest;
+
+    beforeAll(async () => {
+      const id = randomUUID();
+      const taskQueue = `queue-${id}`;
+      harness = await openHarness({
+        address: inject('temporalAddress'),
+        workflowBundle: inject('workflowBundle'),
+        taskQueue,
+        nameWorld: (number) => `world-${id}-${number}`,
+        ...inject('workerMode'),
+      });
+      promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
+    });
+
+    afterAll(async () => {
+      await promotions.close();
+      await harness.close();
+    });
+
+    describe.concurrent('tests', () =>
+      tests({
+        get harness() {
+          return harness;
+        },
+        get promotions() {
+          return promotions;
+        },
+        line: async () => {
+          const { target: canary } = harness.newServingTarget();
+          const { target: production } = harness.newServingTarget();
+          await canary.release('b', { commit: 'c0ffee' });
+          return { canary, production };
+        },
+      }),
+    );
+
+    test('every history that these tests made replays, and no promotion claims what is not so', async () => {
+      const started = harness.targets.filter(({ world }) => world.count('recordRelease') > 0);
+      const ofPromotions = await promotions.histories();
+      const ofTargets = await Promise.all(started.map((target) => target.histories()));
+      const histories = [...ofPromotions, ...ofTargets.flat()];
+      for (const [index, { workflowId }] of started.entries()) {
+        const target = readTargetFacts(workflowId, [...(ofTargets[index] ?? []), ...ofPromotions]);
+        expect(claimsAreTrue({ target, observed: null, secrets: [] })).toEqual([]);
+      }
+      expect(histories.length).toBeGreaterThan(10);
+      expect(await replayFailures(stacklessBundle(inject('workflowBundle')), histories)).toEqual([]);
+      await Promise.all(started.map((target) => target.terminate()));
+    });
+  });
+}

@@ -1,0 +1,270 @@
+import { expect, it } from 'vitest';
+
+import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
+import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
+import { refused } from '../faults.ts';
+import { identity, stepNames } from '../requests.ts';
+import { describePromotions } from './describePromotions.ts';
+
+const BO = { who: 'bo', reason: 'a reason' };
+const DAY_MS = 86_400_000;
+/** Of as many redeploys as a restore asks for. */
+const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
+const FREEZES: readonly FreezeWindow[] = [
+  { name: 'weekend', timeZone: 'UTC', from: 'Fri 16:00', until: 'Mon 08:00', then: 'wait' },
+];
+
+describePromotions('a promotion', (under) => {
+  it('releases on one target the very artifact that is verified on the other', async () => {
+    const { canary, production } = await under.line();
+    const result = await under.promotions.promote(canary, production, { soakMs: 50, bakeMs: 50 });
+    expect(result).toMatchObject({
+      outcome: 'released',
+      nothingToDo: false,
+      artifact: identity('b'),
+      commit: 'c0ffee',
+      releaseId: 'release-1',
+    });
+    const { revisionId, requestedBy } = await production.ended('release-1');
+    expect(production.world.active).toBe(revisionId);
+    expect(requestedBy).toMatchObject({ who: 'cy', reason: 'promotion canary-to-production from canary' });
+    expect(stepNames(result)).toEqual([
+      'candidate done',
+      'candidate done',
+      'soak done',
+      'candidate done',
+      'promote done',
+      'promote done',
+      'candidate done',
+      'bake done',
+      'record done',
+    ]);
+  });
+
+  it('says so and ends where the other target runs the artifact already', async () => {
+    const { canary, production } = await under.line();
+    await production.release('b');
+    const result = await under.promotions.promote(canary, production, { soakMs: DAY_MS });
+    expect(result).toMatchObject({ outcome: 'released', nothingToDo: true, releaseId: null });
+    expect(result.reason).toContain('already');
+  });
+
+  it('is rejected where nothing verified is to be had', async () => {
+    const fresh = under.harness.newTarget();
+    const { canary, production } = await under.line();
+    expect(await under.promotions.promote(fresh, production)).toMatchObject({
+      outcome: 'rejected',
+      reason: '"canary" has never taken a release',
+    });
+    const gate = canary.world.gate('uploadArtifact');
+    const { releaseId } = await canary.submit('c', { soakMs: DAY_MS });
+    await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'upload'));
+    await canary.say(releaseId, 'skip', { ...BO, what: 'greets' });
+    gate.open();
+    await canary.progressOnce(releaseId, ({ steps }) => steps.some(({ step }) => step === 'check'));
+    await canary.say(releaseId, 'skip', { ...BO, what: 'soak' });
+    await canary.result(releaseId);
+    const result = await under.promotions.promote(canary, production);
+    expect(result.outcome).toBe('rejected');
+    expect(result.reason).toContain('is not verified');
+  });
+
+  it('ends at the first check that fails in the soak, and the other target is not touched', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    await canary.world.called('runCheck', 3);
+    canary.world.bad.add(identity('b'));
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CHECK_FAILED', releaseId: null });
+    expect(result.reason).toContain('during the soak on "canary"');
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('costs under 60 history events, however many rounds its soak has', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS, checkEveryMs: 1 });
+    await canary.world.called('runCheck', 8);
+    await promotion.say('skip', { ...BO, what: 'soak' });
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+    const { history } = await promotion.history();
+    expect(history.events?.length).toBeLessThan(60);
+  });
+
+  it('ends superseded where another release takes the candidate’s place in the soak', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    await canary.world.called('runCheck', 2);
+    await canary.release('c');
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded', code: 'SLIPWAY_REVISION_REPLACED' });
+    expect(result.reason).toContain('serves on "canary" instead of the candidate');
+  });
+
+  it('ends superseded where a person takes the candidate back in the soak, with the reason', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    await canary.world.called('runCheck', 2);
+    await canary.rollback(BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'superseded' });
+    expect(result.reason).toContain('taken off "canary" by bo: a reason');
+  });
+
+  it('waits for as many as must approve, and neither who released nor who promotes may', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await under.promotions.start(canary, production, { approval });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    for (const who of ['ada', 'cy']) {
+      await expect(promotion.say('approve', { who })).rejects.toMatchObject({
+        cause: { message: expect.stringContaining('nobody approves') as string },
+      });
+    }
+    expect(production.world.count('patchDeployment')).toBe(0);
+    await promotion.say('approve', BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+  });
+
+  it('ends where it is rejected, or not approved in time; or goes on then, where that is the default', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: 60_000 };
+    const rejected = await under.promotions.start(canary, production, { approval });
+    await rejected.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    await rejected.say('reject', BO);
+    expect(await rejected.result()).toMatchObject({ outcome: 'aborted' });
+    const soon = { required: 1, withinMs: 20 };
+    const late = await under.promotions.promote(canary, production, { approval: soon });
+    expect(late).toMatchObject({ outcome: 'aborted' });
+    expect(late.reason).toContain('approved by 0 of 1');
+    const approved = { ...soon, otherwise: 'approve' } as const;
+    expect(await under.promotions.promote(canary, production, { approval: approved })).toMatchObject({
+      outcome: 'released',
+    });
+  });
+
+  it('waits for the end of a freeze, ends where one refuses, and goes on where a person says so', async () => {
+    const { canary, production } = await under.line();
+    const frozen = { name: 'weekend', timeZone: 'UTC', until: Date.now() + DAY_MS };
+    production.world.frozen = { ...frozen, then: 'refuse' };
+    const refused = await under.promotions.promote(canary, production, { freezes: FREEZES });
+    expect(refused).toMatchObject({ outcome: 'aborted' });
+    expect(refused.reason).toContain('frozen by "weekend"');
+    production.world.frozen = { ...frozen, then: 'wait' };
+    const promotion = await under.promotions.start(canary, production, { freezes: FREEZES });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'freeze');
+    production.world.frozen = null;
+    await promotion.say('skip', { ...BO, what: 'freeze' });
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+  });
+
+  it('stops and asks where the other target was changed by hand meanwhile', async () => {
+    const { canary, production } = await under.line();
+    const approval = { required: 1, withinMs: 60_000 };
+    const promotion = await under.promotions.start(canary, production, { approval });
+    await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
+    production.world.bringUp(production.world.patchElsewhere());
+    await promotion.say('approve', BO);
+    const { waiting } = await promotion.progressOnce((progress) => progress.waiting?.for === 'decision');
+    expect(waiting?.note).toContain('was changed by hand');
+    expect(production.world.count('patchDeployment')).toBe(0);
+    await promotion.say('retry', BO);
+    expect(await promotion.result()).toMatchObject({ outcome: 'released' });
+  });
+
+  it('takes back what fails in the bake, through the target, and stops the line', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await production.world.called('runCheck', 2);
+    production.world.bad.add(identity('b'));
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
+    expect(production.world.active).toBe(good);
+    expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
+    const next = await under.promotions.promote(canary, production);
+    expect(next).toMatchObject({ outcome: 'rejected' });
+    expect(next.reason).toContain('the line is stopped: "production" is on hold');
+  });
+
+  it('takes back to an earlier revision what fails in the bake, if a person has left the one before', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const serving = (await production.release('a')).revisionId ?? '';
+    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
+    await production.world.called('runCheck', 3);
+    expect(await production.rollback({ serving })).toMatchObject({ disposition: 'done' });
+    production.world.bad.add(identity('b'));
+    expect(await promotion.result()).toMatchObject({ outcome: 'rolled_back' });
+    expect(production.world.active).toBe(good);
+    expect(production.world.redeployed).toEqual([good]);
+  });
+
+  it('stops the line where the release itself is bad', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    const result = await under.promotions.promote(canary, production);
+    expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    const { state } = await production.viewOnce((view) => view.state.hold !== null);
+    expect(state.hold?.by.from).toBe('promotion canary-to-production');
+  });
+
+  it('that needs a person ends Failed in Temporal, with its result in its failure', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    production.world.next('redeployRevision', ...NO_REDEPLOY);
+    const promotion = await under.promotions.start(canary, production);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'rollback_failed', releaseId: 'release-1' });
+    const ended = await promotion.history();
+    expect(ended.history.events?.at(-1)?.workflowExecutionFailedEventAttributes?.failure).toMatchObject({
+      message: result.reason,
+      applicationFailureInfo: { type: 'rollback_failed', nonRetryable: true },
+    });
+    const { promotions } = readTargetFacts(production.workflowId, [ended]);
+    expect(promotions).toMatchObject([{ result }]);
+  });
+
+  it('that needs a person fails the turn of the schedule that started it', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    production.world.next('redeployRevision', ...NO_REDEPLOY);
+    const turn = await under.promotions.turn(canary, production).catch((error: unknown) => error);
+    expect(turn).toMatchObject({ cause: { cause: { type: 'rollback_failed' } } });
+  });
+
+  it('does not move where a target further down the line is on hold', async () => {
+    const { canary, production } = await under.line();
+    const { target: last } = under.harness.newServingTarget();
+    await last.release('a');
+    await last.handle.executeUpdate('hold', { args: [BO] });
+    const downstream = [{ ...last.request('any').target, name: 'last' }];
+    const result = await under.promotions.promote(canary, production, { downstream });
+    expect(result).toMatchObject({ outcome: 'rejected' });
+    expect(result.reason).toContain('"last" is on hold');
+  });
+
+  it('told to stop while the release runs, has the target put back what served', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    production.world.slow.add(identity('b'));
+    const promotion = await under.promotions.start(canary, production);
+    await production.world.called('awaitDeployed');
+    await promotion.progressOnce(({ steps }) => steps.some(({ subject }) => subject === 'release-1'));
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'aborted' });
+    expect(result.reason).toContain('aborted by bo: a reason');
+    expect(await production.ended('release-1')).toMatchObject({ outcome: 'aborted' });
+    expect(production.world.active).toBe(good);
+  });
+
+  it('of one name is done once at a time, however often its time comes round', async () => {
+    const { canary, production } = await under.line();
+    const promotion = await under.promotions.start(canary, production, { soakMs: DAY_MS });
+    await canary.world.called('runCheck', 2);
+    expect(await under.promotions.turn(canary, production)).toContain('under way already');
+    await promotion.say('skip', { ...BO, what: 'soak' });
+    await promotion.result();
+    expect(await under.promotions.turn(canary, production)).toContain('runs');
+  });
+});

@@ -1,0 +1,102 @@
+import { Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { createClient } from '../../../src/temporal/client/connection.ts';
+import { openTestServer } from '../../support/testServer.ts';
+import { type Harness, openHarness, replayFailures } from '../harness.ts';
+import { identity } from '../requests.ts';
+import { IDENTITY } from '../targetUnderTest.ts';
+import { PlacesUnderTest } from './placesUnderTest.ts';
+import { judgedBy, PromotionsUnderTest } from './promotionsUnderTest.ts';
+
+describe('promotions that are freed at once', () => {
+  let harness: Harness;
+  let promotions: PromotionsUnderTest;
+  let connection: Connection;
+  let places: PlacesUnderTest;
+
+  beforeAll(async () => {
+    const id = `places-${process.pid}-${Date.now().toString(36)}`;
+    const taskQueue = `queue-${id}`;
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue,
+      nameWorld: (number) => `world-${id}-${number}`,
+      places: { atOnce: 1, apartMs: 0 },
+      ...inject('workerMode'),
+    });
+    connection = await Connection.connect({ address: inject('temporalAddress') });
+    places = new PlacesUnderTest(createClient(connection), taskQueue);
+    promotions = await PromotionsUnderTest.open(inject('temporalAddress'), taskQueue);
+  });
+
+  afterAll(async () => {
+    await createClient(connection).workflow.getHandle(places.workflowId).terminate();
+    for (const target of harness.targets) await target.terminate();
+    await connection.close();
+    await promotions.close();
+    await harness.close();
+  });
+
+  it('release one after the other, at no price in history, and what is said wrongly to their places changes nothing', async () => {
+    const { target: canary } = harness.newServingTarget();
+    await canary.release('b');
+    const [first, second] = [harness.newServingTarget().target, harness.newServingTarget().target];
+    first.world.slow.add(identity('b'));
+    const one = await promotions.start(canary, first);
+    await first.world.called('awaitDeployed');
+    const two = await promotions.start(canary, second, { judge: judgedBy('ask') });
+    await two.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    await places.signal('enterPlace', { not: 'an id' }, null);
+    await places.signal('leavePlace');
+    expect(second.world.count('patchDeployment')).toBe(0);
+    const [made] = first.world.revisionsOf(first.request('b').artifact);
+    first.world.bringUp(made!);
+    expect(await one.result()).toMatchObject({ outcome: 'released' });
+    expect(await two.result()).toMatchObject({ outcome: 'released' });
+    const patched = (world: typeof first.world) =>
+      world.calls.find(({ activity }) => activity === 'patchDeployment')?.startedAt ?? 0;
+    const brought = first.world.calls.find(({ activity }) => activity === 'recordRelease')?.startedAt ?? 0;
+    expect(patched(second.world)).toBeGreaterThan(brought);
+    const histories = [...(await promotions.histories()), ...(await places.histories())];
+    expect(await replayFailures(inject('workflowBundle'), histories)).toEqual([]);
+  });
+});
+
+it('the places carry on as a new run, with who has one and who waits, and end once nobody does', async ({
+  skip,
+}) => {
+  // They look each minute whether they are needed: minutes are skipped.
+  const server = await openTestServer();
+  if (typeof server === 'string') return skip(server);
+  const { address, time } = server;
+  const workflowBundle = inject('workflowBundle');
+  const taskQueue = 'places';
+  const harness = await openHarness({ address, workflowBundle, taskQueue, nameWorld: String });
+  const connection = await Connection.connect({ address });
+  const places = new PlacesUnderTest(createClient(connection, 'default', { identity: IDENTITY }), taskQueue);
+  const aMinutePasses = async () => time.until((await time.now()) + 61_000);
+  try {
+    await places.enter('one');
+    // Whoever waits says so again and again: the more often, the longer the history.
+    for (let said = 0; said < 1_500; said += 100) {
+      await Promise.all(Array.from({ length: 100 }, () => places.enter('two')));
+    }
+    expect(await places.histories()).toHaveLength(1);
+    await aMinutePasses();
+    expect(await places.histories()).toHaveLength(2);
+    expect(await places.standing('one')).toEqual({ state: 'has' });
+    expect(await places.standing('two')).toEqual({ state: 'waits', ahead: 1 });
+    await places.leave('one');
+    expect(await places.standing('two')).toEqual({ state: 'has' });
+    await places.leave('two');
+    await aMinutePasses();
+    await places.ended();
+    expect(await replayFailures(workflowBundle, await places.histories())).toEqual([]);
+  } finally {
+    await harness.close();
+    await connection.close();
+    await server.stop();
+  }
+});

@@ -1,0 +1,140 @@
+import { setTimeout } from 'node:timers/promises';
+
+import { Context } from '@temporalio/activity';
+import { expect, it } from 'vitest';
+
+import { identity } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import { failure } from '../world.ts';
+import { describePromotions } from './describePromotions.ts';
+
+const BO = { who: 'bo', reason: 'a reason' };
+
+describePromotions('a promotion’s submission', (under) => {
+  it('whose answer is lost while its release fails is answered again: the release is made once', async () => {
+    const { canary, production } = await under.line();
+    production.world.bad.add(identity('b'));
+    loseAnswer(production, () => production.ended('release-1'));
+    const result = await under.promotions.promote(canary, production);
+    expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
+  });
+
+  it('is answered again by the target’s next run, too', async () => {
+    const { canary } = await under.line();
+    const { target: production } = under.harness.newServingTarget({ continueAsNewAfterEvents: 20 });
+    production.world.bad.add(identity('b'));
+    loseAnswer(production, async () => {
+      await production.ended('release-1');
+      await production.carriedOn(BO);
+    });
+    const result = await under.promotions.promote(canary, production);
+    expect(result).toMatchObject({ outcome: 'rolled_back', releaseId: 'release-1' });
+    expect(await releasesOf(production)).toEqual(['release-1 rolled_back']);
+  });
+
+  it('aborted before its answer arrives tells what its release did, and takes it back', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    const answer = hold();
+    production.world.next('submitToTarget', async (perform) => {
+      const answered = await perform();
+      await answer.held();
+      return answered;
+    });
+    const promotion = await under.promotions.start(canary, production);
+    expect(await production.ended('release-1')).toMatchObject({ outcome: 'released' });
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    answer.open();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(result.reason).not.toContain('was not changed');
+    expect(production.world.active).toBe(good);
+  });
+
+  it('aborted while its release runs stops it, also where its answer has not arrived', async () => {
+    const { canary, production } = await under.line();
+    const good = production.world.active;
+    production.world.slow.add(identity('b'));
+    const answer = hold();
+    production.world.next('submitToTarget', async (perform) => {
+      const answered = await perform();
+      await answer.held();
+      return answered;
+    });
+    const promotion = await under.promotions.start(canary, production);
+    await production.world.called('awaitDeployed');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    answer.open();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: 'release-1' });
+    expect(await production.ended('release-1')).toMatchObject({ outcome: 'aborted' });
+    expect(production.world.active).toBe(good);
+  });
+
+  it('aborted before it reaches the target never becomes a release', async () => {
+    const { canary, production } = await under.line();
+    const arrival = hold();
+    const arrived = hold();
+    production.world.next('submitToTarget', async (perform) => {
+      await arrival.held();
+      const answered = await perform();
+      arrived.open();
+      return answered;
+    });
+    const promotion = await under.promotions.start(canary, production);
+    await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'promote');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    expect(result).toMatchObject({ outcome: 'aborted', releaseId: null });
+    expect(result.reason).toContain('"production" was not changed');
+    arrival.open();
+    await arrived.opened;
+    await production.idle();
+    expect(await releasesOf(production)).toEqual(['release-1 aborted']);
+    expect(production.world.count('findDeployment')).toBe(2);
+    expect(production.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('aborted, ends as its release does where that needs a person', async () => {
+    const { canary, production } = await under.line();
+    production.world.slow.add(identity('b'));
+    for (let calls = 0; calls < 10; calls++) {
+      production.world.next('redeployRevision', () =>
+        Promise.reject(failure('SLIPWAY_REFUSED', { taken: false, final: true, status: 422 })),
+      );
+    }
+    const promotion = await under.promotions.start(canary, production);
+    await production.world.called('awaitDeployed');
+    await promotion.say('abort', BO);
+    const result = await promotion.result();
+    const row = await production.ended('release-1');
+    expect(row.outcome).toBe('rollback_failed');
+    expect(result).toMatchObject({ outcome: 'rollback_failed', releaseId: 'release-1' });
+    expect(result.reason).toContain(row.reason);
+  });
+});
+
+/** Lets the target take the next submission; before it is answered something happens, and the answer is lost. */
+function loseAnswer(target: TargetUnderTest, happens: () => Promise<unknown>): void {
+  target.world.next('submitToTarget', async (perform) => {
+    await perform();
+    await happens();
+    throw failure('SLIPWAY_TEMPORAL_UNREACHABLE', { taken: false });
+  });
+}
+
+/** Something for a submission to wait at, whatever is canceled meanwhile. */
+function hold() {
+  let open = (): void => undefined;
+  const opened = new Promise<boolean>((resolve) => (open = () => resolve(true)));
+  const held = async (): Promise<void> => {
+    while (!(await Promise.race([opened, setTimeout(50, false)]))) Context.current().heartbeat();
+  };
+  return { opened, open: () => open(), held };
+}
+
+async function releasesOf(target: TargetUnderTest): Promise<string[]> {
+  const { state } = await target.view();
+  return state.history.map(({ releaseId, outcome }) => `${releaseId} ${outcome}`);
+}

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
+
+import type { InterventionAnswer, InterventionKind } from '../../../src/domain/intervention/intervention.ts';
+import { DEFAULT_POLICY, type OnInconclusive } from '../../../src/domain/judge/policy.ts';
+import { DEFAULT_SETTINGS } from '../../../src/domain/judge/settings.ts';
+import {
+  type PromotionJudge,
+  type PromotionRequest,
+  type PromotionResult,
+  promotionWorkflowId,
+} from '../../../src/domain/promotion/promotion.ts';
+import type { Progress } from '../../../src/domain/release/release.ts';
+import { workflowResult } from '../../../src/domain/workflowResult.ts';
+import {
+  INTERVENTION_UPDATES,
+  type InterventionMessage,
+  progressQuery,
+} from '../../../src/messages/release.ts';
+import { createClient } from '../../../src/temporal/client/connection.ts';
+import { QUICK } from '../requests.ts';
+import { seen } from '../seen.ts';
+import { IDENTITY, type RecordedHistory, type TargetUnderTest } from '../targetUnderTest.ts';
+import { PlacesUnderTest } from './placesUnderTest.ts';
+
+/** Promotions between targets under test. */
+export class PromotionsUnderTest {
+  readonly #connection: Connection;
+  readonly #client: Client;
+  readonly #taskQueue: string;
+  readonly #started: PromotionUnderTest[] = [];
+  #places: PlacesUnderTest | undefined;
+
+  private constructor(connection: Connection, taskQueue: string) {
+    this.#connection = connection;
+    this.#client = createClient(connection, 'default', { identity: IDENTITY });
+    this.#taskQueue = taskQueue;
+  }
+
+  static async open(address: string, taskQueue: string): Promise<PromotionsUnderTest> {
+    return new PromotionsUnderTest(await Connection.connect({ address }), taskQueue);
+  }
+
+  /** Starts a promotion; of its name and target one at a time. */
+  async start(
+    from: TargetUnderTest,
+    to: TargetUnderTest,
+    changes: Partial<PromotionRequest> = {},
+  ): Promise<PromotionUnderTest> {
+    const request = promotionRequest(from, to, changes);
+    const handle = await this.#client.workflow.start('promotion', {
+      workflowId: promotionWorkflowId(request),
+      taskQueue: this.#taskQueue,
+      args: [{ request }],
+    });
+    const started = new PromotionUnderTest(handle);
+    this.#started.push(started);
+    return started;
+  }
+
+  /** Promotes, and waits for the end. */
+  async promote(
+    from: TargetUnderTest,
+    to: TargetUnderTest,
+    changes: Partial<PromotionRequest> = {},
+  ): Promise<PromotionResult> {
+    return (await this.start(from, to, changes)).result();
+  }
+
+  /** Lets a schedule's time come round, and waits for what comes of it. */
+  async turn(from: TargetUnderTest, to: TargetUnderTest): Promise<string> {
+    const handle = await this.#client.workflow.start('promotionTurn', {
+      workflowId: `turn-${randomUUID()}`,
+      taskQueue: this.#taskQueue,
+      args: [{ request: promotionRequest(from, to) }],
+    });
+    this.#started.push(new PromotionUnderTest(handle));
+    return handle.result() as Promise<string>;
+  }
+
+  /** The places of those that work at once. */
+  get places(): PlacesUnderTest {
+    return (this.#places ??= new PlacesUnderTest(this.#client, this.#taskQueue));
+  }
+
+  async histories(): Promise<RecordedHistory[]> {
+    const own = await Promise.all(this.#started.map((promotion) => promotion.history()));
+    return [...own, ...((await this.#places?.histories()) ?? [])];
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+/** One promotion under way. */
+export class PromotionUnderTest {
+  readonly #handle: WorkflowHandle;
+
+  constructor(handle: WorkflowHandle) {
+    this.#handle = handle;
+  }
+
+  result(): Promise<PromotionResult> {
+    return workflowResult(this.#handle);
+  }
+
+  say(kind: InterventionKind, message: InterventionMessage = {}): Promise<InterventionAnswer> {
+    return this.#handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [message] });
+  }
+
+  /** Its progress once it shows something. */
+  async progressOnce(shows: (progress: Progress) => boolean): Promise<Progress> {
+    return seen(this.#handle, async () => {
+      const progress = await this.#handle.query(progressQuery);
+      return shows(progress) ? progress : undefined;
+    });
+  }
+
+  async history(): Promise<RecordedHistory> {
+    return { workflowId: this.#handle.workflowId, history: await this.#handle.fetchHistory() };
+  }
+}
+
+/** A promotion's judge, which waits for no time worth mentioning before it judges again. */
+export function judgedBy(onInconclusive: OnInconclusive): PromotionJudge {
+  return {
+    inputs: { digest: `sha256:${'1'.repeat(64)}`, name: 'inputs.jsonl' },
+    settings: { ...DEFAULT_SETTINGS, assistant: 'agent', policy: DEFAULT_POLICY },
+    onInconclusive,
+    again: { afterMs: 20, times: 2 },
+  };
+}
+
+function promotionRequest(
+  from: TargetUnderTest,
+  to: TargetUnderTest,
+  changes: Partial<PromotionRequest> = {},
+): PromotionRequest {
+  const { target, checks, graphConfigPath } = to.request('any');
+  return {
+    name: 'canary-to-production',
+    from: { ...from.request('any').target, name: 'canary' },
+    to: target,
+    downstream: [],
+    release: { checks, steps: QUICK, soakMs: 0, graphConfigPath },
+    soakMs: 0,
+    bakeMs: 0,
+    checkEveryMs: 20,
+    freezes: [],
+    differences: [],
+    store: `file:///${to.world.id}`,
+    requestedBy: { who: 'cy', from: 'test' },
+    ...changes,
+  };
+}

@@ -1,0 +1,240 @@
+import { expect, it } from 'vitest';
+
+import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
+import type { ErrorCode } from '../../../src/domain/errors.ts';
+import type { Outcome } from '../../../src/domain/release/release.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import { tarball } from '../requests.ts';
+import type { Fault, World } from '../world.ts';
+
+/** What reading shows after a call that was not answered, and what the world does to make it so. */
+interface Shown {
+  readonly shows: string;
+  readonly call: Fault;
+  /** What else happens, beforehand. */
+  readonly and?: (world: World) => void;
+}
+
+/** What is decided: how often the call is sent, and how the release ends. */
+interface Decided {
+  readonly sent: number;
+  readonly outcome: Outcome;
+  readonly code?: ErrorCode;
+  readonly extras?: number;
+}
+
+const ARTIFACTS: readonly { readonly kind: string; readonly artifact: Artifact }[] = [
+  { kind: 'a tarball', artifact: tarball('b') },
+  { kind: 'an image', artifact: { kind: 'image', uri: 'registry.test/agent:2' } },
+  { kind: 'a git ref', artifact: { kind: 'git', ref: 'main' } },
+];
+const UNKNOWN: Decided = { sent: 1, outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' };
+const unreadable = refused('SLIPWAY_UNAUTHORIZED', 401);
+
+/** Somebody else's PATCH comes right after the call, whatever became of that. */
+const overtaken =
+  (call: Fault): Fault =>
+  async (perform, world) => {
+    try {
+      return await call(perform, world);
+    } finally {
+      world.patchElsewhere();
+    }
+  };
+
+/** A tarball's upload path is a key: what carries it is ours. An image or a git ref is none, and is never sent twice. */
+const PATCHES: readonly (Shown & { readonly withKey: Decided; readonly withoutKey: Decided })[] = [
+  {
+    shows: 'ours',
+    call: unansweredButTaken,
+    withKey: { sent: 1, outcome: 'released' },
+    withoutKey: { sent: 1, outcome: 'released' },
+  },
+  {
+    shows: 'nothing new',
+    call: unansweredAndLost,
+    withKey: { sent: 2, outcome: 'released' },
+    withoutKey: UNKNOWN,
+  },
+  {
+    shows: 'somebody else’s, and not ours',
+    call: overtaken(unansweredAndLost),
+    withKey: { sent: 2, outcome: 'released' },
+    withoutKey: UNKNOWN,
+  },
+  {
+    shows: 'somebody else’s, and ours before it',
+    call: overtaken(unansweredButTaken),
+    withKey: { sent: 1, outcome: 'released' },
+    withoutKey: UNKNOWN,
+  },
+  {
+    shows: 'nothing new, and ours only while it is looked for',
+    call: landsLate((world) => world.called('readDeployment')),
+    withKey: { sent: 1, outcome: 'released' },
+    withoutKey: { sent: 1, outcome: 'released' },
+  },
+  {
+    shows: 'nothing new, and ours once that is decided',
+    call: landsLate((world) =>
+      world.until(() => world.count('patchDeployment') === 2 || world.count('redeployRevision') === 1),
+    ),
+    withKey: { sent: 2, outcome: 'released', extras: 1 },
+    withoutKey: UNKNOWN,
+  },
+  {
+    shows: 'nothing, since reading fails too',
+    call: unansweredAndLost,
+    and: (world) => world.next('readDeployment', unreadable),
+    withKey: UNKNOWN,
+    withoutKey: UNKNOWN,
+  },
+];
+
+/** A deployment's name is its key, whatever is shipped. */
+const CREATIONS: readonly (Shown & Decided)[] = [
+  { shows: 'ours', call: unansweredButTaken, sent: 1, outcome: 'released' },
+  { shows: 'nothing', call: unansweredAndLost, sent: 2, outcome: 'released' },
+  {
+    shows: 'one of that name by somebody else',
+    call: (perform, world) => {
+      world.madeElsewhere('agent');
+      return unansweredAndLost(perform, world);
+    },
+    sent: 1,
+    outcome: 'released',
+  },
+  {
+    shows: 'nothing, and ours once it is sent again',
+    call: landsLate((world) => world.called('createDeployment', 2)),
+    and: (world) => world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409)),
+    sent: 2,
+    outcome: 'released',
+  },
+  {
+    shows: 'nothing, since reading fails too',
+    call: unansweredAndLost,
+    and: (world) => world.next('findDeployment', (perform) => perform(), unreadable),
+    ...UNKNOWN,
+  },
+];
+
+/** Redeploying a revision twice leaves the deployment where once does: it is sent again unless its work is there. */
+const REDEPLOYS: readonly (Shown & Decided & { readonly makesRevision: boolean })[] = [
+  {
+    shows: 'its new revision',
+    makesRevision: true,
+    call: unansweredButTaken,
+    sent: 1,
+    outcome: 'rolled_back',
+  },
+  { shows: 'nothing new', makesRevision: true, call: unansweredAndLost, sent: 2, outcome: 'rolled_back' },
+  {
+    shows: 'nothing new where none is made',
+    makesRevision: false,
+    call: unansweredButTaken,
+    sent: 2,
+    outcome: 'rolled_back',
+  },
+  {
+    shows: 'somebody else’s, and none of its own',
+    makesRevision: true,
+    call: overtaken(unansweredAndLost),
+    sent: 2,
+    outcome: 'rolled_back',
+  },
+  {
+    shows: 'nothing new, and its work once it is sent again',
+    makesRevision: false,
+    call: landsLate((world) => world.called('redeployRevision', 2)),
+    sent: 2,
+    outcome: 'rolled_back',
+  },
+  {
+    shows: 'nothing, since reading fails too',
+    makesRevision: false,
+    call: unansweredAndLost,
+    and: (world) => world.next('readDeployment', (perform) => perform(), unreadable),
+    sent: 1,
+    outcome: 'rollback_failed',
+  },
+];
+
+describeWorkflows('what is decided where an answer is missing', (harness) => {
+  const patches = ARTIFACTS.flatMap(({ kind, artifact }) =>
+    PATCHES.map(({ withKey, withoutKey, ...row }) => ({
+      ...row,
+      ...(artifact.kind === 'tarball' ? withKey : withoutKey),
+      kind,
+      artifact,
+    })),
+  );
+  it.each(patches)('a PATCH of $kind, and reading shows $shows: $outcome after $sent', async (row) => {
+    const { target, good } = harness.newServingTarget();
+    const { world } = target;
+    world.next('patchDeployment', row.call);
+    row.and?.(world);
+    const { artifact } = row;
+    const result = await target.release('b', {
+      artifact,
+      ...(artifact.kind === 'tarball' ? {} : { graphConfigPath: null }),
+    });
+    expect(result).toMatchObject({ outcome: row.outcome, code: row.code ?? null });
+    expect(world.count('patchDeployment')).toBe(row.sent);
+    expect(result.extraRevisionIds).toHaveLength(row.extras ?? 0);
+    expect(world.active).toBe(row.outcome === 'released' ? result.revisionId : good);
+    const ours = world.revisionsOf(artifact).filter((revisionId) => revisionId !== result.revisionId);
+    if (row.outcome === 'released') expect(result.extraRevisionIds).toEqual(ours);
+    else expect(result.instructions).toContain('needs a person');
+  });
+
+  const creations = ARTIFACTS.flatMap(({ kind, artifact }) =>
+    CREATIONS.map((row) => ({ ...row, kind, artifact })),
+  );
+  it.each(creations)('creating for $kind, and reading shows $shows: $outcome after $sent', async (row) => {
+    const target = harness.newTarget();
+    const { world } = target;
+    world.next('createDeployment', row.call);
+    row.and?.(world);
+    const { artifact } = row;
+    const result = await target.release('b', {
+      artifact,
+      ...(artifact.kind === 'tarball' ? {} : { graphConfigPath: null }),
+    });
+    expect(result).toMatchObject({ outcome: row.outcome, code: row.code ?? null });
+    expect(world.count('createDeployment')).toBe(row.sent);
+    if (row.outcome === 'released') expect(world.active).toBe(result.revisionId);
+    else expect(result.instructions).toContain('needs a person');
+  });
+
+  const redeploys = ARTIFACTS.flatMap(({ kind, artifact }) =>
+    REDEPLOYS.map((row) => ({ ...row, kind, artifact })),
+  );
+  it.each(redeploys)(
+    'a redeploy after $kind, and reading shows $shows: $outcome after $sent',
+    async (row) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      const { artifact } = row;
+      world.redeployMakesRevision = row.makesRevision;
+      world.bad.add(artifactIdentity(artifact));
+      world.next('redeployRevision', row.call);
+      row.and?.(world);
+      const result = await target.release('b', {
+        artifact,
+        ...(artifact.kind === 'tarball' ? {} : { graphConfigPath: null }),
+      });
+      expect(result.outcome).toBe(row.outcome);
+      expect(world.redeployed).toEqual(Array.from({ length: row.sent }, () => good));
+      if (row.outcome === 'rolled_back') {
+        expect(world.active).toBe(result.servingRevisionId);
+        expect(
+          world.deployment?.revisions.find(({ revisionId }) => revisionId === world.active),
+        ).toMatchObject({
+          identity: 'elsewhere',
+        });
+      } else expect(result.instructions).toContain('needs a person');
+    },
+  );
+});

@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+
+import type { ErrorPolicy } from '../../../src/domain/release/release.ts';
+import type { StepOverride, StepOverrides } from '../../../src/domain/step.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { notTaken } from '../faults.ts';
+import type { Harness } from '../harness.ts';
+import { QUICK } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { ActivityName } from '../world.ts';
+
+/** What is down is given up on soon: a call after few attempts, a poll at its deadline. */
+const IMPATIENT: StepOverrides = {
+  ...QUICK,
+  find: impatient(QUICK.find),
+  deployed: { ...QUICK.deployed, scheduleToCloseMs: 5_000 },
+  serving: { ...QUICK.serving, scheduleToCloseMs: 5_000 },
+};
+
+/** The steps in which the control plane or the agent can be away, with what is asked of it there. */
+const BEFORE_THE_CHANGE: readonly (readonly [step: string, activity: ActivityName])[] = [
+  ['find', 'findDeployment'],
+  ['upload', 'uploadArtifact'],
+  ['patch', 'patchDeployment'],
+];
+const AFTER_THE_CHANGE: readonly (readonly [step: string, activity: ActivityName])[] = [
+  ['deployed', 'awaitDeployed'],
+  ['serving', 'confirmServing'],
+  ['check', 'runCheck'],
+];
+
+describeWorkflows('a control plane that is down for long', (harness) => {
+  it.each(BEFORE_THE_CHANGE)(
+    'in the step %s, before anything is changed: fails, whatever on_error says',
+    async (_, activity) => {
+      for (const then of ['rollback', 'wait', 'stop'] as const) {
+        const { target, good } = down(harness, activity);
+        const result = await release(target, { then, waitMs: 20 });
+        expect(result).toMatchObject({ outcome: 'failed' });
+        expect(target.world.active).toBe(good);
+        expect(target.world.redeployed).toEqual([]);
+      }
+    },
+  );
+
+  it.each(AFTER_THE_CHANGE)('in the step %s: rollback puts back what served', async (_, activity) => {
+    const { target, good, comeBack } = down(harness, activity);
+    // What is put back must come up, serve and pass: it is away for the new revision alone.
+    void target.world.called('redeployRevision').then(comeBack);
+    const result = await release(target, { then: 'rollback', waitMs: 0 });
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it.each(AFTER_THE_CHANGE)(
+    'in the step %s: stop leaves it as it is, and needs a person',
+    async (_, activity) => {
+      const { target } = down(harness, activity);
+      const result = await release(target, { then: 'stop', waitMs: 0 });
+      expect(result.outcome).toBe('errored');
+      expect(result.instructions).toContain('needs a person');
+      expect(target.world.redeployed).toEqual([]);
+    },
+  );
+
+  it.each([...BEFORE_THE_CHANGE, ...AFTER_THE_CHANGE])(
+    'in the step %s: wait asks a person, and retry goes on from there',
+    async (_, activity) => {
+      const { target, comeBack } = down(harness, activity);
+      const { releaseId } = await target.submit('b', { onError: WAIT, steps: IMPATIENT });
+      await target.progressOnce(releaseId, ({ waiting }) => waiting?.for === 'decision');
+      comeBack();
+      await target.say(releaseId, 'retry', { who: 'bo' });
+      expect(await target.result(releaseId)).toMatchObject({ outcome: 'released', extraRevisionIds: [] });
+      expect(target.world.redeployed).toEqual([]);
+    },
+  );
+
+  it('that does not come back for the restore either: rollback_failed, with what to do first', async () => {
+    const { target } = down(harness, 'awaitDeployed', 'redeployRevision');
+    const result = await release(target, { then: 'rollback', waitMs: 0 });
+    expect(result.outcome).toBe('rollback_failed');
+    expect(result.instructions).toContain('1. The control plane gave no usable answer');
+  });
+});
+
+const WAIT: ErrorPolicy = { then: 'wait', waitMs: 60_000 };
+const OFTEN = 500;
+
+function impatient(step: StepOverride | undefined): StepOverride {
+  return { ...step, retry: { ...step?.retry, maximumAttempts: 3 } };
+}
+
+/** A target whose world does not answer these calls until it comes back. */
+function down(
+  harness: Harness,
+  ...activities: readonly ActivityName[]
+): { target: TargetUnderTest; good: string; comeBack: () => void } {
+  const { target, good } = harness.newServingTarget();
+  let isDown = true;
+  for (const activity of activities) {
+    const faults = Array.from(
+      { length: OFTEN },
+      () => (perform: () => Promise<unknown>) => (isDown ? notTaken()(perform, target.world) : perform()),
+    );
+    target.world.next(activity, ...faults);
+  }
+  return { target, good, comeBack: () => void (isDown = false) };
+}
+
+function release(target: TargetUnderTest, onError: ErrorPolicy): ReturnType<TargetUnderTest['release']> {
+  return target.release('b', { onError, steps: IMPATIENT });
+}

@@ -1,0 +1,124 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { expect, it } from 'vitest';
+
+import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { notTaken, refused } from '../faults.ts';
+import { identity } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+/** Of as many redeploys as a restore asks for. */
+const NO_REDEPLOY = Array.from({ length: 10 }, () => refused());
+const STOP = { onError: { then: 'stop', waitMs: 0 } } as const;
+
+describeWorkflows('what needs a person', (harness) => {
+  it('ends Failed in Temporal, a release that is rollback_failed, with the whole result in its failure', async () => {
+    const target = harness.newTarget();
+    target.world.bad.add(identity('a'));
+    const { releaseId } = await target.submit('a');
+    const row = await target.ended(releaseId);
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rollback_failed', servingVerified: false });
+    expect(result.instructions).toContain('needs a person');
+    expect(row).toMatchObject({ outcome: 'rollback_failed', reason: result.reason, code: result.code });
+    expect((await target.view()).state.needsPerson).toMatchObject({ releaseId });
+    expect(await failureOf(target.child(releaseId))).toMatchObject({
+      type: 'rollback_failed',
+      message: result.reason,
+      nonRetryable: true,
+      details: [result],
+    });
+    expect(await statusOf(target, releaseId)).toBe('FAILED');
+    const query = 'ExecutionStatus="Failed" AND WorkflowType IN ("release", "rollback", "promotion")';
+    expect(await target.listedOnce(query)).toEqual([`${target.workflowId}/${releaseId}`]);
+    expect(await target.listedOnce('SlipwayOutcome="rollback_failed"')).toHaveLength(1);
+  });
+
+  it('ends Failed in Temporal, a release that is errored, and the next one is its own attempt', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('runCheck', notTaken(), notTaken());
+    const result = await target.release('b', STOP);
+    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: result.revisionId });
+    expect(await failureOf(target.child(result.releaseId))).toMatchObject({ details: [result] });
+    expect(await statusOf(target, result.releaseId)).toBe('FAILED');
+    expect(await target.release('b')).toMatchObject({ releaseId: 'release-2', outcome: 'released' });
+  });
+
+  it('ends Failed in Temporal, a rollback that is rollback_failed, and the target keeps its instructions', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+    const { requestId } = await target.rollback({ to: good });
+    const row = await target.ended(requestId);
+    const result = await target.result(row.releaseId);
+    expect(row).toMatchObject({ outcome: 'rollback_failed', reason: result.reason });
+    expect(await failureOf(target.child(row.releaseId))).toMatchObject({ details: [result] });
+    expect(await statusOf(target, row.releaseId)).toBe('FAILED');
+    expect((await target.view()).state.needsPerson).toMatchObject({ instructions: result.instructions });
+  });
+
+  it('ends Failed in Temporal also if it was canceled there, since what it changed could not be taken back', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('redeployRevision', ...NO_REDEPLOY);
+    target.world.slow.add(identity('b'));
+    const { releaseId } = await target.submit('b');
+    await target.world.called('awaitDeployed');
+    await target.child(releaseId).cancel();
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'rollback_failed' });
+    expect(await statusOf(target, releaseId)).toBe('FAILED');
+  });
+
+  it('alone ends Failed: a release that was rolled back, or never changed anything, ends Completed', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    const rolledBack = await target.release('b');
+    target.world.next('uploadArtifact', refused());
+    const failed = await target.release('c');
+    expect([rolledBack.outcome, failed.outcome]).toEqual(['rolled_back', 'failed']);
+    expect(await statusOf(target, rolledBack.releaseId)).toBe('COMPLETED');
+    expect(await statusOf(target, failed.releaseId)).toBe('COMPLETED');
+  });
+
+  it('is known to a target that was terminated meanwhile, by its own words', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    target.world.next('redeployRevision', ...NO_REDEPLOY);
+    target.world.slow.add(identity('b'));
+    const { releaseId } = await target.submit('b');
+    await target.world.called('awaitDeployed', 2);
+    await target.handle.terminate('by hand');
+    await target.startOnly();
+    const row = await target.ended(releaseId);
+    const result = await target.result(releaseId);
+    expect(row).toMatchObject({ outcome: 'rollback_failed', reason: result.reason });
+    expect(await statusOf(target, releaseId)).toBe('FAILED');
+  });
+
+  it('is read by the audit from the event that ends its history', async () => {
+    const target = harness.newTarget();
+    target.world.bad.add(identity('a'));
+    const result = await target.release('a');
+    const { works } = readTargetFacts(target.workflowId, await target.histories());
+    expect(works).toMatchObject([{ ended: 'failed', result }]);
+  });
+
+  it('is not what a terminated release is: that one has no result, and the target says so', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.child(releaseId).terminate('by hand');
+    const row = await target.ended(releaseId);
+    gate.open();
+    expect(row).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_INTERNAL' });
+    expect(row.reason).toContain('ended without a result');
+  });
+});
+
+async function failureOf(workflow: WorkflowHandle): Promise<unknown> {
+  return workflow.result().catch((error: unknown) => (error as Error).cause);
+}
+
+async function statusOf(target: TargetUnderTest, releaseId: string): Promise<string> {
+  return (await target.child(releaseId).describe()).status.name;
+}

@@ -1,0 +1,189 @@
+import { expect, it } from 'vitest';
+
+import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import {
+  answeredWithOldLatest,
+  mixedWith,
+  refused,
+  takenAndRefused,
+  unansweredAndLost,
+  unansweredButTaken,
+} from '../faults.ts';
+import { tarball } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Fault, World } from '../world.ts';
+
+const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
+  ['a tarball', tarball('b')],
+  ['an image', { kind: 'image', uri: 'registry.test/agent:latest' }],
+  ['a git ref', { kind: 'git', ref: 'main' }],
+];
+/** What somebody else ships, of each kind. */
+const OTHER_SOURCE = {
+  tarball: { tarballPath: 'uploads/theirs' },
+  image: { imageUri: 'registry.test/theirs:latest' },
+  git: { repoRef: 'theirs' },
+} as const;
+
+function sourceOf(artifact: Artifact): { imageUri?: string; repoRef?: string } {
+  if (artifact.kind === 'image') return { imageUri: artifact.uri };
+  return artifact.kind === 'git' ? { repoRef: artifact.ref } : {};
+}
+
+/** More revisions than any page of a list has. */
+const MANY = 130;
+
+const manyElsewhere = (world: World): void => {
+  for (let number = 0; number < MANY; number++) world.patchElsewhere(`somebody else ${number}`);
+};
+
+/** Other people's PATCHes come right after the call, whatever became of it. */
+const overtaken =
+  (call: Fault): Fault =>
+  async (perform, world) => {
+    try {
+      return await call(perform, world);
+    } finally {
+      manyElsewhere(world);
+    }
+  };
+
+function release(target: TargetUnderTest, artifact: Artifact): Promise<ReleaseResult> {
+  return target.release('b', {
+    artifact,
+    ...(artifact.kind === 'tarball' ? {} : { graphConfigPath: null }),
+  });
+}
+
+describeWorkflows('the revision of a release', (harness) => {
+  it.each(ARTIFACTS)(
+    'of %s is never one from before, whatever the PATCH’s answer names',
+    async (_, artifact) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      world.next('patchDeployment', answeredWithOldLatest);
+      const { outcome, revisionId, servingRevisionId } = await release(target, artifact);
+      expect(outcome).toBe('released');
+      expect(revisionId).not.toBe(good);
+      expect([revisionId]).toEqual(world.revisionsOf(artifact));
+      expect(servingRevisionId).toBe(world.active);
+    },
+  );
+
+  it.each(
+    ARTIFACTS.flatMap(([what, artifact]) =>
+      (['before', 'after'] as const).map((order) => [what, order, artifact] as const),
+    ),
+  )(
+    'of %s is none of somebody else, whose PATCH came %s ours and whose revision the answer names',
+    async (_, order, artifact) => {
+      const { target } = harness.newServingTarget();
+      const { world } = target;
+      world.next(
+        'patchDeployment',
+        mixedWith(order, () => world.patchElsewhere('theirs', OTHER_SOURCE[artifact.kind])),
+      );
+      const { outcome, revisionId } = await release(target, artifact);
+      expect([revisionId]).toEqual(world.revisionsOf(artifact));
+      expect(outcome).toBe('released');
+    },
+  );
+
+  it.each(ARTIFACTS.slice(1))(
+    'of %s cannot be known where two new ones carry it, whichever the answer names: what served is restored',
+    async (_, artifact) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      const same = { imageUri: null, repoRef: null, ...sourceOf(artifact) };
+      world.next(
+        'patchDeployment',
+        mixedWith('before', () => world.patchElsewhere('theirs', same)),
+      );
+      const result = await release(target, artifact);
+      expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+      expect(world.count('patchDeployment')).toBe(1);
+      expect(world.active).toBe(good);
+    },
+  );
+
+  it('is looked for behind a page of other people’s before its PATCH is sent again', async () => {
+    const { target } = harness.newServingTarget();
+    const { world } = target;
+    world.next('patchDeployment', overtaken(unansweredButTaken));
+    const { outcome, revisionId } = await target.release('b');
+    expect(outcome).toBe('released');
+    expect(world.count('patchDeployment')).toBe(1);
+    expect(world.revisionsOf(tarball('b'))).toEqual([revisionId]);
+  });
+
+  it('is reported beside its twin, however many other people’s came after them', async () => {
+    const { target } = harness.newServingTarget();
+    const { world } = target;
+    world.next('patchDeployment', async (perform) => {
+      await perform();
+      return perform();
+    });
+    world.next('awaitDeployed', (perform) => {
+      manyElsewhere(world);
+      return perform();
+    });
+    const { outcome, revisionId, extraRevisionIds } = await target.release('b');
+    expect(outcome).toBe('released');
+    const ours = world.revisionsOf(tarball('b'));
+    expect(ours).toHaveLength(2);
+    expect(extraRevisionIds).toEqual(ours.filter((other) => other !== revisionId));
+  });
+
+  it.each([
+    ['taken', unansweredButTaken],
+    ['lost', unansweredAndLost],
+  ])(
+    'cannot be known without a list, once its PATCH was %s and another one followed: it is not sent again',
+    async (_, call) => {
+      const { target, good } = harness.newServingTarget();
+      const { world } = target;
+      world.offersList = false;
+      world.next('patchDeployment', overtaken(call));
+      const result = await target.release('b');
+      expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+      expect(world.count('patchDeployment')).toBe(1);
+      expect(world.active).toBe(good);
+    },
+  );
+});
+
+describeWorkflows('creating a deployment that is answered with a conflict', (harness) => {
+  it.each(ARTIFACTS)('adopts the deployment of that name, for %s', async (_, artifact) => {
+    const target = harness.newTarget();
+    const { world } = target;
+    world.next('createDeployment', takenAndRefused);
+    const result = await release(target, artifact);
+    expect(result).toMatchObject({ outcome: 'released', revisionId: world.active });
+    expect(world.count('createDeployment')).toBe(1);
+  });
+
+  it('puts back what served on one that somebody else was quicker to make', async () => {
+    const target = harness.newTarget();
+    const { world } = target;
+    let theirs = '';
+    world.next('createDeployment', () => {
+      theirs = world.madeElsewhere('agent');
+      return refused('SLIPWAY_CONFLICT', 409)(() => Promise.resolve(), world);
+    });
+    world.bad.add(artifactIdentity(tarball('b')));
+    const { outcome, servingRevisionId } = await target.release('b');
+    expect(outcome).toBe('rolled_back');
+    expect(servingRevisionId).toBe(theirs);
+  });
+
+  it('says what to do where there is none of that name', async () => {
+    const target = harness.newTarget();
+    target.world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409));
+    const { outcome, code, reason } = await target.release('b');
+    expect({ outcome, code }).toEqual({ outcome: 'failed', code: 'SLIPWAY_CONFLICT' });
+    expect(reason).toContain('targets.production.deploymentId');
+    expect(target.world.count('createDeployment')).toBe(1);
+  });
+});

@@ -1,0 +1,352 @@
+import { describe, expect, it } from 'vitest';
+
+import { describeWorkflows } from '../describeWorkflows.ts';
+import {
+  followedBy,
+  landsLate,
+  notTaken,
+  refused,
+  unansweredAndLost,
+  unansweredButTaken,
+} from '../faults.ts';
+import { identity, QUICK, stepNames, tarball } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { World } from '../world.ts';
+
+describeWorkflows('what changes the deployment', (harness) => {
+  describe('a PATCH', () => {
+    it('that was taken but not answered is adopted: one PATCH, one revision', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', unansweredButTaken);
+      const result = await target.release('b');
+      const [revisionId, ...more] = target.world.revisionsOf(tarball('b'));
+      expect(more).toEqual([]);
+      expect(result).toMatchObject({ outcome: 'released', revisionId, extraRevisionIds: [] });
+      expect(result.steps.find(({ step }) => step === 'patch')?.detail).toBe(
+        `adopted revision ${revisionId}`,
+      );
+      expect(target.world.count('patchDeployment')).toBe(1);
+    });
+
+    it.each([
+      ['connection refused', notTaken()],
+      ['429 with a delay', notTaken('SLIPWAY_RATE_LIMITED', 30)],
+      ['503', notTaken('SLIPWAY_SERVICE_ERROR')],
+    ])('that was surely not taken (%s) is sent again', async (_, fault) => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', fault);
+      const result = await target.release('b');
+      expect(result).toMatchObject({ outcome: 'released' });
+      expect(result.steps.find(({ step }) => step === 'patch')?.attempts).toBe(2);
+      expect(target.world.revisionsOf(tarball('b'))).toHaveLength(1);
+    });
+
+    it('is sent again no sooner than a 429 asks for', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', notTaken('SLIPWAY_RATE_LIMITED', 400));
+      await target.release('b');
+      const [first, second] = target.world.calls.filter(({ activity }) => activity === 'patchDeployment');
+      expect((second?.startedAt ?? 0) - (first?.endedAt ?? 0)).toBeGreaterThan(350);
+    });
+
+    it('that a 429 puts off past the deadline of the step gets one more try before it', async () => {
+      const { target, good } = harness.newServingTarget();
+      const later = notTaken('SLIPWAY_RATE_LIMITED', 3_600_000);
+      target.world.next('patchDeployment', later, later);
+      const steps = { ...QUICK, patch: { ...QUICK.patch, scheduleToCloseMs: 8_000 } };
+      const result = await target.release('b', { steps });
+      expect(result.steps.find(({ step }) => step === 'patch')?.attempts).toBe(2);
+      expect(result).toMatchObject({
+        outcome: 'failed',
+        code: 'SLIPWAY_RATE_LIMITED',
+        servingRevisionId: good,
+      });
+      expect(target.world.redeployed).toEqual([]);
+    });
+
+    it('that is turned away each time ends failed, with every attempt counted', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', notTaken(), notTaken(), notTaken());
+      const result = await target.release('b');
+      expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_UNREACHABLE' });
+      expect(result.steps.find(({ step }) => step === 'patch')?.attempts).toBe(3);
+      expect(target.world.redeployed).toEqual([]);
+    });
+
+    it('that lands late, after it was sent again, is reported as an extra revision', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next(
+        'patchDeployment',
+        landsLate((world) => world.called('patchDeployment', 2)),
+      );
+      const result = await target.release('b');
+      const revisions = target.world.revisionsOf(tarball('b'));
+      expect(revisions).toHaveLength(2);
+      const extra = revisions.filter((revisionId) => revisionId !== result.revisionId);
+      expect(result.extraRevisionIds).toEqual(extra);
+      expect(result.outcome).toBe('released');
+      expect(result.reason).toContain(`extra revisions: ${extra.join()}`);
+    });
+
+    it('that lands between two looks is adopted and never sent again', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next(
+        'patchDeployment',
+        landsLate((world) => world.called('readDeployment', 1)),
+      );
+      const result = await target.release('b');
+      expect(target.world.count('patchDeployment')).toBe(1);
+      expect(result).toMatchObject({
+        outcome: 'released',
+        revisionId: target.world.revisionsOf(tarball('b'))[0],
+      });
+    });
+
+    it('is not sent a third time, after an unknown and a refused attempt, without another look', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next(
+        'patchDeployment',
+        landsLate((world) => world.called('patchDeployment', 2)),
+        notTaken(),
+      );
+      const result = await target.release('b');
+      expect(target.world.count('patchDeployment')).toBe(2);
+      expect(target.world.revisionsOf(tarball('b'))).toEqual([result.revisionId]);
+      expect(result.outcome).toBe('released');
+    });
+
+    it('that is refused only after an unknown attempt may have been taken: the baseline is restored', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.next('patchDeployment', unansweredAndLost, refused());
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        code: 'SLIPWAY_REFUSED',
+        servingRevisionId: good,
+      });
+      expect(target.world.redeployed).toEqual([good]);
+    });
+
+    it('that is never answered and never there restores the baseline', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        code: 'SLIPWAY_NO_ANSWER',
+        revisionId: null,
+        servingRevisionId: good,
+      });
+      expect(target.world.count('patchDeployment')).toBe(3);
+    });
+
+    it('that lands only while the baseline is restored is reported, watched, and not taken for the redeploy', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.slow.add(identity('b'));
+      let land: () => Promise<unknown> = () => Promise.resolve();
+      target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, (perform, world) => {
+        land = perform;
+        return unansweredAndLost(perform, world);
+      });
+      // It lands before the redeploy's answer is made: there it is "the latest".
+      target.world.next('redeployRevision', async (perform) => {
+        await land();
+        return perform();
+      });
+      const result = await target.release('b');
+      const [extra] = target.world.revisionsOf(tarball('b'));
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        extraRevisionIds: [extra],
+        givenUpRevisionIds: [extra],
+      });
+      expect((await target.view()).state.late).toMatchObject([{ revisionId: extra, restoreTo: good }]);
+    });
+
+    it('that is answered, and delivered a second time on its way, leaves an extra that is told of and watched', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', async (perform) => {
+        const answer = await perform();
+        await perform();
+        return answer;
+      });
+      const result = await target.release('b');
+      const [revisionId, extra] = target.world.revisionsOf(tarball('b'));
+      expect(result).toMatchObject({ outcome: 'released', revisionId, extraRevisionIds: [extra] });
+      const { state } = await target.viewOnce((view) => view.state.late.length > 0);
+      expect(state.late).toMatchObject([{ revisionId: extra, restoreTo: revisionId }]);
+      expect(state.extras).toMatchObject([{ revisionId: extra, landedLate: false }]);
+    });
+
+    describe('that lands after its release has ended', () => {
+      /** A release that gave up on its PATCH, which lands once there is a call of an activity. */
+      async function givenUp(
+        target: TargetUnderTest,
+        ...landsAt: Parameters<World['called']>
+      ): Promise<void> {
+        target.world.slow.add(identity('b'));
+        const late = landsLate((world) => world.called(...landsAt));
+        target.world.next('patchDeployment', late, unansweredAndLost, unansweredAndLost);
+        expect((await target.release('b')).outcome).toBe('rolled_back');
+      }
+
+      it('is noticed, told of, and countered with what serves once it comes up', async () => {
+        const { target, good } = harness.newServingTarget();
+        await givenUp(target, 'awaitLateUpload');
+        const { state } = await target.viewOnce((view) => view.state.late.length > 0);
+        const [landed] = target.world.revisionsOf(tarball('b'));
+        expect(state.extras).toMatchObject([
+          { releaseId: 'release-1', revisionId: landed, landedLate: true },
+        ]);
+        expect(state.late).toMatchObject([{ revisionId: landed, restoreTo: good }]);
+        target.world.bringUp(landed!);
+        const ended = await target.viewOnce((view) => view.state.history.length === 2);
+        expect(ended.state.history[1]).toMatchObject({
+          kind: 'rollback',
+          outcome: 'rolled_back',
+          servingRevisionId: good,
+          requestedBy: { who: 'slipway', from: 'watch' },
+        });
+        expect(target.world.active).toBe(good);
+      });
+
+      it('while another release runs is noticed after that, and countered with the revision that serves then', async () => {
+        const { target } = harness.newServingTarget();
+        await givenUp(target, 'uploadArtifact', 2);
+        const { revisionId } = await target.release('c');
+        const [landed] = target.world.revisionsOf(tarball('b'));
+        await target.viewOnce((view) => view.state.late.some((late) => late.revisionId === landed));
+        target.world.bringUp(landed!);
+        await target.viewOnce((view) => view.state.history.length === 3);
+        expect(target.world.active).toBe(revisionId);
+      });
+
+      it('is not what a redeploy made of the release’s own revision since', async () => {
+        const { target, good } = harness.newServingTarget();
+        target.world.redeployMakesRevision = true;
+        target.world.bad.add(identity('b'));
+        target.world.next('patchDeployment', unansweredButTaken);
+        const { revisionId } = await target.release('b');
+        target.world.bad.clear();
+        const { requestId } = await target.rollback({ to: revisionId ?? '' });
+        expect((await target.ended(requestId)).servingRevisionId).not.toBe(good);
+        await target.world.called('awaitLateUpload', 2);
+        expect(target.world.revisionsOf(tarball('b'))).toHaveLength(2);
+        const { state } = await target.idle();
+        expect([state.extras, state.late]).toEqual([[], []]);
+        expect(state.lateUploads[0]?.known).toEqual(
+          expect.arrayContaining(target.world.revisionsOf(tarball('b'))),
+        );
+      });
+
+      it('is looked out for until a deadline', async () => {
+        const { target } = harness.newServingTarget();
+        const steps = { ...QUICK, watch: { ...QUICK.watch, scheduleToCloseMs: 1_000 } };
+        target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
+        await target.release('b', { steps });
+        const { state } = await target.viewOnce((view) => view.state.lateUploads.length === 0);
+        expect(state.ignored).toEqual([]);
+      });
+
+      it('and that cannot be looked out for any longer is named among what was ignored', async () => {
+        const { target } = harness.newServingTarget();
+        target.world.next('awaitLateUpload', refused('SLIPWAY_UNAUTHORIZED', 401));
+        target.world.next('patchDeployment', unansweredAndLost, unansweredAndLost, unansweredAndLost);
+        await target.release('b');
+        const { state } = await target.viewOnce((view) => view.state.ignored.length > 0);
+        expect(state.lateUploads).toEqual([]);
+        expect(state.ignored[0]).toMatchObject({ message: 'watch' });
+        expect(state.ignored[0]?.reason).toContain('stopped watching for a late PATCH of release-1: ');
+      });
+    });
+
+    it('followed at once by somebody else’s PATCH is followed by its own revision', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next(
+        'patchDeployment',
+        followedBy((world) => void world.patchElsewhere()),
+      );
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'released',
+        revisionId: target.world.revisionsOf(tarball('b'))[0],
+      });
+    });
+
+    it('whose answer shows somebody else’s revision as the latest is found by its upload path', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', async (perform, world) => {
+        await perform();
+        world.patchElsewhere();
+        return world.activities.readDeployment(undefined as never);
+      });
+      const result = await target.release('b');
+      expect(target.world.count('patchDeployment')).toBe(1);
+      expect(result).toMatchObject({
+        outcome: 'released',
+        revisionId: target.world.revisionsOf(tarball('b'))[0],
+      });
+    });
+
+    it('that was answered is never sent again, however long its revision cannot be seen', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.next('patchDeployment', (_, world) => world.activities.readDeployment(undefined as never));
+      const result = await target.release('b');
+      expect(target.world.count('patchDeployment')).toBe(1);
+      expect(result).toMatchObject({
+        outcome: 'errored',
+        code: 'SLIPWAY_OUTCOME_UNKNOWN',
+        servingRevisionId: good,
+      });
+      expect(result.instructions).toContain('needs a person');
+    });
+
+    it('that was answered is never sent again, when the deployment cannot be read afterwards', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('patchDeployment', async (perform, world) => {
+        await perform();
+        world.patchElsewhere();
+        return world.activities.readDeployment(undefined as never);
+      });
+      target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+      const result = await target.release('b');
+      expect(target.world.count('patchDeployment')).toBe(1);
+      expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });
+    });
+  });
+
+  describe('creating a deployment', () => {
+    it('that cannot be looked up after an unknown answer is errored, with what to do', async () => {
+      const target = harness.newTarget();
+      target.world.next('findDeployment', (perform) => perform(), refused('SLIPWAY_NOT_FOUND', 404));
+      target.world.next('createDeployment', unansweredAndLost);
+      const result = await target.release('a');
+      expect(result).toMatchObject({
+        outcome: 'errored',
+        code: 'SLIPWAY_OUTCOME_UNKNOWN',
+        deploymentId: null,
+      });
+      expect(result.reason).not.toContain('changed nothing');
+      expect(result.instructions).toContain('needs a person');
+      expect(target.world.count('createDeployment')).toBe(1);
+    });
+
+    it('that is refused ends failed', async () => {
+      const target = harness.newTarget();
+      target.world.next('createDeployment', refused('SLIPWAY_CONFLICT', 409));
+      const result = await target.release('a');
+      expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_CONFLICT' });
+      expect(stepNames(result)).toEqual(['find done', 'create failed', 'record done']);
+    });
+
+    it('yields a revision of its own, which is never gone back to', async () => {
+      const target = harness.newTarget();
+      target.world.broken.set(identity('a'), 'BUILD_FAILED');
+      const result = await target.release('a');
+      expect(result.baseline).toEqual({ revisionId: null, verified: false });
+      expect(result.outcome).toBe('failed');
+      expect(target.world.redeployed).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,284 @@
+import { expect, it } from 'vitest';
+
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { preemptSignal } from '../../../src/messages/release.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { unansweredButTaken } from '../faults.ts';
+import type { Harness } from '../harness.ts';
+import { identity, QUICK, stepNames } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+describeWorkflows('a manual rollback while a release runs', (harness) => {
+  it('by update while polling: the release stops, and an earlier revision serves again', async () => {
+    const { target, good } = servingTheSecond(harness);
+    const releaseId = await polling(target);
+    const answer = await target.rollback({ who: 'bo', reason: 'errors' });
+    expect(answer).toMatchObject({ disposition: 'preempting', serves: { revisionId: good } });
+    expect(answer.reason).toContain(`${releaseId} is being stopped`);
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: null,
+      servingRevisionId: good,
+      preemptedBy: { requestId: answer.requestId, requestedBy: { who: 'bo', reason: 'errors' } },
+    });
+    expect(result.reason).toContain('stopped by a rollback by bo: errors');
+    const row = await target.ended(answer.requestId);
+    expect(row.releaseId).toBe(releaseId);
+    const { state } = await target.idle();
+    expect(state.hold?.by).toMatchObject({ who: 'bo', reason: 'errors' });
+    expect(state.history.filter(({ kind }) => kind === 'rollback')).toEqual([]);
+  });
+
+  it('by a bare signal while polling does the same', async () => {
+    const { target, good } = servingTheSecond(harness);
+    const releaseId = await polling(target);
+    await target.signal('rollback');
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: good,
+      preemptedBy: { requestedBy: { who: 'unknown', from: 'signal' } },
+    });
+    expect((await target.idle()).state.hold).not.toBeNull();
+  });
+
+  it('while checking does not wait for the check', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.rollback();
+    const result = await target.result(releaseId);
+    gate.open();
+    expect(stepNames(result)).toContain('check canceled');
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, givenUpRevisionIds: [] });
+  });
+
+  it('before the PATCH, to what serves, ends it aborted: nothing is sent and nothing redeployed', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    const { requestId } = await target.rollback({ to: good });
+    const result = await target.result(releaseId);
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
+    await target.idle();
+    expect(target.world.count('patchDeployment')).toBe(0);
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('before the PATCH of an image, which follows on no upload, sends nothing either', async () => {
+    const target = harness.newTarget();
+    const gate = target.world.gate('createDeployment');
+    const artifact = { kind: 'image', uri: 'registry.test/agent:1' } as const;
+    const { releaseId } = await target.submit('b', { artifact, graphConfigPath: null });
+    await target.world.called('createDeployment');
+    await target.rollback();
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result.outcome).toBe('aborted');
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('before the PATCH, to a revision by name, ends it aborted, and then redeploys that one', async () => {
+    const { target } = harness.newServingTarget();
+    const older = target.world.patchElsewhere('older');
+    target.world.end(older, 'DEPLOYED');
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    const { requestId } = await target.rollback({ to: older });
+    const result = await target.result(releaseId);
+    gate.open();
+    expect(result.outcome).toBe('aborted');
+    expect(await target.ended(requestId)).toMatchObject({ kind: 'rollback', servingRevisionId: older });
+    expect(target.world.redeployed).toEqual([older]);
+  });
+
+  it('during the PATCH waits for its answer, then restores', async () => {
+    const { target, good } = servingTheSecond(harness);
+    const gate = target.world.gate('patchDeployment');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('patchDeployment');
+    await target.rollback();
+    expect(target.world.redeployed).toEqual([]);
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(result.revisionId).not.toBeNull();
+    expect(stepNames(result)).toContain('patch done');
+    expect(stepNames(result)).toContain('deployed canceled');
+  });
+
+  it('during a PATCH that goes unanswered adopts what came of it, and restores', async () => {
+    const { target, good } = servingTheSecond(harness);
+    const gate = target.world.gate('patchDeployment', unansweredButTaken);
+    const { releaseId } = await target.submit('b');
+    await target.world.called('patchDeployment');
+    await target.rollback();
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.count('patchDeployment')).toBe(1);
+  });
+
+  it('while it restores already, without a name, changes nothing more', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { releaseId, open } = await restoring(target);
+    const { requestId } = await target.rollback();
+    open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good, preemptedBy: null });
+    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
+    await target.idle();
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  it('while it restores already, to the revision that it restores, is the same rollback', async () => {
+    const { target, good } = harness.newServingTarget();
+    const { releaseId, open } = await restoring(target);
+    const { requestId } = await target.rollback({ to: good });
+    open();
+    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
+    await target.idle();
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  it('while it restores already, to another revision, runs next', async () => {
+    const { target, good } = harness.newServingTarget();
+    const older = target.world.patchElsewhere('older');
+    target.world.end(older, 'DEPLOYED');
+    const { releaseId, open } = await restoring(target);
+    const { requestId } = await target.rollback({ to: older });
+    open();
+    expect((await target.result(releaseId)).servingRevisionId).toBe(good);
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: older });
+    expect(target.world.redeployed).toEqual([good, older]);
+  });
+
+  it('to a revision that the release tried in vain is not tried again by itself', async () => {
+    const { target, good } = harness.newServingTarget();
+    const older = target.world.patchElsewhere('older');
+    target.world.broken.set(older, 'DEPLOY_FAILED');
+    const releaseId = await polling(target);
+    const { requestId } = await target.rollback({ to: older });
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_REVISION_NOT_REACHED',
+      servingRevisionId: good,
+    });
+    expect(result.reason).toContain(`revision ${older} was not reached`);
+    expect((await target.ended(requestId)).releaseId).toBe(releaseId);
+    await target.idle();
+    expect(target.world.redeployed).toEqual([older, older, good]);
+  });
+
+  it('just as the release has completed: a rollback follows it', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('recordRelease');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('recordRelease');
+    const { requestId, disposition } = await target.rollback();
+    expect(disposition).toBe('preempting');
+    gate.open();
+    expect((await target.result(releaseId)).outcome).toBe('released');
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.active).toBe(good);
+  });
+
+  it('rejects what waits, with the reason, and puts the target on hold', async () => {
+    const { target } = harness.newServingTarget();
+    await polling(target);
+    const waiting = await target.submit('c', { queue: 'all' });
+    const another = await target.submit('d', { queue: 'all' });
+    await target.rollback({ who: 'bo', reason: 'errors' });
+    for (const { releaseId } of [waiting, another]) {
+      const row = await target.ended(releaseId);
+      expect(row.outcome).toBe('rejected');
+      expect(row.reason).toContain('a manual rollback, by bo: errors');
+    }
+    await target.idle();
+    expect(target.world.revisionsOf(target.request('c').artifact)).toEqual([]);
+  });
+
+  it('said twice under one request id is one rollback', async () => {
+    const { target, good } = servingTheSecond(harness);
+    const releaseId = await polling(target);
+    const first = await target.rollback({ requestId: 'once' });
+    const again = await target.rollback({ requestId: 'once' });
+    expect([first.disposition, again.disposition]).toEqual(['preempting', 'joined']);
+    await target.result(releaseId);
+    const later = await target.rollback({ requestId: 'once' });
+    expect(later.disposition).toBe('joined');
+    await target.idle();
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  it('to the same revision under another request id joins the first, and answers whom to follow', async () => {
+    const { target, good } = harness.newServingTarget();
+    await polling(target);
+    const first = await target.rollback({ requestId: 'first', to: good });
+    const second = await target.rollback({ requestId: 'second', to: good });
+    expect(second).toMatchObject({ disposition: 'joined', requestId: 'first' });
+    expect((await target.ended(first.requestId)).servingRevisionId).toBe(good);
+  });
+
+  it('is not disturbed by garbage that is sent to the release itself', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    const child = target.child(releaseId);
+    for (const garbage of [
+      undefined,
+      null,
+      7,
+      'stop',
+      [],
+      {},
+      { requestedBy: 1 },
+      { to: 4, requestedBy: {} },
+    ]) {
+      await child.signal(preemptSignal.name, garbage);
+    }
+    gate.open();
+    expect((await target.result(releaseId)).outcome).toBe('released');
+  });
+});
+
+/** A target whose second verified revision serves. */
+function servingTheSecond(harness: Harness): { readonly target: TargetUnderTest; readonly good: string } {
+  const { target, good } = harness.newServingTarget();
+  const second = target.world.patchElsewhere('second');
+  target.world.bringUp(second);
+  const known = [good, second].map((revisionId) => ({
+    revisionId,
+    verified: true,
+    at: '2026-01-01T00:00:00.000Z',
+  }));
+  target.startWith({ state: { ...EMPTY_TARGET, known, activeRevisionId: second } });
+  return { target, good };
+}
+
+/** Submits a release and waits until it polls a revision that does not come up. */
+async function polling(target: TargetUnderTest): Promise<string> {
+  target.world.slow.add(identity('b'));
+  const { releaseId } = await target.submit('b', { steps: QUICK });
+  await target.world.called('awaitDeployed');
+  return releaseId;
+}
+
+/** Submits a release and waits until it has failed and restores, held up in the redeploy. */
+async function restoring(target: TargetUnderTest): Promise<{ releaseId: string; open: () => void }> {
+  target.world.bad.add(identity('b'));
+  const gate = target.world.gate('redeployRevision');
+  const { releaseId } = await target.submit('b');
+  await target.world.called('redeployRevision');
+  return { releaseId, open: () => gate.open() };
+}

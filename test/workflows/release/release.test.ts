@@ -1,0 +1,342 @@
+import { expect, it } from 'vitest';
+
+import { SEARCH_ATTRIBUTES } from '../../../src/domain/searchAttributes.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { notTaken, refused } from '../faults.ts';
+import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
+
+const IMAGE = { kind: 'image', uri: 'registry.test/agent:1' } as const;
+
+describeWorkflows('a release', (harness) => {
+  it('takes its steps in order, with one PATCH, and ends released with a verified revision', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { commit: 'c0ffee' });
+    const [revisionId] = target.world.revisionsOf(tarball('a'));
+    expect(stepNames(result)).toEqual([
+      'find done',
+      'create done',
+      'upload done',
+      'patch done',
+      'deployed done',
+      'serving done',
+      'check done',
+      'record done',
+    ]);
+    expect(result).toMatchObject({
+      outcome: 'released',
+      code: null,
+      commit: 'c0ffee',
+      revisionId,
+      servingRevisionId: revisionId,
+      servingVerified: true,
+      baseline: { revisionId: null, verified: false },
+      instructions: null,
+      extraRevisionIds: [],
+      givenUpRevisionIds: [],
+      knownRevisions: [{ revisionId, verified: true, artifact: identity('a') }],
+    });
+    expect(target.world.count('patchDeployment')).toBe(1);
+    expect(target.world.active).toBe(revisionId);
+    const { state } = await target.view();
+    expect(state).toMatchObject({ activeRevisionId: revisionId, known: [{ revisionId, verified: true }] });
+  });
+
+  it('is told in search attributes, in the current details and in its record', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { commit: 'c0ffee' });
+    const handle = target.child(result.releaseId);
+    const described = await handle.describe();
+    const attributes = Object.fromEntries(
+      described.typedSearchAttributes.getAll().map(({ key, value }) => [key.name, value]),
+    );
+    expect(attributes).toMatchObject({
+      [SEARCH_ATTRIBUTES.target]: 'production',
+      [SEARCH_ATTRIBUTES.outcome]: 'released',
+      [SEARCH_ATTRIBUTES.artifact]: 'sha256:610000000000',
+      [SEARCH_ATTRIBUTES.revision]: result.revisionId,
+      [SEARCH_ATTRIBUTES.commit]: 'c0ffee',
+    });
+    const told = await handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    expect(told.currentDetails).toContain('**release-1**: released');
+    expect(told.currentDetails).toContain('| patch | done |');
+    expect(target.world.records).toMatchObject([{ releaseId: 'release-1', outcome: 'released' }]);
+  });
+
+  it('stays under 90 history events with creation and two checks', async () => {
+    const target = harness.newTarget();
+    const { releaseId } = await target.release('a', { checks: [GREETS, { ...GREETS, name: 'again' }] });
+    const { events } = await target.child(releaseId).fetchHistory();
+    expect(events?.length).toBeGreaterThan(40);
+    expect(events?.length).toBeLessThan(90);
+  });
+
+  it('puts the baseline back when the build fails', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.broken.set(identity('b'), 'BUILD_FAILED');
+    const result = await target.release('b');
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_REVISION_FAILED',
+      baseline: { revisionId: good, verified: true },
+      servingRevisionId: good,
+      servingVerified: true,
+      givenUpRevisionIds: [],
+    });
+    expect(result.reason).toContain('BUILD_FAILED: npm ci failed');
+    expect(result.reason).toContain(`revision ${good} serves again`);
+    expect(target.world.redeployed).toEqual([good]);
+    expect(target.world.active).toBe(good);
+  });
+
+  it('puts the baseline back after a check failed, and runs the checks on it', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b');
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_CHECK_FAILED',
+      servingRevisionId: good,
+      givenUpRevisionIds: [],
+    });
+    expect(stepNames(result).slice(-7)).toEqual([
+      'serving done',
+      'check failed',
+      'restore redeploy done',
+      'restore deployed done',
+      'restore serving done',
+      'restore check done',
+      'record done',
+    ]);
+    expect(result.verdicts.map(({ revisionId, passed }) => ({ revisionId, passed }))).toEqual([
+      { revisionId: result.revisionId, passed: false },
+      { revisionId: good, passed: true },
+    ]);
+    expect(target.world.active).toBe(good);
+  });
+
+  it.each(['SKIPPED', 'INTERRUPTED', 'CREATE_FAILED', 'DEPLOY_FAILED'])(
+    'takes a revision that ends %s for a failure of this release',
+    async (status) => {
+      const { target, good } = harness.newServingTarget();
+      target.world.broken.set(identity('b'), status);
+      const result = await target.release('b');
+      expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+      expect(result.reason).toContain(status);
+    },
+  );
+
+  it('ends failed and touches nothing when it fails before the PATCH', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.next('uploadArtifact', refused());
+    const result = await target.release('b');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      code: 'SLIPWAY_REFUSED',
+      revisionId: null,
+      servingRevisionId: good,
+      servingVerified: true,
+    });
+    expect(result.reason).toContain('this release changed nothing that served');
+    expect(target.world.redeployed).toEqual([]);
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('ends failed and touches nothing when the PATCH is surely refused', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.next('patchDeployment', refused());
+    const result = await target.release('b');
+    expect(result).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_REFUSED', servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('checks the active revision of a deployment made elsewhere once, before anything is changed', async () => {
+    const target = harness.newTarget();
+    const theirs = target.world.madeElsewhere('agent');
+    const result = await target.release('a');
+    expect(stepNames(result).slice(0, 3)).toEqual(['find done', 'baseline done', 'upload done']);
+    expect(result.baseline).toEqual({ revisionId: theirs, verified: true });
+    const second = await target.release('b');
+    expect(stepNames(second)).not.toContain('baseline done');
+    const { state } = await target.view();
+    expect(state.known.map(({ revisionId, verified }) => [revisionId, verified])).toEqual([
+      [theirs, true],
+      [result.revisionId, true],
+      [second.revisionId, true],
+    ]);
+  });
+
+  it('puts a revision made elsewhere back after a bad first release of ours', async () => {
+    const target = harness.newTarget();
+    const theirs = target.world.madeElsewhere('agent');
+    target.world.bad.add(identity('a'));
+    const result = await target.release('a');
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: theirs,
+      servingVerified: true,
+    });
+    expect(target.world.active).toBe(theirs);
+  });
+
+  it('puts a revision made elsewhere back as it was, unverified, when that fails the checks too', async () => {
+    const target = harness.newTarget();
+    const theirs = target.world.madeElsewhere('agent');
+    target.world.bad.add(theirs).add(identity('a'));
+    const result = await target.release('a');
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      baseline: { revisionId: theirs, verified: false },
+      servingRevisionId: theirs,
+      servingVerified: false,
+    });
+    expect(result.reason).toContain('serves again, unverified');
+    expect(target.world.redeployed).toEqual([theirs]);
+  });
+
+  it('ends failed when a first release fails and nothing of ours serves', async () => {
+    const target = harness.newTarget();
+    target.world.broken.set(identity('a'), 'BUILD_FAILED');
+    const result = await target.release('a');
+    expect(result).toMatchObject({
+      outcome: 'failed',
+      code: 'SLIPWAY_REVISION_FAILED',
+      servingRevisionId: null,
+      instructions: null,
+    });
+    expect(result.reason).toContain('nothing served before');
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('ends rollback_failed with instructions when a first release is bad and serves', async () => {
+    const target = harness.newTarget();
+    target.world.bad.add(identity('a'));
+    const result = await target.release('a');
+    expect(result).toMatchObject({
+      outcome: 'rollback_failed',
+      servingRevisionId: result.revisionId,
+      servingVerified: false,
+    });
+    expect(result.instructions).toContain('needs a person');
+    expect(result.instructions).toContain('release a good artifact');
+  });
+
+  it('tries a retryable step again and says how often', async () => {
+    const target = harness.newTarget();
+    target.world.next('uploadArtifact', notTaken('SLIPWAY_SERVICE_ERROR'));
+    const result = await target.release('a');
+    expect(result.outcome).toBe('released');
+    expect(result.steps.find((step) => step.step === 'upload')?.attempts).toBe(2);
+  });
+
+  it('lets the soak time pass and runs the checks again', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { soakMs: 20 });
+    expect(stepNames(result).slice(-3)).toEqual(['check done', 'soak done', 'record done']);
+  });
+
+  it('puts the baseline back when a check fails only after the soak', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.next('runCheck', async (perform, world) => {
+      const verdict = await perform();
+      world.bad.add(identity('b'));
+      return verdict;
+    });
+    const result = await target.release('b', { soakMs: 20 });
+    expect(stepNames(result)).toContain('soak failed');
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.count('runCheck')).toBe(3);
+  });
+
+  it('keeps its outcome when its record cannot be written, and says so', async () => {
+    const target = harness.newTarget();
+    target.world.next('recordRelease', refused('SLIPWAY_INTERNAL'));
+    const result = await target.release('a');
+    expect(result.outcome).toBe('released');
+    expect(result.reason).toContain('its record could not be written');
+    expect(result.servingRevisionId).toBe(target.world.active);
+  });
+
+  it('gives up on a revision that does not come up in time, and puts the baseline back', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.slow.add(identity('b'));
+    const steps = { ...QUICK, deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 } };
+    const result = await target.release('b', { steps });
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      code: 'SLIPWAY_STEP_TIMED_OUT',
+      servingRevisionId: good,
+      givenUpRevisionIds: [result.revisionId],
+    });
+  });
+
+  it('ships an image without uploading anything', async () => {
+    const target = harness.newTarget();
+    const result = await target.release('a', { artifact: IMAGE, graphConfigPath: null });
+    expect(result).toMatchObject({ outcome: 'released', artifact: IMAGE.uri });
+    expect(target.world.count('uploadArtifact')).toBe(0);
+  });
+
+  it('takes names and overrides that Temporal would choke on', async () => {
+    const target = harness.newTarget();
+    const long = 'ü'.repeat(1_000);
+    const artifact = { kind: 'image', uri: `registry.test/${long.slice(20)}` } as const;
+    const result = await target.release('a', {
+      artifact,
+      commit: long,
+      checks: [{ ...GREETS, name: long }],
+      // The longest interval of this step's own row is shorter.
+      steps: { ...QUICK, find: { retry: { initialIntervalMs: 60_000 } } },
+    });
+    expect(result.outcome).toBe('released');
+  });
+
+  it('canceled before anything was changed, ends aborted and touches nothing', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact');
+    await target.child(releaseId).cancel();
+    const result = await target.result(releaseId);
+    gate.open();
+    expect(result).toMatchObject({ outcome: 'aborted', code: null, servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([]);
+    expect(target.world.count('patchDeployment')).toBe(0);
+  });
+
+  it('canceled while polling, ends aborted with the baseline restored', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.slow.add(identity('b'));
+    const { releaseId } = await target.submit('b');
+    await target.world.called('awaitDeployed');
+    await target.child(releaseId).cancel();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(target.world.active).toBe(good);
+  });
+
+  it('canceled while the PATCH keeps failing, ends aborted and sends it no more', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('patchDeployment', notTaken());
+    const { releaseId } = await target.submit('b');
+    await target.world.called('patchDeployment');
+    await target.child(releaseId).cancel();
+    await target.child(releaseId).describe();
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'aborted', servingRevisionId: good });
+    expect(target.world.count('patchDeployment')).toBe(1);
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('canceled again while it restores, restores to the end', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    const gate = target.world.gate('redeployRevision');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('redeployRevision');
+    await target.child(releaseId).cancel();
+    gate.open();
+    const result = await target.result(releaseId);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+});

@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest';
+
+import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { identity, QUICK } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+const WRONG_KEY = { from: 'env:MISTYPED' };
+const WRONG_URL = 'http://mistyped.test';
+/** A wait for an agent that answers nowhere is given up on soon. */
+const SOON = { ...QUICK, serving: { ...QUICK.serving, scheduleToCloseMs: 3_000 } };
+
+describeWorkflows('the settings of a target on the way back', (harness) => {
+  it('are the last that worked: a mistyped key does not reach a later rollback', async () => {
+    const target = harness.newTarget();
+    const { revisionId: good } = await target.release('a');
+    await target.release('b');
+    target.world.refusedKeys.add(WRONG_KEY.from);
+    expect(await target.release(withTarget(target, 'c', { apiKey: WRONG_KEY }))).toMatchObject({
+      outcome: 'failed',
+      code: 'SLIPWAY_UNAUTHORIZED',
+    });
+    const { requestId } = await target.rollback();
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('are the newest where the key that worked is refused, and those are kept from then on', async () => {
+    const target = harness.newTarget();
+    const { revisionId: good } = await target.release('a');
+    await target.release('b');
+    const old = target.request('a').target.apiKey;
+    target.world.refusedKeys.add(old.from);
+    target.world.bad.add(identity('c'));
+    const rotated = { from: 'env:ROTATED' };
+    const result = await target.release(withTarget(target, 'c', { apiKey: rotated }));
+    expect(result.outcome).toBe('rolled_back');
+    expect((await target.view()).state.lastGood?.apiKey).toEqual(rotated);
+    const { requestId } = await target.rollback({ to: good ?? '' });
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('a mistyped agentUrl lets the release fail, and leaves what served before', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    const { revisionId: newer } = await target.release('b');
+    target.world.deadAddresses.add(WRONG_URL);
+    const result = await target.release({
+      ...withTarget(target, 'c', { agentUrl: WRONG_URL }),
+      steps: SOON,
+    });
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: newer,
+      servingVerified: true,
+      baseline: { revisionId: newer, silent: expect.stringContaining('does not answer') as string },
+    });
+    expect(result.reason).toContain('did not answer under the settings of this release before');
+    expect(target.world.redeployed).toEqual([newer]);
+  });
+
+  it('where no call to the agent works on either revision it stops there, even without settings that worked', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.deadAddresses.add(WRONG_URL);
+    target.world.broken.set(identity('b'), 'BUILD_FAILED');
+    const result = await target.release({ ...withTarget(target, 'b', { agentUrl: WRONG_URL }), steps: SOON });
+    expect(result).toMatchObject({ outcome: 'errored', servingRevisionId: good, servingVerified: false });
+    expect(result.reason).toContain('no call to its agent works');
+    expect(target.world.redeployed).toEqual([good]);
+    expect((await target.view()).state.known).toMatchObject([{ revisionId: good, verified: true }]);
+  });
+
+  it('that reach nothing that serves stop no release, which may be what brings it back', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.next('askAgent', (perform, world) => {
+      world.deadAddresses.clear();
+      return perform();
+    });
+    target.world.deadAddresses.add(WRONG_URL);
+    const result = await target.release(withTarget(target, 'b', { agentUrl: WRONG_URL }));
+    expect(result).toMatchObject({ outcome: 'released' });
+  });
+
+  it('are not tried again on what serves once they have worked', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    await target.release('b');
+    expect(target.world.count('askAgent')).toBe(0);
+    await target.release(withTarget(target, 'c', { agentUrl: 'http://elsewhere.test' }));
+    expect(target.world.count('askAgent')).toBe(1);
+  });
+});
+
+function withTarget(
+  target: TargetUnderTest,
+  artifact: string,
+  changes: Partial<ReleaseRequest['target']>,
+): ReleaseRequest {
+  const request = target.request(artifact);
+  return { ...request, target: { ...request.target, ...changes } };
+}

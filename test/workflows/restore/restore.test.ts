@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest';
+
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { notTaken, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
+import type { Harness } from '../harness.ts';
+import { GREETS, identity, QUICK, stepNames, tarball } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+import type { Fault } from '../world.ts';
+
+describeWorkflows('a restore', (harness) => {
+  it('walks on to the next verified revision when the baseline does not come up', async () => {
+    const { target, older, newer } = twoVerified(harness);
+    target.world.broken.set(newer, 'DEPLOY_FAILED');
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([newer, newer, older]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older, servingVerified: true });
+    expect(target.world.active).toBe(older);
+  });
+
+  it('walks on when a redeploy is refused for good', async () => {
+    const { target, older, newer } = twoVerified(harness);
+    target.world.bad.add(identity('b'));
+    target.world.next('redeployRevision', refused('SLIPWAY_NOT_FOUND', 404));
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([newer, older]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
+  });
+
+  it('never puts back the revision that failed', async () => {
+    const { target, older, newer } = twoVerified(harness);
+    target.world.bad.add(identity('b'));
+    target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([newer, newer, older, older]);
+    expect(target.world.redeployed).not.toContain(result.revisionId);
+  });
+
+  it('that finds nothing that works ends rollback_failed, with the commands and without a key', async () => {
+    const { target, older, newer } = twoVerified(harness);
+    target.world.broken.set(newer, 'DEPLOY_FAILED').set(older, 'DEPLOY_FAILED');
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b');
+    expect(result).toMatchObject({
+      outcome: 'rollback_failed',
+      servingRevisionId: result.revisionId,
+      servingVerified: false,
+    });
+    const redeploy = `/v2/deployments/${result.deploymentId}/revisions/${newer}/redeploy`;
+    expect(result.instructions).toContain(`slipway rollback production --to ${newer}`);
+    expect(result.instructions).toContain('curl -X POST -H "X-Api-Key: $CONTROL_PLANE_KEY"');
+    expect(result.instructions).toContain(redeploy);
+    expect(result.instructions).toContain(`did not come up`);
+    expect(result.instructions).toContain(`/revisions/${older}"`);
+    expect(target.world.records.at(-1)?.instructions).toBe(result.instructions);
+    await target.progressOnce(result.releaseId, ({ instructions }) => instructions === result.instructions);
+    expect((await target.view()).state.needsPerson?.instructions).toBe(result.instructions);
+  });
+
+  it('recommends no revision that has just failed its checks', async () => {
+    const { target, older, newer } = twoVerified(harness);
+    target.world.bad.add(newer);
+    target.world.broken.set(older, 'DEPLOY_FAILED').set(identity('b'), 'BUILD_FAILED');
+    const result = await target.release('b');
+    expect(result.outcome).toBe('rollback_failed');
+    expect(result.instructions).toContain(`--to ${older}`);
+  });
+
+  it('follows the new revision that a redeploy makes', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.redeployMakesRevision = true;
+    target.world.bad.add(identity('b'));
+    const result = await target.release('b');
+    const latest = target.world.deployment?.revisions.at(-1)?.revisionId;
+    expect(latest).not.toBe(good);
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: latest,
+      servingVerified: true,
+    });
+    const { state } = await target.view();
+    expect(state.activeRevisionId).toBe(latest);
+    expect(state.known.at(-1)).toMatchObject({ revisionId: latest, verified: true });
+  });
+
+  it('sends a redeploy that was lost again, after reading', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    target.world.next('redeployRevision', unansweredAndLost);
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([good, good]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('does not send a redeploy again whose new revision can be read', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.redeployMakesRevision = true;
+    target.world.bad.add(identity('b'));
+    target.world.next('redeployRevision', unansweredButTaken);
+    const result = await target.release('b');
+    expect(target.world.count('redeployRevision')).toBe(1);
+    expect(result).toMatchObject({
+      outcome: 'rolled_back',
+      servingRevisionId: target.world.deployment?.revisions.at(-1)?.revisionId,
+    });
+  });
+
+  it('tries a redeploy again that was turned away', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    target.world.next('redeployRevision', notTaken(), notTaken('SLIPWAY_RATE_LIMITED', 20));
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([good, good, good]);
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('redeploys even where the active revision never moved', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.broken.set(identity('b'), 'BUILD_FAILED');
+    const result = await target.release('b');
+    expect(target.world.redeployed).toEqual([good]);
+    expect(stepNames(result)).toContain('restore redeploy done');
+  });
+
+  it('tries a check that cannot be carried out twice as often as a release does before it gives a revision up', async () => {
+    const { target, good } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    target.world.next('runCheck', (perform) => perform(), notTaken(), notTaken(), notTaken());
+    expect(await target.release('b')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  describe('a revision that was given up on', () => {
+    it('and comes up later is countered with what serves, without a hold', async () => {
+      const { target, good } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      target.world.bringUp(late);
+      const row = await rollbackRow(target);
+      expect(row).toMatchObject({
+        kind: 'rollback',
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        requestedBy: { who: 'slipway', from: 'watch' },
+      });
+      expect(row.requestedBy.reason).toContain(`revision ${late} came up after it was given up on`);
+      expect(target.world.active).toBe(good);
+      const { state } = await target.idle();
+      expect(state.hold).toBeNull();
+      expect(state.late).toEqual([]);
+    });
+
+    it('and is no longer there is forgotten, and nothing is told of it', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('awaitLateSuccess', refused('SLIPWAY_NOT_FOUND', 404));
+      await giveUpOn(target);
+      const { state } = await target.viewOnce(({ state: { late } }) => late.length === 0);
+      expect(state.ignored).toEqual([]);
+    });
+
+    it.each(['confirmServing', 'runCheck'] as const)(
+      'and comes up while another is put back, before its %s, costs that one no turn: it is put back once more',
+      async (activity) => {
+        const { target, good } = harness.newServingTarget();
+        const comesUp: Fault = (perform, world) => {
+          world.bringUp(world.revisionsOf(tarball('b'))[0]!);
+          return perform();
+        };
+        target.world.next(activity, comesUp);
+        const late = await giveUpOn(target);
+        expect(target.world.redeployed).toEqual([good, good]);
+        expect(target.world.active).toBe(good);
+        const { state } = await target.idle();
+        expect(state.late.map(({ revisionId }) => revisionId)).toEqual([late]);
+        expect(state.history).toMatchObject([{ outcome: 'rolled_back', servingRevisionId: good }]);
+      },
+    );
+
+    it('is watched again after a release that came between, and countered with the revision that serves then', async () => {
+      const { target } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      const next = await target.release('c');
+      expect(next.outcome).toBe('released');
+      await target.world.called('awaitLateSuccess', 2);
+      target.world.bringUp(late);
+      expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: next.revisionId });
+      expect(target.world.active).toBe(next.revisionId);
+    });
+
+    it('is forgotten once it has failed', async () => {
+      const { target } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      target.world.end(late, 'INTERRUPTED');
+      const { state } = await target.viewOnce((view) => view.state.late.length === 0);
+      expect(state.rollbacks).toEqual([]);
+      expect(state.history.map((row) => row.kind)).toEqual(['release']);
+    });
+
+    it('is forgotten at its deadline', async () => {
+      const { target } = harness.newServingTarget();
+      await giveUpOn(target, 2_000);
+      await target.viewOnce((view) => view.state.late.length === 0);
+      expect(target.world.redeployed).toHaveLength(1);
+    });
+
+    it('is watched beside the others: the second to be given up on is countered first', async () => {
+      const { target, good } = harness.newServingTarget();
+      const first = await giveUpOn(target);
+      const second = await giveUpOn(target, 60_000, 'c');
+      await target.viewOnce((view) => view.state.late.length === 2);
+      target.world.bringUp(second);
+      expect(await rollbackRow(target)).toMatchObject({ servingRevisionId: good });
+      const { state } = await target.idle();
+      expect(state.late.map(({ revisionId }) => revisionId)).toEqual([first]);
+    });
+
+    it('and that cannot be watched any longer is named among what was ignored', async () => {
+      const { target } = harness.newServingTarget();
+      target.world.next('awaitLateSuccess', refused('SLIPWAY_UNAUTHORIZED', 401));
+      await giveUpOn(target);
+      const { state } = await target.viewOnce((view) => view.state.late.length === 0);
+      expect(state.ignored).toMatchObject([{ message: 'watch' }]);
+      expect(state.ignored[0]?.reason).toContain('SLIPWAY_UNAUTHORIZED');
+    });
+
+    it('is countered on a target that somebody canceled, too', async () => {
+      const { target, good } = harness.newServingTarget();
+      const late = await giveUpOn(target);
+      await target.world.called('awaitLateSuccess');
+      await target.handle.cancel();
+      target.world.bringUp(late);
+      expect(await rollbackRow(target)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    });
+
+    it('by a restore, which then put an older one back, is watched and countered too', async () => {
+      const { target, older, newer } = twoVerified(harness);
+      target.world.slow.add(newer);
+      target.world.bad.add(identity('b'));
+      const givenUp = refused('SLIPWAY_STEP_TIMED_OUT');
+      target.world.next('awaitDeployed', (perform) => perform(), givenUp, givenUp);
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: older,
+        givenUpRevisionIds: [newer],
+      });
+      await target.world.called('awaitLateSuccess');
+      target.world.bringUp(newer);
+      expect(await rollbackRow(target)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: older });
+      expect(target.world.active).toBe(older);
+    });
+
+    it('is watched too where it was deployed but never served', async () => {
+      const { target, good } = harness.newServingTarget();
+      target.world.next('confirmServing', refused('SLIPWAY_NOT_SERVING'));
+      const result = await target.release('b');
+      expect(result).toMatchObject({
+        outcome: 'rolled_back',
+        servingRevisionId: good,
+        givenUpRevisionIds: [result.revisionId],
+      });
+    });
+  });
+});
+
+/** A target that serves the newer of two verified revisions. */
+function twoVerified(harness: Harness): { target: TargetUnderTest; older: string; newer: string } {
+  const { target, good: newer } = harness.newServingTarget();
+  const older = target.world.patchElsewhere('older');
+  target.world.end(older, 'DEPLOYED');
+  const at = '2026-01-01T00:00:00.000Z';
+  const checks = target.world.keep([GREETS]);
+  target.startWith({
+    state: {
+      ...EMPTY_TARGET,
+      known: [older, newer].map((revisionId) => ({ revisionId, verified: true, checks, at })),
+      activeRevisionId: newer,
+    },
+  });
+  return { target, older, newer };
+}
+
+/** Releases something that stays `BUILDING`, until the release has given up on it. */
+async function giveUpOn(target: TargetUnderTest, watchMs = 60_000, artifact = 'b'): Promise<string> {
+  target.world.slow.add(identity(artifact));
+  const steps = {
+    ...QUICK,
+    deployed: { ...QUICK.deployed, scheduleToCloseMs: 2_000 },
+    watch: { ...QUICK.watch, scheduleToCloseMs: watchMs },
+  };
+  const { revisionId, outcome } = await target.release(artifact, { steps });
+  expect(outcome).toBe('rolled_back');
+  return revisionId ?? '';
+}
+
+/** The row of the first rollback in the target's history. */
+async function rollbackRow(target: TargetUnderTest) {
+  const isRollback = ({ kind }: { kind: string }): boolean => kind === 'rollback';
+  const { state } = await target.viewOnce((view) => view.state.history.some(isRollback));
+  return state.history.find(isRollback)!;
+}

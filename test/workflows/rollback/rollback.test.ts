@@ -1,0 +1,170 @@
+import { expect, it } from 'vitest';
+
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { refused } from '../faults.ts';
+import { identity, stepNames } from '../requests.ts';
+
+describeWorkflows('a manual rollback on an idle target', (harness) => {
+  it('without a name goes back to the verified revision before the active one', async () => {
+    const { target, good } = harness.newServingTarget();
+    const bad = await target.release('b');
+    expect(bad.outcome).toBe('released');
+    const { requestId, disposition } = await target.rollback({ reason: 'errors' });
+    expect(disposition).toBe('queued');
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ kind: 'rollback', outcome: 'rolled_back', servingRevisionId: good });
+    const result = await target.result(row.releaseId);
+    expect(stepNames(result)).toEqual([
+      'restore find done',
+      'restore redeploy done',
+      'restore deployed done',
+      'restore serving done',
+      'restore check done',
+      'record done',
+    ]);
+    expect(target.world.active).toBe(good);
+    const { state } = await target.idle();
+    expect(state.hold).toMatchObject({ by: { reason: 'errors' } });
+    expect(state.activeRevisionId).toBe(good);
+  });
+
+  it('looks for the deployment with the patience of the way back', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.release('b');
+    const row = await target.ended((await target.rollback()).requestId);
+    const patience = async (id: string): Promise<number> => {
+      const { events } = await target.child(id).fetchHistory();
+      const [find] = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+      expect(find?.activityType?.name).toBe('findDeployment');
+      return Number(find?.scheduleToCloseTimeout?.seconds);
+    };
+    expect(await patience(row.releaseId)).toBe(2 * (await patience(releaseId)));
+  });
+
+  it('by name goes back to that revision, and what was left is put back only by name', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('b');
+    const third = await target.release('c');
+    const back = await target.rollback({ to: good });
+    expect(await target.ended(back.requestId)).toMatchObject({ servingRevisionId: good });
+    const { state } = await target.idle();
+    expect(state.known).toMatchObject([
+      { revisionId: good, verified: true },
+      { revisionId: second.revisionId, verified: true },
+      { revisionId: third.revisionId, verified: true, quarantined: true },
+    ]);
+    // The oldest no longer works either: the one in between is put back, not the one that was rolled back from.
+    target.world.broken.set(good, 'DEPLOY_FAILED');
+    target.world.bad.add(identity('d'));
+    const failed = await target.release('d', { overrideHold: true });
+    expect(failed).toMatchObject({ outcome: 'rolled_back', servingRevisionId: second.revisionId });
+    const forward = await target.rollback({ to: third.revisionId ?? '' });
+    expect(await target.ended(forward.requestId)).toMatchObject({ servingRevisionId: third.revisionId });
+    expect(
+      (await target.idle()).state.known.find(({ revisionId }) => revisionId === third.revisionId),
+    ).toEqual(expect.not.objectContaining({ quarantined: true }));
+  });
+
+  it('with nothing to go back to ends failed and changes nothing', async () => {
+    const target = harness.newTarget();
+    const first = await target.release('a');
+    const { requestId } = await target.rollback();
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ outcome: 'failed', servingRevisionId: first.revisionId });
+    expect(row.reason).toContain('no earlier verified revision is known');
+    expect(target.world.redeployed).toEqual([]);
+  });
+
+  it('said again within a minute, without what it leaves, changes nothing', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    await target.ended((await target.rollback()).requestId);
+    expect(await target.rollback()).toMatchObject({ disposition: 'done', serves: { revisionId: good } });
+    await target.signal('rollback', { reason: 'again' });
+    await target.viewOnce((view) => view.state.said.length === 3);
+    expect(target.world.redeployed).toEqual([good]);
+  });
+
+  it('while another rollback runs, to another revision runs next, without a name joins it', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('b');
+    await target.release('c');
+    const gate = target.world.gate('redeployRevision');
+    const first = await target.rollback({ to: good });
+    await target.world.called('redeployRevision');
+    expect(await target.rollback()).toMatchObject({ disposition: 'joined', requestId: first.requestId });
+    expect(await target.rollback({ to: good })).toMatchObject({
+      disposition: 'joined',
+      requestId: first.requestId,
+    });
+    const next = await target.rollback({ to: second.revisionId ?? '' });
+    gate.open();
+    expect(await target.ended(first.requestId)).toMatchObject({ servingRevisionId: good });
+    expect(await target.ended(next.requestId)).toMatchObject({ servingRevisionId: second.revisionId });
+    expect(target.world.redeployed).toEqual([good, second.revisionId]);
+  });
+
+  it('whose revision does not come up walks on to an earlier one', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('b');
+    await target.release('c');
+    target.world.broken.set(second.revisionId ?? '', 'DEPLOY_FAILED');
+    const { requestId } = await target.rollback();
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect(target.world.redeployed).toEqual([second.revisionId, second.revisionId, good]);
+  });
+
+  it('that cannot put anything back ends rollback_failed with instructions, and claims nothing to serve', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('b');
+    target.world.broken.set(good, 'DEPLOY_FAILED');
+    const { requestId } = await target.rollback();
+    const row = await target.ended(requestId);
+    const result = await target.result(row.releaseId);
+    expect(result).toMatchObject({ outcome: 'rollback_failed', servingRevisionId: second.revisionId });
+    expect(result.instructions).toContain('curl -X POST');
+    expect((await target.view()).state.needsPerson?.releaseId).toBe(row.releaseId);
+    target.world.broken.clear();
+    const again = await target.rollback({ to: good });
+    expect(await target.ended(again.requestId)).toMatchObject({ outcome: 'rolled_back' });
+    expect((await target.view()).state.needsPerson).toBeNull();
+  });
+
+  it('that cannot even read the deployment ends rollback_failed, and the next release is no join', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    target.world.next('findDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
+    const { requestId } = await target.rollback({ to: good });
+    const row = await target.ended(requestId);
+    expect(row.outcome).toBe('rollback_failed');
+    const { instructions } = await target.result(row.releaseId);
+    expect(instructions).toContain('The worker has no key that the control plane takes');
+    expect(instructions).toContain('deployments?name_contains=agent');
+    expect((await target.view()).state.activeRevisionId).toBeNull();
+    const again = await target.submit('b', { overrideHold: true });
+    expect(again.disposition).toBe('queued');
+    expect((await target.result(again.releaseId)).outcome).toBe('released');
+  });
+
+  it('is not stopped halfway by a cancellation', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    const gate = target.world.gate('redeployRevision');
+    const { requestId } = await target.rollback();
+    await target.world.called('redeployRevision');
+    const { running } = await target.view();
+    await target.child(running?.releaseId ?? '').cancel();
+    gate.open();
+    expect(await target.ended(requestId)).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('on a target that never took a release is refused by update and ignored by signal', async () => {
+    const { target } = harness.newServingTarget();
+    await target.startOnly();
+    await expect(target.rollback()).rejects.toThrow();
+    await target.signal('rollback');
+    const { state } = await target.viewOnce((view) => view.state.ignored.length === 1);
+    expect(state.ignored[0]?.reason).toContain('never taken a release');
+    expect(state.hold).toBeNull();
+  });
+});

@@ -1,0 +1,72 @@
+import { expect, it } from 'vitest';
+
+import { describeWorkflows } from '../describeWorkflows.ts';
+
+describeWorkflows('a manual rollback to a revision by name', (harness) => {
+  it('that cannot be deployed says that it was not reached, and what serves instead', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('a');
+    await target.release('b');
+    target.world.broken.set(good, 'DEPLOY_FAILED');
+    const { requestId } = await target.rollback({ to: good });
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_REVISION_NOT_REACHED' });
+    expect(row.reason).toContain(`revision ${good} was not reached`);
+    expect(row.servingRevisionId).toBe(second.revisionId);
+    expect((await target.idle()).state.hold).not.toBeNull();
+  });
+
+  it('by the beginning of its id, or by its release, is that revision', async () => {
+    const { target } = harness.newServingTarget();
+    const first = await target.release('a');
+    const second = await target.release('b');
+    const [prefix = ''] = (first.revisionId ?? '').split('-');
+    const back = await target.rollback({ to: prefix });
+    expect(back).toMatchObject({ disposition: 'queued', serves: { revisionId: first.revisionId } });
+    expect((await target.ended(back.requestId)).servingRevisionId).toBe(first.revisionId);
+    const forth = await target.rollback({ to: second.releaseId });
+    expect((await target.ended(forth.requestId)).servingRevisionId).toBe(second.revisionId);
+  });
+
+  it.each([
+    ['a typo', 'a-slip-of-the-pen', 'no revision'],
+    ['the beginning of several', '0000', 'several revisions'],
+    ['a release that it does not know', 'release-9', 'no revision'],
+    [
+      'an id that the control plane does not know either',
+      '7b1f3c5e-0000-4000-8000-000000000000',
+      'no revision',
+    ],
+  ])('that is %s is refused before anything is held or stopped', async (_, to, because) => {
+    const { target } = harness.newServingTarget();
+    const first = await target.release('a');
+    const gate = target.world.gate('uploadArtifact');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('uploadArtifact', 2);
+    const refused: unknown = await target.rollback({ to }).catch((error: unknown) => (error as Error).cause);
+    expect(refused).toMatchObject({ message: expect.stringContaining(because) });
+    if (to.length < 36)
+      expect(refused).toMatchObject({ message: expect.stringContaining(first.revisionId ?? '') });
+    await target.signal('rollback', { to });
+    const { state } = await target.viewOnce((view) => view.state.ignored.length === 1);
+    expect(state.ignored[0]).toMatchObject({ message: 'rollback' });
+    expect(state.ignored[0]?.reason).toContain(because);
+    expect(state.hold).toBeNull();
+    gate.open();
+    expect((await target.result(releaseId)).outcome).toBe('released');
+  });
+
+  it('that was made elsewhere is looked for before anything is held or stopped', async () => {
+    const { target } = harness.newServingTarget();
+    const elsewhere = target.world.patchElsewhere('elsewhere');
+    target.world.end(elsewhere, 'DEPLOYED');
+    await target.release('a');
+    const gate = target.world.gate('readRevision');
+    const asking = target.rollback({ to: elsewhere });
+    await target.world.called('readRevision');
+    expect((await target.view()).state).toMatchObject({ hold: null, rollbacks: [] });
+    gate.open();
+    const { requestId } = await asking;
+    expect((await target.ended(requestId)).servingRevisionId).toBe(elsewhere);
+  });
+});

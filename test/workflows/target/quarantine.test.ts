@@ -1,0 +1,128 @@
+import { expect, it } from 'vitest';
+
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { identity } from '../requests.ts';
+
+const BO = { who: 'bo', reason: 'a reason' };
+
+describeWorkflows('a quarantine', (harness) => {
+  it('by a person: a release of the artifact is rejected before anything is touched', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    const artifact = identity('b');
+    expect(await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact }] })).toBe(artifact);
+    const calls = target.world.calls.length;
+    const answer = await target.submit('b', { requestKey: 'another commit' });
+    expect(answer.disposition).toBe('rejected');
+    expect(answer.reason).toMatch(/^the artifact is in quarantine since .*, put there by bo: a reason$/);
+    expect(target.world.calls).toHaveLength(calls);
+    await target.handle.executeUpdate('unquarantine', { args: [{ ...BO, artifact }] });
+    expect(await target.release('b', { requestKey: 'once more' })).toMatchObject({ outcome: 'released' });
+  });
+
+  it('names the artifact by a revision or by the beginning of its digest; what is unknown is refused', async () => {
+    const { target } = harness.newServingTarget();
+    const { revisionId } = await target.release('b');
+    const quarantine = (artifact: string): Promise<unknown> =>
+      target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact }] });
+    expect(await quarantine(revisionId ?? '')).toBe(identity('b'));
+    expect(await quarantine(identity('b').slice('sha256:'.length, 20))).toBe(identity('b'));
+    await expect(quarantine('0123456789')).rejects.toThrow();
+    expect((await target.view()).state.quarantined).toHaveLength(1);
+  });
+
+  it('its revisions are not put back by themselves', async () => {
+    const { target, good } = harness.newServingTarget();
+    await target.release('b');
+    await target.signal('quarantine', { ...BO, artifact: identity('b') });
+    await target.viewOnce(({ state }) => state.quarantined.length > 0);
+    target.world.bad.add(identity('c'));
+    const result = await target.release('c');
+    expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('comes by itself when an artifact has failed its checks twice', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    await target.release('b');
+    expect((await target.idle()).state.quarantined).toEqual([]);
+    await target.release('b');
+    const { state } = await target.idle();
+    expect(state.quarantined).toMatchObject([
+      {
+        artifact: identity('b'),
+        by: { who: 'slipway', reason: 'failed its checks 2 times: release-1, release-2' },
+      },
+    ]);
+    expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
+  });
+
+  it('does not come for checks that failed before a person took them back', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    await target.release('b');
+    await target.handle.executeUpdate('unquarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    await target.release('b');
+    expect((await target.idle()).state.quarantined).toEqual([]);
+  });
+
+  it('that is only a revision left by a rollback is ended too: the revision is put back again', async () => {
+    const { target } = harness.newServingTarget();
+    const { revisionId } = await target.release('b');
+    const { requestId } = await target.rollback(BO);
+    await target.ended(requestId);
+    await target.signal('unquarantine', { ...BO, artifact: identity('b') });
+    await target.signal('unquarantine', { ...BO, artifact: identity('b') });
+    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length > 0);
+    expect(state.known.find((known) => known.revisionId === revisionId)).not.toHaveProperty('quarantined');
+    expect(state.ignored).toHaveLength(1);
+  });
+
+  it('rejects what waits of the artifact', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('uploadArtifact');
+    const running = await target.submit('b', { queue: 'all' });
+    await target.world.called('uploadArtifact');
+    const waiting = await target.submit('c', { queue: 'all' });
+    const other = await target.submit('d', { queue: 'all' });
+    await target.signal('quarantine', { ...BO, artifact: identity('c') });
+    expect(await target.ended(waiting.releaseId)).toMatchObject({
+      outcome: 'rejected',
+      reason: 'rejected by a quarantine, by bo: a reason',
+    });
+    gate.open();
+    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    expect(await target.result(other.releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('of what is being released holds for its revision, which is not put back by itself', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const running = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    gate.open();
+    expect(await target.result(running.releaseId)).toMatchObject({ outcome: 'released' });
+    target.world.bad.add(identity('c'));
+    expect(await target.release('c')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+  });
+
+  it('is carried over when the target continues as new', async () => {
+    const { target } = harness.newServingTarget({ continueAsNewAfterEvents: 10 });
+    await target.release('b');
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('b') }] });
+    await target.release('c');
+    expect(await target.runCount()).toBeGreaterThan(1);
+    expect(await target.submit('b')).toMatchObject({ disposition: 'rejected' });
+  });
+
+  it('garbage by raw signal is ignored, and says why', async () => {
+    const { target } = harness.newServingTarget();
+    await target.release('b');
+    await target.signal('quarantine');
+    await target.signal('unquarantine', { artifact: 7 });
+    await target.signal('withdraw', []);
+    const { state } = await target.viewOnce(({ state: { ignored } }) => ignored.length === 3);
+    expect(state.ignored.map(({ message }) => message)).toEqual(['quarantine', 'unquarantine', 'withdraw']);
+  });
+});

@@ -1,0 +1,332 @@
+import { describe, expect, it } from 'vitest';
+
+import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { holdUpdate, submitReleaseUpdate, unholdUpdate } from '../../../src/messages/target.ts';
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { identity, tarball } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+describeWorkflows('a target', (harness) => {
+  it('lets the newest of those that wait supersede the others', async () => {
+    const target = harness.newTarget();
+    const { open, first } = await busy(target);
+    const second = await target.submit('b');
+    const third = await target.submit('c');
+    open();
+    expect((await target.ended(second.releaseId)).reason).toContain(`superseded by ${third.releaseId}`);
+    expect((await target.result(third.releaseId)).outcome).toBe('released');
+    const { state } = await target.idle();
+    expect(state.history.map(({ releaseId, outcome }) => [releaseId, outcome])).toEqual([
+      [second.releaseId, 'superseded'],
+      [first, 'released'],
+      [third.releaseId, 'released'],
+    ]);
+  });
+
+  it('under queue: all runs each in the order in which they came, one at a time', async () => {
+    const target = harness.newTarget();
+    const { open, first } = await busy(target, 'all');
+    const ids = [first];
+    for (const artifact of ['b', 'c', 'd'])
+      ids.push((await target.submit(artifact, { queue: 'all' })).releaseId);
+    open();
+    await target.ended(ids.at(-1) ?? '');
+    const { state } = await target.idle();
+    expect(state.history.map(({ releaseId }) => releaseId)).toEqual(ids);
+    expect(state.history.every(({ outcome }) => outcome === 'released')).toBe(true);
+    expect(target.world.active).toBe(target.world.revisionsOf(tarball('d'))[0]);
+  });
+
+  it('joins a release that runs, one that waits, and one that is what serves', async () => {
+    const target = harness.newTarget();
+    const { open, first } = await busy(target);
+    expect(await target.submit('a')).toMatchObject({ releaseId: first, disposition: 'joined' });
+    const waiting = await target.submit('b');
+    expect(await target.submit('b')).toMatchObject({ releaseId: waiting.releaseId, disposition: 'joined' });
+    open();
+    await target.ended(waiting.releaseId);
+    await target.idle();
+    expect(await target.submit('b')).toMatchObject({
+      releaseId: waiting.releaseId,
+      disposition: 'already_released',
+    });
+    expect(target.world.count('patchDeployment')).toBe(2);
+  });
+
+  it('does not join a release that served until somebody changed the deployment by hand', async () => {
+    const target = harness.newTarget();
+    const first = await target.release('a');
+    await target.idle();
+    const byHand = target.world.patchElsewhere();
+    target.world.bringUp(byHand);
+    const again = await target.submit('a');
+    expect(again.disposition).toBe('queued');
+    const result = await target.result(again.releaseId);
+    expect(result).toMatchObject({ outcome: 'released', baseline: { revisionId: byHand } });
+    expect(result.revisionId).not.toBe(first.revisionId);
+    expect((await target.view()).state.drift).toMatchObject({ expected: first.revisionId, found: byHand });
+  });
+
+  it('ships A again after A and B', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    await target.release('b');
+    const again = await target.release('a');
+    expect(again).toMatchObject({ outcome: 'released', releaseId: 'release-3' });
+    expect(target.world.revisionsOf(tarball('a'))).toHaveLength(2);
+    expect(target.world.active).toBe(again.revisionId);
+  });
+
+  it('makes a new attempt of a release that failed', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.bad.add(identity('b'));
+    expect((await target.release('b')).outcome).toBe('rolled_back');
+    target.world.bad.delete(identity('b'));
+    const again = await target.submit('b');
+    expect(again.disposition).toBe('queued');
+    expect((await target.result(again.releaseId)).outcome).toBe('released');
+  });
+
+  it('on hold rejects a release, lets one that overrides it pass, and takes them again afterwards', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    expect(await hold(target, true)).toBe(true);
+    const rejected = await target.submit('b');
+    expect(rejected.disposition).toBe('rejected');
+    expect(rejected.reason).toContain('set by ada: release day');
+    expect(await target.ended(rejected.releaseId)).toMatchObject({ outcome: 'rejected' });
+    expect((await target.release('b', { overrideHold: true })).outcome).toBe('released');
+    expect((await target.view()).state.hold).not.toBeNull();
+    expect(await hold(target, false)).toBe(false);
+    expect((await target.release('c')).outcome).toBe('released');
+  });
+
+  it('put on hold rejects what waits, and lets what runs end', async () => {
+    const target = harness.newTarget();
+    const { open, first } = await busy(target);
+    const waiting = await target.submit('b');
+    await target.signal('hold', { who: 'bo', reason: 'freeze' });
+    expect((await target.ended(waiting.releaseId)).reason).toContain('a hold, by bo: freeze');
+    open();
+    expect((await target.result(first)).outcome).toBe('released');
+    await target.signal('unhold');
+    await target.viewOnce(({ state }) => state.hold === null);
+  });
+
+  it('says where a release and a rollback stand', async () => {
+    const target = harness.newTarget();
+    const { open, first } = await busy(target);
+    const waiting = await target.submit('b');
+    const lookUp = (id: string) => target.handle.query('lookup', id);
+    expect(await lookUp(first)).toEqual({
+      state: 'running',
+      releaseId: first,
+      workflowId: `${target.workflowId}/${first}`,
+    });
+    expect(await lookUp(waiting.releaseId)).toEqual({ state: 'queued', reason: 'next in the queue' });
+    expect(await lookUp('release-99')).toBeNull();
+    open();
+    await target.ended(waiting.releaseId);
+    expect(await lookUp(first)).toMatchObject({ state: 'ended', row: { outcome: 'released' } });
+  });
+
+  it('tells its story in the current details, and what runs and serves in its memo', async () => {
+    const target = harness.newTarget();
+    const { releaseId, revisionId } = await target.release('a');
+    await target.idle();
+    const told = await target.handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    expect(told.currentDetails).toContain('**production**: idle');
+    expect(told.currentDetails).toContain(`- ${releaseId}: released`);
+    expect((await target.handle.describe()).memo).toEqual({ serves: revisionId });
+  });
+
+  it('goes on after a release that was terminated: errored, and nothing is taken to serve', async () => {
+    const { target, good } = harness.newServingTarget();
+    const gate = target.world.gate('runCheck');
+    const { releaseId } = await target.submit('b');
+    await target.world.called('runCheck');
+    await target.child(releaseId).terminate('by hand');
+    const row = await target.ended(releaseId);
+    gate.open();
+    expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: null });
+    expect((await target.view()).state.activeRevisionId).toBeNull();
+    const next = await target.release('c');
+    expect(next.outcome).toBe('released');
+    // The revision that the terminated release left behind is checked before anything is changed.
+    expect(next.baseline).toMatchObject({ verified: true });
+    expect(next.baseline?.revisionId).not.toBe(good);
+  });
+
+  describe('garbage', () => {
+    it('by signal never wedges: the target lists what it ignored and still takes a release', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      const malformed = GARBAGE.filter((garbage) => garbage !== null);
+      for (const garbage of malformed) await target.signal('rollback', garbage);
+      await target.signal('hold', 7);
+      await target.signal('unhold', 'x');
+      // A name that the SDK keeps for itself would break a handler that stands for any name.
+      await target.signal('__temporal_no_such_signal');
+      await target.signal('no such signal', { anything: true });
+      const { state } = await target.viewOnce((view) => view.state.ignored.length === malformed.length + 3);
+      expect(state.hold).toBeNull();
+      expect(state.rollbacks).toEqual([]);
+      expect(state.ignored.map(({ message }) => message).toSorted()).toEqual([
+        'hold',
+        'no such signal',
+        ...malformed.map(() => 'rollback'),
+        'unhold',
+      ]);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('that is not even JSON does not wedge the target either', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      await target.signalRaw('rollback', 'json/plain', '{"to": ');
+      await target.signalRaw('hold', 'binary/encrypted', 'x');
+      const { state } = await target.viewOnce((view) => view.state.ignored.length === 2);
+      expect(state.hold).toBeNull();
+      expect(state.rollbacks).toEqual([]);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('while a release runs neither stops nor fails it', async () => {
+      const target = harness.newTarget();
+      const { open, first } = await busy(target);
+      const malformed = GARBAGE.filter((garbage) => garbage !== null);
+      for (const garbage of malformed) await target.signal('rollback', garbage);
+      await target.viewOnce((view) => view.state.ignored.length === malformed.length);
+      open();
+      expect((await target.result(first)).outcome).toBe('released');
+    });
+
+    it('by update is refused with the reason', async () => {
+      const target = harness.newTarget();
+      await target.release('a');
+      const updates = ['submitRelease', 'rollback', 'hold', 'unhold'];
+      for (const garbage of GARBAGE.filter((value) => value !== null)) {
+        for (const name of updates) {
+          await expect(target.handle.executeUpdate(name, { args: [garbage] })).rejects.toThrow(
+            'Workflow Update failed',
+          );
+        }
+      }
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('as a release request that Temporal would choke on is refused before it is taken', async () => {
+      const target = harness.newTarget();
+      const right = target.request('a');
+      const wrong = [
+        { ...right, artifact: { kind: 'tarball' } },
+        { ...right, artifact: { kind: 'wheel', uri: 'x' } },
+        { ...right, commit: 'c'.repeat(5_000) },
+        { ...right, steps: { find: { startToCloseMs: 'soon' } } },
+        { ...right, steps: { find: { retry: { maximumAttempts: -1 } } } },
+        { ...right, steps: { patch: { retry: { backoffCoefficient: 0 } } } },
+        { ...right, requestedBy: { who: 'ada' } },
+      ];
+      await target.submit(right);
+      for (const request of wrong) {
+        await expect(
+          target.handle.executeUpdate(submitReleaseUpdate, { args: [request as never] }),
+        ).rejects.toThrow('Workflow Update failed');
+      }
+      expect((await target.result('release-1')).outcome).toBe('released');
+    });
+  });
+
+  describe('continuing as new', () => {
+    it('carries everything over, and never leaves a running child behind', async () => {
+      const target = harness.newTarget({ continueAsNewAfterEvents: 30 });
+      await target.release('a');
+      await target.signal('hold', { who: 'bo', reason: 'freeze' });
+      await target.viewOnce(({ state }) => state.hold !== null);
+      const before = (await target.view()).state;
+      await target.carriedOn(FREEZE);
+      expect((await target.view()).state).toEqual(before);
+      const next = await target.release('b', { overrideHold: true });
+      expect(next).toMatchObject({
+        releaseId: 'release-2',
+        outcome: 'released',
+        baseline: { verified: true },
+      });
+    });
+
+    it('answers every update that comes while it happens', async () => {
+      const target = harness.newTarget({ continueAsNewAfterEvents: 25 });
+      await target.release('a');
+      // At most 10 updates may be in flight.
+      const ask = () => Array.from({ length: 8 }, (_, index) => hold(target, index % 2 === 0));
+      while ((await target.runCount()) < 3) {
+        const answers = await Promise.all(ask());
+        expect(answers.filter(Boolean)).toHaveLength(4);
+      }
+      await hold(target, false);
+      expect((await target.release('b')).outcome).toBe('released');
+    });
+
+    it('takes up the watch of a revision that was given up on again', async () => {
+      const target = harness.newTarget();
+      const good = target.world.madeElsewhere('agent');
+      const late = target.world.patchElsewhere('late');
+      const request = target.request('a');
+      target.startWith({
+        continueAsNewAfterEvents: 20,
+        state: {
+          ...EMPTY_TARGET,
+          spec: request.target,
+          lastRequest: request,
+          activeRevisionId: good,
+          known: [{ revisionId: good, verified: true, at: '2026-01-01T00:00:00.000Z' }],
+          late: [
+            {
+              revisionId: late,
+              deploymentId: target.world.deployment?.deploymentId ?? '',
+              restoreTo: good,
+              until: new Date(Date.now() + 60_000).toISOString(),
+            },
+          ],
+        },
+      });
+      await target.startOnly();
+      await target.world.called('awaitLateSuccess');
+      await target.carriedOn(FREEZE);
+      await target.world.called('awaitLateSuccess', 2);
+      target.world.bringUp(late);
+      const { state } = await target.viewOnce((view) => view.state.history.length === 1);
+      expect(state.history[0]).toMatchObject({ kind: 'rollback', servingRevisionId: good });
+    });
+  });
+});
+
+const GARBAGE: readonly unknown[] = [
+  7,
+  null,
+  'rollback!',
+  true,
+  [],
+  [{ to: 'x' }],
+  { to: 7 },
+  { reason: { nested: { deeply: [1, 2, 3] } } },
+  { who: ['ada'] },
+  { reason: 'x'.repeat(100_000) },
+];
+
+/** A target whose first release is held up in its upload. */
+async function busy(
+  target: TargetUnderTest,
+  queue: 'latest' | 'all' = 'latest',
+): Promise<{ open: () => void; first: string }> {
+  const gate = target.world.gate('uploadArtifact');
+  const { releaseId } = await target.submit('a', { queue });
+  await target.world.called('uploadArtifact');
+  return { open: () => gate.open(), first: releaseId };
+}
+
+const FREEZE = { who: 'ada', reason: 'release day' };
+
+function hold(target: TargetUnderTest, holding: boolean): Promise<boolean> {
+  return target.handle.executeUpdate(holding ? holdUpdate : unholdUpdate, { args: [FREEZE] });
+}

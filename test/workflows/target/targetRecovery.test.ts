@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+
+import { describeWorkflows } from '../describeWorkflows.ts';
+import { type Harness, openHarness } from '../harness.ts';
+import { BO } from '../lives/life.ts';
+import { identity } from '../requests.ts';
+import type { TargetUnderTest } from '../targetUnderTest.ts';
+
+describeWorkflows('a target that Temporal’s own tools were used on', (harness) => {
+  /** A target with a verified revision, a quarantine, a hold, and a release under way that polls. */
+  const busy = async (): Promise<{ target: TargetUnderTest; good: string }> => {
+    const target = harness.newTarget();
+    const { revisionId } = await target.release('a');
+    await target.handle.executeUpdate('quarantine', { args: [{ ...BO, artifact: identity('x') }] });
+    target.world.slow.add(identity('b'));
+    await target.submit('b');
+    await target.world.called('awaitDeployed', 2);
+    await target.handle.executeUpdate('hold', { args: [BO] });
+    return { target, good: revisionId ?? '' };
+  };
+
+  const remembers = async (target: TargetUnderTest, good: string): Promise<void> => {
+    const { state } = await target.idle();
+    expect(state.hold?.by).toMatchObject(BO);
+    expect(state.quarantined.map(({ artifact }) => artifact)).toEqual([identity('x')]);
+    expect(state.known).toContainEqual(expect.objectContaining({ revisionId: good, verified: true }));
+  };
+
+  it('terminated during a release, waits for what it puts back, numbers on, and forgets nothing', async () => {
+    const { target, good } = await busy();
+    const gate = target.world.gate('redeployRevision');
+    await target.handle.terminate('by hand');
+    await target.world.called('redeployRevision');
+    const next = await target.submit('c', { overrideHold: true });
+    expect(next).toMatchObject({ releaseId: 'release-3', disposition: 'queued' });
+    expect((await target.view()).running).toMatchObject({ releaseId: 'release-2' });
+    expect(target.world.count('uploadArtifact')).toBe(2);
+    gate.open();
+    expect(await target.result(next.releaseId)).toMatchObject({
+      outcome: 'released',
+      baseline: { revisionId: good, verified: true },
+    });
+    const { state } = await target.idle();
+    expect(state.history.map(({ releaseId, outcome }) => [releaseId, outcome])).toEqual([
+      ['release-1', 'released'],
+      ['release-2', 'aborted'],
+      ['release-3', 'released'],
+    ]);
+    await remembers(target, good);
+  });
+
+  it('terminated while a release waited for its turn, releases it in its next run', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    target.world.slow.add(identity('b'));
+    await target.submit('b');
+    await target.world.called('awaitDeployed', 2);
+    const waiting = await target.submit('c');
+    await target.handle.terminate('by hand');
+    await target.startOnly();
+    expect(await target.result(waiting.releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
+  it('terminated again before it had read what its earlier runs did, still finds it', async () => {
+    const { target, good } = await busy();
+    await target.handle.terminate('by hand');
+    for (let again = 0; again < 3; again++) {
+      await target.startOnly();
+      await target.handle.terminate('by hand, again');
+    }
+    await target.startOnly();
+    await target.ended('release-2');
+    await remembers(target, good);
+  });
+
+  it('whose earlier runs Temporal has forgotten, reads its state from the record store', async () => {
+    const { target, good } = await busy();
+    target.world.slow.clear();
+    await target.result('release-2');
+    await target.idle();
+    await target.handle.terminate('by hand');
+    await target.forget();
+    const refused = await target.submit('c');
+    expect(refused).toMatchObject({ disposition: 'rejected' });
+    expect(refused.reason).toContain('on hold');
+    await remembers(target, good);
+    expect((await target.release('d', { overrideHold: true })).releaseId).toBe('release-4');
+  });
+
+  it('whose earlier run nobody can read, takes nothing until a person starts it afresh', async () => {
+    const target = harness.newTarget();
+    await target.startElsewhere(`no workers for ${target.workflowId}`);
+    await target.handle.terminate('by hand');
+    const refused = await target.submit('a').catch((error: unknown) => error as Error);
+    expect(refused).toMatchObject({ cause: { type: 'SLIPWAY_TARGET_UNREADABLE' } });
+    const { state, recovering } = await target.view();
+    expect(recovering).toBe(true);
+    expect(state.hold?.by.reason).toContain('its earlier state cannot be read');
+    await expect(target.rollback()).rejects.toMatchObject({ cause: { type: 'SLIPWAY_TARGET_UNREADABLE' } });
+    await target.handle.executeUpdate('unhold', { args: [BO] });
+    expect(await target.release('a')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    expect((await target.view()).state.said.map(({ message }) => message)).toEqual(['unhold']);
+  });
+
+  it('reset to its beginning or to its last task, goes on with all that came after', async () => {
+    for (const to of ['last', 'first'] as const) {
+      const { target, good } = await busy();
+      await target.reset(to);
+      await target.viewOnce(({ running }) => running?.releaseId === 'release-2');
+      target.world.slow.clear();
+      expect(await target.result('release-2')).toMatchObject({ outcome: 'released' });
+      const { state } = await target.idle();
+      expect(state.history.map(({ releaseId }) => releaseId)).toEqual(['release-1', 'release-2']);
+      expect(target.world.count('patchDeployment')).toBe(2);
+      await remembers(target, good);
+      expect(await target.release('c', { overrideHold: true })).toMatchObject({ releaseId: 'release-3' });
+    }
+  });
+
+  it('canceled, goes on, and so does its release', async () => {
+    const { target, good } = await busy();
+    await target.handle.cancel();
+    const { state } = await target.viewOnce((view) => view.state.ignored.length > 0);
+    expect(state.ignored[0]?.message).toBe('cancel');
+    target.world.slow.clear();
+    expect(await target.result('release-2')).toMatchObject({ outcome: 'released' });
+    await remembers(target, good);
+  });
+
+  it.each(['signal', 'update'] as const)('canceled, still takes a rollback by %s', async (way) => {
+    const target = harness.newTarget();
+    const { revisionId: good } = await target.release('a');
+    const { revisionId: left } = await target.release('b');
+    await target.handle.cancel();
+    await target.viewOnce(({ state }) => state.ignored.length > 0);
+    const message = { ...BO, serving: left };
+    if (way === 'signal') await target.signal('rollback', message);
+    else await target.handle.executeUpdate('rollback', { args: [message] });
+    const { state } = await target.viewOnce((view) => view.state.history.length === 3);
+    expect(state.history[2]).toMatchObject({ outcome: 'rolled_back', servingRevisionId: good });
+    expect((await target.handle.describe()).status.name).toBe('RUNNING');
+  });
+
+  it('canceled before it takes messages, takes those that wait once it can', async () => {
+    const target = harness.newTarget();
+    await target.startElsewhere(`no workers for ${target.workflowId}`);
+    await target.handle.terminate('by hand');
+    await target.startOnly();
+    await target.viewOnce(({ state }) => state.hold !== null);
+    await target.signal('quarantine', { ...BO, artifact: identity('x') });
+    await target.handle.cancel();
+    await target.handle.executeUpdate('unhold', { args: [BO] });
+    const { state } = await target.viewOnce((view) => view.state.quarantined.length === 1);
+    expect(state.quarantined[0]?.artifact).toBe(identity('x'));
+  });
+
+  it('new, refuses a wrong request, whichever worker rebuilds it', async () => {
+    const target = harness.newTarget();
+    const wrong = target.request('a', { queue: 'some' as never });
+    await expect(target.submit(wrong)).rejects.toThrow();
+    expect(await target.release('b')).toMatchObject({ releaseId: 'release-1', outcome: 'released' });
+    expect(target.world.count('uploadArtifact')).toBe(1);
+  });
+
+  it('new, looks once for earlier runs, before its first release', async () => {
+    const target = harness.newTarget();
+    await target.release('a');
+    const { events } = await target.handle.fetchHistory();
+    const scheduled = (events ?? []).flatMap(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
+    );
+    expect(scheduled.filter((name) => name === 'recallTarget')).toHaveLength(1);
+  });
+});
+
+describe('a new target whose worker is slow to begin activities', () => {
+  /** Longer than a worker may take to read the state once it has begun. */
+  const SLOW_MS = 13_000;
+  let harness: Harness;
+
+  beforeAll(async () => {
+    const id = randomUUID();
+    harness = await openHarness({
+      address: inject('temporalAddress'),
+      workflowBundle: inject('workflowBundle'),
+      taskQueue: `queue-${id}`,
+      nameWorld: (number) => `world-${id}-${number}`,
+      slots: 1,
+    });
+  });
+
+  afterAll(async () => {
+    for (const target of harness.targets) await target.terminate();
+    await harness.close();
+  });
+
+  it('waits for it, and refuses nothing', async () => {
+    const { target: busy } = harness.newServingTarget();
+    const gate = busy.world.gate('findDeployment');
+    await busy.submit('a');
+    await busy.world.called('findDeployment');
+    const target = harness.newTarget();
+    const submitted = target.submit('a');
+    await new Promise((resolve) => setTimeout(resolve, SLOW_MS));
+    gate.open();
+    expect(await submitted).toMatchObject({ releaseId: 'release-1', disposition: 'queued' });
+    expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
+    expect((await target.idle()).state.hold).toBeNull();
+  });
+});
