@@ -10,8 +10,8 @@ const platform = await startPlatform({
   home,
   port: 0,
   log: pino({ level: 'warn' }, pino.destination(2)),
-  ...(databaseUrl === undefined ? {} : { databaseUrl }),
-  ...(buildSlots === undefined ? {} : { buildSlots: Number(buildSlots) }),
+  databaseUrl,
+  buildSlots: buildSlots === undefined ? undefined : Number(buildSlots),
 });
 process.stdout.write(`${JSON.stringify({ url: platform.url, apiKey: platform.apiKey, pid: process.pid })}\n`);
 process.stdin.resume().once('end', () => void platform.close());

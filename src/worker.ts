@@ -76,7 +76,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<void> {
   const outside = open(shuttingDown.signal);
   const workers = await createWorkers({
     ...SETTINGS,
-    ...(options.slots === undefined ? {} : { maxConcurrentActivityTaskExecutions: options.slots }),
+    maxConcurrentActivityTaskExecutions: options.slots ?? SETTINGS.maxConcurrentActivityTaskExecutions,
     connection,
     namespace,
     taskQueue,

@@ -34,8 +34,8 @@ export function toActivityFailure(error: unknown): Error {
       code,
       mayHaveBeenTaken,
       attempt,
-      ...(status === undefined ? {} : { status }),
-      ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }),
+      status,
+      retryAfterMs: error.retryAfterMs,
     });
   }
   if (error instanceof SlipwayError) {
@@ -81,6 +81,6 @@ function failure(message: string, detail: FailureDetail): ApplicationFailure {
     type: detail.code,
     nonRetryable: !RETRYABLE.has(detail.code),
     details: [detail],
-    ...(detail.retryAfterMs === undefined ? {} : { nextRetryDelay: retryDelayMs(detail.retryAfterMs) }),
+    nextRetryDelay: detail.retryAfterMs === undefined ? undefined : retryDelayMs(detail.retryAfterMs),
   });
 }

@@ -82,7 +82,7 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
         }
       },
       createWriteStream(file),
-      { ...(signal === undefined ? {} : { signal }) },
+      { signal },
     );
     return { file, digest: `sha256:${hash.digest('hex')}`, sizeBytes, entries: entries.length, remove };
   } catch (error) {

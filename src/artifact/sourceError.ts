@@ -5,7 +5,7 @@ export function unreadable(file: string, why: string, hint: string, cause?: unkn
   return new SlipwayError('SLIPWAY_ARTIFACT_UNREADABLE', `${file} ${why}`, {
     place: file,
     hint,
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 

@@ -21,7 +21,7 @@ export async function whoAsks(
 ): Promise<Actor> {
   const ci = ciRun(environment);
   const who = ci?.who ?? (await git('config', 'user.email')) ?? userName();
-  return { who, from: ci?.from ?? 'cli', ...(reason === undefined ? {} : { reason }) };
+  return { who, from: ci?.from ?? 'cli', reason };
 }
 
 /**

@@ -22,12 +22,12 @@ export interface ArtifactUpload {
 
 /** How long an upload may take. */
 export interface UploadOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /**
    * The longest time without a piece sent, and from the last piece to the answer, in milliseconds; 0: unbounded.
    * Default: 60,000. A slow line may take as long as it needs.
    */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
 }
 
 /** Set by us, whatever the upload's own headers say. */

@@ -50,7 +50,7 @@ export interface CreateOptions extends CallOptions {
    * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
    * second time. 1 to 255 characters of printable ASCII.
    */
-  readonly idempotencyKey?: string | undefined;
+  readonly idempotencyKey?: string;
 }
 
 /** The filter of a list of revisions. */
@@ -175,7 +175,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   const client: ControlPlaneClient = {
     createDeployment: async (body, { idempotencyKey, ...call } = {}) => {
       // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
-      const headers =
+      const headers: Record<string, string> =
         idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
       return (await service.call(ENDPOINTS.createDeployment, { body, headers }, call)).value;
     },
@@ -250,7 +250,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
         const request = {
           order: 'asc',
           limit: LOG_LIMIT.max,
-          ...(offset === undefined ? {} : { offset }),
+          offset,
         } as const;
         const { logs, next_offset: next } = await client.getBuildLogs(id, revisionId, request, call);
         yield* logs;

@@ -18,16 +18,16 @@ export interface ExchangeRequest {
   /** Texts of the request that no error may repeat. */
   readonly secrets: readonly string[];
   /** The hint of SLIPWAY_UNAUTHORIZED. Default: one that fits every service. */
-  readonly unauthorizedHint?: string | undefined;
+  readonly unauthorizedHint?: string;
 }
 
 /** The bounds of one call, in milliseconds; 0 or absent: none. */
 export interface ExchangeBounds {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /** From the call to the end of the answer; for a stream, to its beginning. */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
   /** Between two pieces of the answer's body. */
-  readonly idleTimeoutMs?: number | undefined;
+  readonly idleTimeoutMs?: number;
 }
 
 type Answer = Dispatcher.ResponseData;
@@ -227,7 +227,7 @@ export class Exchange {
       detail,
       mayHaveBeenTaken,
       retryAfterMs: retryAfterMs(single(headers['retry-after']), single(headers['date'])),
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     });
   }
 

@@ -51,7 +51,7 @@ export function createFeedbackClient(
           'user-agent': 'slipway',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        ...(body === undefined ? {} : { body }),
+        body,
         secrets: [link, new URL(link).pathname, new URL(link).pathname.split('/').at(-1) ?? ''],
       },
       { signal, timeoutMs },

@@ -47,7 +47,7 @@ export async function observeRun(
       status,
       values: seen.values ?? null,
       latencyMs: performance.now() - started,
-      ...(error === undefined ? {} : { error }),
+      error,
     },
     runId: seen.runId,
     feedbackLink: seen.feedbackLink,
@@ -60,7 +60,7 @@ export async function observeRun(
         input,
         stream_mode: showsFirstOutput ? ['values', 'messages-tuple', 'updates'] : ['values'],
         on_disconnect: 'cancel',
-        ...(feedbackKey === undefined ? {} : { feedback_keys: [feedbackKey] }),
+        feedback_keys: feedbackKey === undefined ? undefined : [feedbackKey],
       },
       // The signal alone bounds the run: a second timer might fire first, and look like a service that is silent.
       { signal: AbortSignal.any([canceled, timeout]), timeoutMs: 0 },

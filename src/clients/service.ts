@@ -12,20 +12,20 @@ import { ServiceError } from './serviceError.ts';
 /** The options of every call. */
 export interface CallOptions {
   /** Ends the call. What it throws then says whether the request may have been taken. */
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   /**
    * The longest time from the call to the end of its answer, in milliseconds; 0: unbounded. Default: the client's
    * `timeoutMs`; unbounded where the service answers only when a run has ended.
    */
-  readonly timeoutMs?: number | undefined;
+  readonly timeoutMs?: number;
 }
 
 /** The options of a call that opens a stream. */
 export interface StreamOptions extends CallOptions {
   /** The longest silence within the stream, in milliseconds; 0 (default): unbounded. */
-  readonly idleTimeoutMs?: number | undefined;
+  readonly idleTimeoutMs?: number;
   /** The id of the last event that was seen: a resumable stream goes on after it. */
-  readonly lastEventId?: string | undefined;
+  readonly lastEventId?: string;
 }
 
 /** How a client is made. */
@@ -33,13 +33,13 @@ export interface ServiceOptions {
   /** The service's base URL, `http` or `https`; it may have a path. */
   readonly baseUrl: string;
   /** Sent as `X-Api-Key` on every call. */
-  readonly apiKey?: string | undefined;
+  readonly apiKey?: string;
   /** Further headers of every call, for services that want other credentials. Their values count as secrets. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Further texts that no error may repeat, such as secrets that the service knows from earlier requests. */
   readonly secrets?: readonly string[];
   /** What to do if the service refuses the credentials. Default: a hint that fits every service. */
-  readonly unauthorizedHint?: string | undefined;
+  readonly unauthorizedHint?: string;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
   /** The longest time to connect, in milliseconds. Default: 5,000. */
@@ -115,7 +115,7 @@ export function createService(options: ServiceOptions): Service {
         'user-agent': 'slipway',
         ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+      body: parts.body === undefined ? undefined : JSON.stringify(parts.body),
       secrets: [...Object.values(credentials), ...secrets, ...secretsOf(parts.body)],
       unauthorizedHint,
     };
@@ -134,7 +134,8 @@ export function createService(options: ServiceOptions): Service {
     },
     async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
       const request = prepare(endpoint, parts, 'text/event-stream');
-      const resumed = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
+      const resumed: Record<string, string> =
+        lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
       const exchange = new Exchange(
         agent,
         { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },

@@ -20,9 +20,9 @@ export interface ServiceErrorOptions extends SlipwayErrorOptions {
   readonly method: string;
   /** The path of the URL, without query; a part of it that is a credential is masked. */
   readonly path: string;
-  readonly status?: number | undefined;
-  readonly detail?: string | ValidationIssue[] | undefined;
-  readonly retryAfterMs?: number | undefined;
+  readonly status?: number;
+  readonly detail?: string | ValidationIssue[];
+  readonly retryAfterMs?: number;
   readonly mayHaveBeenTaken: boolean;
   readonly aborted?: boolean;
 }

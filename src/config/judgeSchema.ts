@@ -117,9 +117,9 @@ export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
     runTimeoutMs: judge.runTimeout,
     patienceMs: judge.patience,
     policy: judgePolicy(judge),
-    ...(judge.expect === undefined ? {} : { expect: toExpectation(judge.expect) }),
-    ...(feedbackKey === undefined ? {} : { feedbackKey }),
-    ...(scorePath === undefined ? {} : { scorePath }),
+    expect: judge.expect && toExpectation(judge.expect),
+    feedbackKey,
+    scorePath,
   };
 }
 

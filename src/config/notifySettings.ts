@@ -18,13 +18,11 @@ export function notifySettings(
 /** The schema has seen to it that each kind has what it needs. */
 function toReceiver(receiver: ReceiverConfig): ReceiverSpec | undefined {
   const { kind, name, events, url, secret, token, repository, environment, context } = receiver;
-  const named = { name, ...(events === undefined ? {} : { events }) };
+  const named = { name, events };
   if (kind === 'slack') return url && { kind, ...named, url };
   if (kind === 'webhook') return url && secret && { kind, ...named, url, secret };
   if (token === undefined) return undefined;
   const apiUrl = normalizeServiceUrl(receiver.apiUrl ?? GITHUB_API);
-  const github = { ...named, apiUrl, token, ...(repository === undefined ? {} : { repository }) };
-  return kind === 'github_deployment'
-    ? { kind, ...github, ...(environment === undefined ? {} : { environment }) }
-    : { kind, ...github, ...(context === undefined ? {} : { context }) };
+  const github = { ...named, apiUrl, token, repository };
+  return kind === 'github_deployment' ? { kind, ...github, environment } : { kind, ...github, context };
 }

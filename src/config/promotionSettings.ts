@@ -62,19 +62,15 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
     from,
     to,
     downstream: downstreamOf(config.promotions, to),
-    release: {
-      ...{ checks, steps, soakMs, graphConfigPath },
-      ...(onError === undefined ? {} : { onError }),
-      ...(notify === undefined ? {} : { notify }),
-    },
+    release: { checks, steps, soakMs, graphConfigPath, onError, notify },
     soakMs: soak,
     bakeMs: bake,
     checkEveryMs: checkEvery,
     freezes: [...(target.freezes ?? []), ...(promotion.freezes ?? [])],
     differences: configDifferences(releaseSettings(config, from), target),
-    ...(judge === undefined ? {} : { judge }),
-    ...(approval === undefined ? {} : { approval }),
-    ...(schedule === undefined ? {} : { schedule }),
+    judge,
+    approval,
+    schedule,
   };
 }
 
@@ -82,5 +78,5 @@ export function promotionSettings(config: Config, name: string): PromotionSettin
 function approvalOf({ approval }: PromotionConfig, target: ReleaseSettings): ApprovalPolicy | undefined {
   if (approval === undefined) return target.approval;
   const { required, approvers, within, otherwise } = approval;
-  return { required, withinMs: within, otherwise, ...(approvers === undefined ? {} : { approvers }) };
+  return { required, withinMs: within, otherwise, approvers };
 }

@@ -60,18 +60,16 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
       apiKey: target.apiKey,
       source: target.source,
       sourceConfig: sourceConfig(config, target, buildable),
-      ...present({
-        controlPlaneId: target.controlPlaneId,
-        tenantId: target.tenantId,
-        agentApiKey: target.agentApiKey,
-        deployment: target.deployment,
-        deploymentId: target.deploymentId,
-        // Said only where it says something: a target of before stays the request that it was.
-        vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
-        agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
-        agentOrigins: target.agentOrigins,
-        secrets: target.secrets,
-      }),
+      controlPlaneId: target.controlPlaneId,
+      tenantId: target.tenantId,
+      agentApiKey: target.agentApiKey,
+      deployment: target.deployment,
+      deploymentId: target.deploymentId,
+      // Said only where it says something: a target of before stays the request that it was.
+      vocabulary: target.vocabulary === 'contract' ? undefined : target.vocabulary,
+      agentUrl: target.agentUrl === undefined ? undefined : normalizeServiceUrl(target.agentUrl),
+      agentOrigins: target.agentOrigins,
+      secrets: target.secrets,
     },
     checks: config.checks.map(toCheck),
     steps: toStepOverrides(config.steps),
@@ -79,12 +77,10 @@ export function releaseSettings(config: Config, name: string): ReleaseSettings {
     pauseMs: target.pauseFor,
     queue: target.queue,
     graphConfigPath: buildable ? (config.artifact.graphConfig ?? GRAPH_CONFIG[target.vocabulary]) : null,
-    ...present({
-      onError: toErrorPolicy(target.onError),
-      approval: toApprovalPolicy(target.approval),
-      freezes: target.freezes,
-      notify: receivers.length === 0 ? undefined : receivers,
-    }),
+    onError: toErrorPolicy(target.onError),
+    approval: toApprovalPolicy(target.approval),
+    freezes: target.freezes,
+    notify: receivers.length === 0 ? undefined : receivers,
   };
 }
 
@@ -128,7 +124,7 @@ function toCheck({ timeout, expect, feedbackKey, ...check }: Config['checks'][nu
     ...check,
     expect: toExpectation(expect),
     timeoutMs: timeout,
-    ...present({ feedbackKey }),
+    feedbackKey,
   };
 }
 
@@ -139,7 +135,7 @@ function toErrorPolicy(onError: TargetConfig['onError']): ErrorPolicy | undefine
 function toApprovalPolicy(approval: TargetConfig['approval']): ApprovalPolicy | undefined {
   if (approval === undefined) return undefined;
   const { required, approvers, within } = approval;
-  return { required, withinMs: within, ...present({ approvers }) };
+  return { required, withinMs: within, approvers };
 }
 
 function toStepOverrides(steps: Config['steps']): StepOverrides {

@@ -1,7 +1,7 @@
 import type { Outcome } from './release/release.ts';
 
 /** What releases, rollbacks and promotions end with. */
-interface Ended {
+interface WithOutcome {
   readonly outcome: Outcome;
 }
 
@@ -12,7 +12,9 @@ interface Ended {
  * @param workflow - a client's handle of it, or its parent's.
  * @throws what the workflow ended with instead of a result: it was terminated, or its own code failed.
  */
-export async function workflowResult<R extends Ended>(workflow: { result(): Promise<unknown> }): Promise<R> {
+export async function workflowResult<R extends WithOutcome>(workflow: {
+  result(): Promise<unknown>;
+}): Promise<R> {
   try {
     return (await workflow.result()) as R;
   } catch (error) {
@@ -27,8 +29,8 @@ export async function workflowResult<R extends Ended>(workflow: { result(): Prom
  *
  * @param failure - an `ApplicationFailure`, or its type and details as a history has them.
  */
-export function resultInFailure(failure: unknown): Ended | undefined {
+export function resultInFailure(failure: unknown): WithOutcome | undefined {
   const { type, details } = (failure ?? {}) as { readonly type?: unknown; readonly details?: unknown };
-  const [first] = Array.isArray(details) ? (details as (Ended | null | undefined)[]) : [];
+  const [first] = Array.isArray(details) ? (details as (WithOutcome | null | undefined)[]) : [];
   return typeof type === 'string' && first?.outcome === type ? first : undefined;
 }

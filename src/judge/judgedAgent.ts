@@ -89,7 +89,7 @@ async function attempt(
         input,
         timeoutMs,
         showsFirstOutput: true,
-        ...(feedbackKey === undefined ? {} : { feedbackKey }),
+        feedbackKey,
       },
       signal,
     );
@@ -149,7 +149,7 @@ async function recordVerdict(
 ): Promise<boolean | null> {
   if (feedbackKey === undefined) return null;
   if (feedbackLink === null) return false;
-  const submission = { score: score ?? (held ? 1 : 0), ...(reason === null ? {} : { comment: reason }) };
+  const submission = { score: score ?? (held ? 1 : 0), comment: reason ?? undefined };
   try {
     await feedback.submit(feedbackLink, submission, { signal, timeoutMs: FEEDBACK_TIMEOUT_MS });
     return true;

@@ -50,7 +50,7 @@ export function readTextFields(raw: unknown): Readonly<Record<string, string>> |
  */
 export function readActor(fields: Readonly<Record<string, string>>, origin: string): Actor {
   const { who, from, reason } = fields;
-  return { who: who ?? 'unknown', from: from ?? origin, ...(reason === undefined ? {} : { reason }) };
+  return { who: who ?? 'unknown', from: from ?? origin, reason };
 }
 
 /** Whether a value is an object with fields. */

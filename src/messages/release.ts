@@ -48,7 +48,7 @@ export function readInterventionMessage(
   return {
     id: requestId ?? fallbackId,
     kind,
-    ...(what === undefined ? {} : { what }),
+    what,
     by: readActor(fields, origin),
   };
 }
@@ -66,9 +66,9 @@ export function readPreemption(raw: unknown): Preemption | string {
   if (typeof request === 'string') return request;
   return {
     ...request,
-    ...(typeof leaving === 'string' && isRevisionId(leaving) ? { from: leaving } : {}),
-    ...(goesOn === true ? { goesOn } : {}),
-    ...(typeof overtaker === 'string' ? { overtaker } : {}),
+    from: typeof leaving === 'string' && isRevisionId(leaving) ? leaving : undefined,
+    goesOn: goesOn === true || undefined,
+    overtaker: typeof overtaker === 'string' ? overtaker : undefined,
   };
 }
 

@@ -98,8 +98,8 @@ export function readRollbackMessage(
   if (serving !== undefined && !isRevisionId(serving)) return '"serving" is not the id of a revision';
   return {
     requestId: requestId ?? fallbackId,
-    ...(to === undefined ? {} : { to }),
-    ...(serving === undefined ? {} : { from: serving }),
+    to,
+    from: serving,
     requestedBy: readActor(fields, origin),
   };
 }

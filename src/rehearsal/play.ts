@@ -17,7 +17,7 @@ import { askAgain } from './askAgain.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
 import type { Rehearsal } from './rehearse.ts';
-import type { Told } from './told.ts';
+import type { RehearsalEvent } from './told.ts';
 
 /** What a play is made from. */
 export interface PlayOptions {
@@ -26,7 +26,7 @@ export interface PlayOptions {
   readonly taskQueue: string;
   readonly outcomes: Outcomes;
   readonly rehearsal: Rehearsal;
-  readonly onTold: (told: Told) => void;
+  readonly onEvent: (told: RehearsalEvent) => void;
 }
 
 /** A release that was asked for. */
@@ -72,7 +72,7 @@ export class Play {
 
   /** Lets it run from one instant to another. The time is held before and afterwards. */
   async until(startedAt: number, endsAt: number): Promise<void> {
-    const { rehearsal, outcomes, time, onTold } = this.#options;
+    const { rehearsal, outcomes, time, onEvent } = this.#options;
     try {
       for (const target of rehearsal.sources) await this.#race(this.#release(target, startedAt));
       for (const injection of outcomes.all('release')) {
@@ -88,7 +88,7 @@ export class Play {
           await this.#chain(scene, scheduleTimes(scene.schedule, startedAt, endsAt));
       }
       await this.#race(time.until(endsAt));
-      for (const told of await this.#race(this.#whatGoesOn())) onTold(told);
+      for (const told of await this.#race(this.#whatGoesOn())) onEvent(told);
     } finally {
       this.#over = true;
     }
@@ -138,7 +138,7 @@ export class Play {
     }
     const waits = schedule?.overlap === 'buffer_one' && !this.#buffered.has(workflowId);
     if (waits) this.#buffered.add(workflowId);
-    this.#options.onTold({
+    this.#options.onEvent({
       kind: 'overlap',
       name: request.name,
       at,
@@ -151,7 +151,7 @@ export class Play {
     const { client, taskQueue } = this.#options;
     const workflowId = promotionWorkflowId(request);
     this.#promotions.set(workflowId, at);
-    const args = [{ request, ...(schedule === null ? {} : { schedule }) }];
+    const args = [{ request, schedule: schedule ?? undefined }];
     if (schedule === null) {
       await client.workflow.start(WORKFLOW_TYPES.promotion, { workflowId, taskQueue, args });
     } else {
@@ -161,7 +161,7 @@ export class Play {
   }
 
   async #release(target: string, at: number): Promise<void> {
-    const { client, rehearsal, onTold, taskQueue } = this.#options;
+    const { client, rehearsal, onEvent, taskQueue } = this.#options;
     const request: ReleaseRequest = rehearsal.release(target);
     const targetId = targetWorkflowId(request.target);
     const operation = new WithStartWorkflowOperation<TargetWorkflow>(
@@ -172,7 +172,7 @@ export class Play {
       submitReleaseUpdate,
       { startWorkflowOperation: operation, args: [request] },
     );
-    if (disposition === 'rejected') onTold({ kind: 'refused', target, at, reason });
+    if (disposition === 'rejected') onEvent({ kind: 'refused', target, at, reason });
     else this.#releases.set(`${targetId}/${releaseId}`, { request, at, releaseId });
   }
 
@@ -183,21 +183,21 @@ export class Play {
     const result = await workflowResult<PromotionResult>(handle);
     this.#promotions.delete(workflowId);
     const { name, to } = scene.request;
-    this.#options.onTold({ kind: 'promotion', name, at, result });
+    this.#options.onEvent({ kind: 'promotion', name, at, result });
     const endedAt = Date.parse(result.endedAt);
     if (this.#buffered.delete(workflowId)) await this.#start(scene, endedAt);
     if (result.outcome === 'released' && !result.nothingToDo) await this.#askOnwards(to.name, endedAt);
   }
 
   async #releaseEnded(workflowId: string): Promise<void> {
-    const { client, onTold } = this.#options;
+    const { client, onEvent } = this.#options;
     const release = this.#releases.get(workflowId);
     if (release === undefined) return;
     this.#releases.delete(workflowId);
     const { request, at, releaseId } = release;
     const target = request.target.name;
     const result = await workflowResult<ReleaseResult>(client.workflow.getHandle(workflowId));
-    onTold({ kind: 'release', target, at, result });
+    onEvent({ kind: 'release', target, at, result });
     if (result.outcome !== 'released') return;
     // What serves is the target's to tell, once it knows.
     const ofTarget = client.workflow.getHandle(targetWorkflowId(request.target));
@@ -215,7 +215,7 @@ export class Play {
     }
   }
 
-  async #whatGoesOn(): Promise<readonly Told[]> {
+  async #whatGoesOn(): Promise<readonly RehearsalEvent[]> {
     const { rehearsal } = this.#options;
     const promotions = rehearsal.promotions.flatMap(({ request }) => {
       const workflowId = promotionWorkflowId(request);

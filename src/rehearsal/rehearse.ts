@@ -17,7 +17,7 @@ import { Attention } from './attention.ts';
 import { Deployments } from './deployments.ts';
 import { Outcomes } from './outcomes.ts';
 import { Play } from './play.ts';
-import type { Told } from './told.ts';
+import type { RehearsalEvent } from './told.ts';
 import { worldActivities } from './worldActivities.ts';
 
 /** What is rehearsed. */
@@ -41,7 +41,7 @@ export interface Rehearsal {
 
 /** How it is carried out. */
 export interface RehearseOptions {
-  readonly onTold: (told: Told) => void;
+  readonly onEvent: (told: RehearsalEvent) => void;
   readonly signal?: AbortSignal;
   /** Default: beside the built code. */
   readonly bundlePath?: string;
@@ -70,13 +70,13 @@ const VERIFIED_FOR_MS = 30 * DAY_MS;
 export async function rehearse(
   server: TestServer,
   rehearsal: Rehearsal,
-  { onTold, signal, bundlePath }: RehearseOptions,
+  { onEvent, signal, bundlePath }: RehearseOptions,
 ): Promise<Rehearsed> {
   const { time, connection, namespace } = server;
   const client = createClient(connection, namespace);
   const outcomes = new Outcomes(rehearsal.injections, rehearsal.timeZone);
   const deployments = new Deployments();
-  const play = new Play({ client, time, taskQueue: TASK_QUEUE, outcomes, rehearsal, onTold });
+  const play = new Play({ client, time, taskQueue: TASK_QUEUE, outcomes, rehearsal, onEvent });
   const attention = new Attention(
     time,
     client,
@@ -105,7 +105,7 @@ export async function rehearse(
       activities: attention.over(worldActivities(world)),
       close: () => Promise.resolve(),
     }),
-    ...(bundlePath === undefined ? {} : { bundlePath }),
+    bundlePath,
   });
   working.catch((error: unknown) => play.fail(error));
   void server.exited.then(() =>

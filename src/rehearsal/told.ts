@@ -2,7 +2,7 @@ import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { Progress, ReleaseResult } from '../domain/release/release.ts';
 
 /** What a rehearsal tells. Instants are milliseconds since 1970, in the time that is skipped. */
-export type Told =
+export type RehearsalEvent =
   /** A release that the rehearsal asked for has ended. */
   | {
       readonly kind: 'release';

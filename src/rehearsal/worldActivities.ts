@@ -8,7 +8,7 @@ import { watchActivities } from '../activities/target/watchActivities.ts';
 import { track, type Untracked } from '../activities/track.ts';
 import { checksDigest } from '../artifact/keptChecks.ts';
 import type { Check } from '../domain/check/check.ts';
-import { revisionPhase } from '../domain/deployment/revision.ts';
+import { revisionPhase, type RevisionSnapshot } from '../domain/deployment/revision.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
@@ -117,7 +117,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
       return { deployment: deployments.redeploy(target, revisionId, at) };
     },
     awaitDeployed: async ({ target, revisionId }) => ({
-      revision: await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+      revision: await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const seen = deployments.readRevision(target, revisionId, await asControlPlane(target));
         return revisionPhase(seen.status) === 'pending'
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
@@ -125,7 +125,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
       }),
     }),
     confirmServing: async ({ target, revisionId }) => ({
-      agentUrl: await pollUntil('SLIPWAY_NOT_SERVING', async () => {
+      agentUrl: await pollUntil<string>('SLIPWAY_NOT_SERVING', async () => {
         const { activeRevisionId, agentUrl } = deployments.read(target, await asControlPlane(target));
         return activeRevisionId === revisionId && agentUrl !== null
           ? { found: agentUrl }
@@ -133,7 +133,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
       }),
     }),
     awaitLateSuccess: async ({ target, revisionId, until }) => ({
-      cameUp: await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+      cameUp: await pollUntil<boolean>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const at = await asControlPlane(target);
         if (deployments.read(target, at).activeRevisionId === revisionId) return { found: true };
         const { status } = deployments.readRevision(target, revisionId, at);

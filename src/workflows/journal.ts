@@ -97,7 +97,7 @@ export class Journal {
 
   /** Notes what it waits for a person to say, or that it waits no longer. */
   waiting(waiting: Waiting | null): void {
-    this.#update({ waiting, ...(waiting === null ? {} : { phase: waiting.note }) });
+    this.#update({ waiting, phase: waiting?.note ?? this.#progress.phase });
   }
 
   /** Notes what was said to it. */
@@ -140,7 +140,7 @@ export class Journal {
   ): Promise<T> {
     const record: StepRecord = {
       step,
-      ...(subject === undefined ? {} : { subject: cutText(subject, SUBJECT_MAX_BYTES) }),
+      subject: subject === undefined ? undefined : cutText(subject, SUBJECT_MAX_BYTES),
       restoring: this.restoring,
       startedAt: now(),
       status: 'running',
@@ -150,19 +150,15 @@ export class Journal {
     const title = stepTitle(record);
     this.#update({ phase: title, steps: boundedSteps(this.#steps) });
     const settle = ({ detail, ...settled }: Partial<StepRecord>): void => {
-      const told = detail === undefined ? {} : { detail: cutText(detail, DETAIL_MAX_BYTES) };
-      this.#steps[index] = { ...record, endedAt: now(), ...settled, ...told };
+      const cut = detail === undefined ? undefined : cutText(detail, DETAIL_MAX_BYTES);
+      this.#steps[index] = { ...record, endedAt: now(), ...settled, detail: cut };
       this.#update({ steps: boundedSteps(this.#steps) });
     };
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
       const overrides = this.restoring ? patiently(covered) : covered;
       const { result, detail, attempt } = await work(activitiesOf(step, overrides, title, this.restoring));
-      settle({
-        status: 'done',
-        ...(detail === undefined ? {} : { detail }),
-        ...(attempt === undefined ? {} : { attempts: attempt }),
-      });
+      settle({ status: 'done', detail, attempts: attempt });
       return result;
     } catch (error) {
       const failure = explain(error);

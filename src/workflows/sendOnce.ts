@@ -37,7 +37,7 @@ export const CANNOT_TELL: unique symbol = Symbol('cannot tell');
  * @throws the last failure, when attempts or time run out, the answer is final, or the call was abandoned. It says
  * whether any of the attempts may have been taken.
  */
-export async function sendOnce<T>(call: {
+export async function sendAtMostOnce<T>(call: {
   readonly send: () => Promise<T>;
   /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
   readonly settle: () => Promise<T | undefined | typeof CANNOT_TELL>;

@@ -48,8 +48,8 @@ export function activitiesOf(
   const options: ActivityOptions = {
     summary: shortSummary(summary),
     startToCloseTimeout: policy.startToCloseMs,
-    ...(policy.scheduleToCloseMs === Infinity ? {} : { scheduleToCloseTimeout: policy.scheduleToCloseMs }),
-    ...(policy.heartbeatMs === undefined ? {} : { heartbeatTimeout: policy.heartbeatMs }),
+    scheduleToCloseTimeout: policy.scheduleToCloseMs === Infinity ? undefined : policy.scheduleToCloseMs,
+    heartbeatTimeout: policy.heartbeatMs,
     cancellationType: ActivityCancellationType[cancellation],
     retry: {
       initialInterval: policy.retry.initialIntervalMs,

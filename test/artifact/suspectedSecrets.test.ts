@@ -22,7 +22,7 @@ async function source(files: Readonly<Record<string, string>>): Promise<void> {
 
 async function suspected(signal?: AbortSignal): Promise<SuspectedSecret[]> {
   const entries = await sourceFiles(root, []);
-  return suspectedSecrets({ root, entries, ...(signal === undefined ? {} : { signal }) });
+  return suspectedSecrets({ root, entries, signal });
 }
 
 /** Put together here, so that nobody who looks through this repository takes it for a real one. */

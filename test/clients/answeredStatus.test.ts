@@ -87,7 +87,7 @@ describe('An answered status', () => {
 
   it('says how long to wait, in both forms of Retry-After', async () => {
     const now = Date.parse('2026-11-21T10:00:00Z');
-    const headers = [
+    const headers: Record<string, string>[] = [
       { 'retry-after': '12' },
       { 'retry-after': new Date(now + 90_000).toUTCString(), date: new Date(now).toUTCString() },
       { 'retry-after': new Date(now - 90_000).toUTCString(), date: new Date(now).toUTCString() },

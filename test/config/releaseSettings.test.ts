@@ -75,7 +75,7 @@ describe('the settings of a release', () => {
       graphConfigPath: VOCABULARY.graphConfigFile.public,
     });
     expect(settings('').graphConfigPath).toBe(VOCABULARY.graphConfigFile.contract);
-    expect(settings(', vocabulary: contract').target).not.toHaveProperty('vocabulary');
+    expect(settings(', vocabulary: contract').target.vocabulary).toBeUndefined();
     expect(() => settings(', deploymentType: prod')).toThrow(
       'only for source repo_host, or vocabulary public',
     );

@@ -35,7 +35,7 @@ export class Process {
   ) {
     this.child = spawn(command, args, {
       env: { ...environment(), ...options.env },
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      cwd: options.cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
     });

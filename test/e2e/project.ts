@@ -70,10 +70,10 @@ export class Project {
           },
         },
         checks: options.checks ?? [GREETS],
-        ...(options.notify !== undefined && { notify: options.notify }),
+        notify: options.notify,
         artifact: {
-          ...(options.installCommand !== undefined && { installCommand: options.installCommand }),
-          ...(options.store !== undefined && { store: options.store }),
+          installCommand: options.installCommand,
+          store: options.store,
         },
         ...(options.steps === 'as they are' ? {} : { steps: { ...QUICK_STEPS, ...options.steps } }),
       }),

@@ -6,7 +6,7 @@ import type { PromotionRequest, PromotionResult } from '../../src/domain/promoti
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { readInjections } from '../../src/rehearsal/readInjections.ts';
 import { type Rehearsal, rehearse, type Rehearsed } from '../../src/rehearsal/rehearse.ts';
-import type { Told } from '../../src/rehearsal/told.ts';
+import type { RehearsalEvent } from '../../src/rehearsal/told.ts';
 import type { TestServer } from '../../src/temporal/server/testServer.ts';
 import { openTestServer } from '../support/testServer.ts';
 
@@ -83,8 +83,8 @@ describe('a rehearsal', () => {
 
 async function rehearseWeek(
   on: TestServer,
-): Promise<{ readonly told: readonly Told[]; readonly rehearsed: Rehearsed }> {
-  const told: Told[] = [];
+): Promise<{ readonly told: readonly RehearsalEvent[]; readonly rehearsed: Rehearsed }> {
+  const told: RehearsalEvent[] = [];
   // It begins at the same time of day, whenever the test runs.
   await on.time.until(Math.ceil((await on.time.now()) / DAY_MS) * DAY_MS + HOUR_MS / 2);
   const rehearsal: Rehearsal = {
@@ -131,7 +131,7 @@ async function rehearseWeek(
     timeZone: 'UTC',
   };
   const rehearsed = await rehearse(on, rehearsal, {
-    onTold: (one) => told.push(one),
+    onEvent: (one) => told.push(one),
     bundlePath: inject('workflowBundle'),
   });
   return { told, rehearsed };
@@ -178,7 +178,7 @@ function scheduled(cron: string) {
   return { cron, timeZone: 'UTC', jitterMs: 0, overlap: 'skip', catchUpMs: 0 } as const;
 }
 
-function promotions(told: readonly Told[], name: string): PromotionResult[] {
+function promotions(told: readonly RehearsalEvent[], name: string): PromotionResult[] {
   return told.flatMap((one) => (one.kind === 'promotion' && one.name === name ? [one.result] : []));
 }
 

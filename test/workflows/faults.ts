@@ -14,7 +14,7 @@ export const refused =
 export const notTaken =
   (code: ErrorCode = 'SLIPWAY_UNREACHABLE', retryAfterMs?: number): Fault =>
   () =>
-    Promise.reject(failure(code, { taken: false, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }));
+    Promise.reject(failure(code, { taken: false, retryAfterMs }));
 
 /** The call is carried out, and its answer is lost. */
 export const unansweredButTaken: Fault = async (perform) => {

@@ -9,7 +9,7 @@ import type { TargetUnderTest } from './targetUnderTest.ts';
 
 /** The two ways in which a thing may be said. */
 const WAYS = ['update', 'signal'] as const;
-type Way = (typeof WAYS)[number];
+type Channel = (typeof WAYS)[number];
 
 const BO = { who: 'bo', from: 'desk 7', reason: 'a reason' };
 
@@ -276,7 +276,7 @@ async function sayToTarget(
   target: TargetUnderTest,
   word: string,
   message: Record<string, unknown>,
-  way: Way,
+  way: Channel,
   refusal: string | null,
 ): Promise<void> {
   if (way === 'signal') return target.signal(word, message);
@@ -312,7 +312,7 @@ async function say(
   { target, releaseId }: At,
   kind: InterventionKind,
   message: object,
-  way: Way,
+  way: Channel,
 ): Promise<void> {
   if (way === 'update') await target.say(releaseId, kind, message);
   else await target.child(releaseId).signal(kind, message);

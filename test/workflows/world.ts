@@ -514,15 +514,15 @@ export function failure(
     code,
     mayHaveBeenTaken,
     attempt,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    status,
+    retryAfterMs,
   };
   return ApplicationFailure.create({
     message: `the world says ${code}`,
     type: code,
     nonRetryable: how.final ?? code === 'SLIPWAY_NOT_FOUND',
     details: [detail],
-    ...(retryAfterMs === undefined ? {} : { nextRetryDelay: retryAfterMs }),
+    nextRetryDelay: retryAfterMs,
   });
 }
 

@@ -1,6 +1,6 @@
 import { Console } from 'node:console';
 import { url as debuggerUrl } from 'node:inspector';
-import { isAbsolute, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
@@ -64,10 +64,8 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
       agentDir: dir,
       port: options.port,
       log,
-      ...(options.host !== undefined && { host: options.host }),
-      ...(options.config !== undefined && {
-        graphConfigPath: isAbsolute(options.config) ? options.config : join(dir, options.config),
-      }),
+      host: options.host,
+      graphConfigPath: options.config === undefined ? undefined : resolve(dir, options.config),
     });
   } catch (error) {
     process.stderr.write(`${tell(error)}\n`, () => exit(error instanceof PlatformError ? error.exitCode : 1));
@@ -87,7 +85,7 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
 /** @throws PlatformError SLIPWAY_PORT_UNAVAILABLE */
 async function refuseTakenPort({ port, host }: ServeAgentOptions): Promise<void> {
   if (port === 0) return;
-  const tried = await listen(() => undefined, { port, ...(host !== undefined && { host }) });
+  const tried = await listen(() => undefined, { port, host });
   await tried.close(0);
 }
 

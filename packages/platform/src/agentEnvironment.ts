@@ -59,14 +59,14 @@ export function readAgentEnvironment(dir: string): AgentEnvironment {
   return {
     serverOptions: {
       home: join(resolve(process.env['SLIPWAY_HOME'] ?? join(dir, '.slipway')), 'agent'),
-      ...(databaseUrl !== undefined && { databaseUrl }),
-      ...(apiKey !== undefined && { apiKey }),
-      ...(tracingUrl !== undefined && { tracingUrl }),
-      ...(deploymentId !== undefined && { deploymentId }),
-      ...(revisionId !== undefined && { revisionId }),
-      ...(projectName !== undefined && { projectName }),
-      ...(leaseMs !== undefined && { leaseMs }),
-      ...(maxAttempts !== undefined && { maxAttempts }),
+      databaseUrl,
+      apiKey,
+      tracingUrl,
+      deploymentId,
+      revisionId,
+      projectName,
+      leaseMs,
+      maxAttempts,
       limits: {
         ...(concurrentRuns !== undefined && { concurrentRuns }),
         ...(pendingRuns !== undefined && { pendingRuns }),

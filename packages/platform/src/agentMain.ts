@@ -13,5 +13,5 @@ await serveAgent({
   dir,
   port: 0,
   readyLine: (url) => `${JSON.stringify({ event: 'ready', url })}\n`,
-  ...(values.config !== undefined && { config: values.config }),
+  config: values.config,
 });

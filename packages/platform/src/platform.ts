@@ -17,7 +17,7 @@ import { buildRevision } from './builder/buildRevision.ts';
 import { type ControlPlane, createControlPlane } from './controlPlane/controlPlane.ts';
 import { claimInstance } from './controlPlane/instance.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
-import type { BuildRevision, StartAgent } from './controlPlane/seams.ts';
+import type { BuildRevision, StartAgent } from './controlPlane/dependencies.ts';
 import { createGateway, type Gateway } from './gateway/gateway.ts';
 import { listen, type Listening } from './http/listen.ts';
 import { createLogger } from './http/logger.ts';
@@ -124,7 +124,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
     undo.push(async () => owner?.release());
     const database = await openDatabase({
       home: options.home,
-      ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
+      databaseUrl: options.databaseUrl,
       onConnectionError: (error) => log.warn({ err: error }, 'a connection to the database broke'),
     });
     undo.push(() => database.close());
@@ -169,14 +169,14 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
         SLIPWAY_AGENT_REVISION_ID: revisionId,
         SLIPWAY_AGENT_PROJECT_NAME: name,
       }),
-      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
-      ...(options.auditKeptMs === undefined ? {} : { auditKeptMs: options.auditKeptMs }),
-      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
-      ...(options.uploadMaxBytes === undefined ? {} : { uploadMaxBytes: options.uploadMaxBytes }),
-      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
-      ...(options.readyTimeoutMs === undefined ? {} : { readyTimeoutMs: options.readyTimeoutMs }),
-      ...(options.buildSlots === undefined ? {} : { buildSlots: options.buildSlots }),
-      ...(options.gitPollMs === undefined ? {} : { gitPollMs: options.gitPollMs }),
+      publicUrl: options.publicUrl,
+      auditKeptMs: options.auditKeptMs,
+      bodyMaxBytes: options.bodyMaxBytes,
+      uploadMaxBytes: options.uploadMaxBytes,
+      vocabulary: options.vocabulary,
+      readyTimeoutMs: options.readyTimeoutMs,
+      buildSlots: options.buildSlots,
+      gitPollMs: options.gitPollMs,
     });
     const tracing = await openTracing(database.kysely);
     const app = new Hono();
@@ -199,7 +199,7 @@ export async function startPlatform(options: PlatformOptions): Promise<Platform>
 
     const listening = await listen(
       listenerOf(app, { gateway, admission: createAgentAdmission(access, database.kysely), log }),
-      { port: options.port, ...(options.host === undefined ? {} : { host: options.host }) },
+      { port: options.port, host: options.host },
     );
     url = listening.url;
     undo.push(() => shutDown(listening, controlPlane, log));

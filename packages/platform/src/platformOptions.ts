@@ -44,8 +44,6 @@ export function platformOptionsOf(
   options: PlatformSettings,
   environment: NodeJS.ProcessEnv,
 ): PlatformOptions {
-  const given = <K extends string, V>(name: K, value: V | undefined): Partial<Record<K, V>> =>
-    value === undefined ? {} : ({ [name]: value } as Record<K, V>);
   const times = (value: number | undefined, unit: number): number | undefined =>
     value === undefined ? undefined : value * unit;
   return {
@@ -53,19 +51,19 @@ export function platformOptionsOf(
     port: options.port,
     buildLimits: buildLimitsFrom(environment),
     rateLimit: rateLimitOf(options),
-    ...given('host', options.host),
-    ...given('databaseUrl', options.databaseUrl),
-    ...given('adoptDatabase', options.adoptDatabase),
-    ...given('vocabulary', options.vocabulary),
-    ...given('bodyMaxBytes', times(options.maxBody, MEGABYTE)),
-    ...given('uploadMaxBytes', times(options.maxUpload, MEGABYTE)),
-    ...given('auditKeptMs', times(options.keepAudit, DAY_MS)),
-    ...given('publicUrl', addressIn(environment, 'SLIPWAY_PUBLIC_URL')),
-    ...given('apiKey', textIn(environment, 'SLIPWAY_PLATFORM_API_KEY')),
-    ...given('trustedProxies', networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES')),
-    ...given('dockerCommand', textIn(environment, 'SLIPWAY_DOCKER')),
-    ...given('readyTimeoutMs', millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1)),
-    ...given('gitPollMs', millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0)),
+    host: options.host,
+    databaseUrl: options.databaseUrl,
+    adoptDatabase: options.adoptDatabase,
+    vocabulary: options.vocabulary,
+    bodyMaxBytes: times(options.maxBody, MEGABYTE),
+    uploadMaxBytes: times(options.maxUpload, MEGABYTE),
+    auditKeptMs: times(options.keepAudit, DAY_MS),
+    publicUrl: addressIn(environment, 'SLIPWAY_PUBLIC_URL'),
+    apiKey: textIn(environment, 'SLIPWAY_PLATFORM_API_KEY'),
+    trustedProxies: networksIn(environment, 'SLIPWAY_TRUSTED_PROXIES'),
+    dockerCommand: textIn(environment, 'SLIPWAY_DOCKER'),
+    readyTimeoutMs: millisecondsIn(environment, 'SLIPWAY_READY_TIMEOUT_MS', 1),
+    gitPollMs: millisecondsIn(environment, 'SLIPWAY_GIT_POLL_MS', 0),
   };
 }
 

@@ -13,7 +13,7 @@ import { prepareHome } from '../../../test/support/preparedHome.ts';
 export async function openTestDatabase(home: string): Promise<Database> {
   const databaseUrl = await emptyDatabaseUrl();
   if (databaseUrl === undefined) await prepareHome(home);
-  return openDatabase({ home, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+  return openDatabase({ home, databaseUrl });
 }
 
 /**

@@ -32,9 +32,13 @@ export function checkActivities(connections: Connections): Untracked<Pick<Activi
       const { latencyMs } = run;
       return {
         verdict: {
-          ...{ check: check.name, revisionId, ...judgement },
-          ...(answerRecord === undefined ? {} : { answerRecord }),
-          ...{ runId, latencyMs, feedbackRecorded },
+          check: check.name,
+          revisionId,
+          ...judgement,
+          answerRecord,
+          runId,
+          latencyMs,
+          feedbackRecorded,
         },
       };
     },

@@ -111,7 +111,7 @@ export function deploymentActivities(
         deploymentId,
         {
           ...patchedFields({ target, artifact, objectPath, graphConfigPath }),
-          ...(secrets === undefined ? {} : { secrets }),
+          secrets,
         },
         callOptions(),
       );

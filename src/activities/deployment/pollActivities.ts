@@ -1,5 +1,5 @@
 import { ServiceError } from '../../clients/serviceError.ts';
-import { revisionPhase } from '../../domain/deployment/revision.ts';
+import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
@@ -17,7 +17,7 @@ export function pollActivities(
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId }) => {
       const client = connections.controlPlane(target);
-      const revision = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+      const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
         return revisionPhase(seen.status) === 'pending'
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
@@ -28,7 +28,7 @@ export function pollActivities(
 
     confirmServing: async ({ target, deploymentId, revisionId, overtakers = [] }) => {
       const client = connections.controlPlane(target);
-      const agentUrl = await pollUntil('SLIPWAY_NOT_SERVING', async () => {
+      const agentUrl = await pollUntil<string>('SLIPWAY_NOT_SERVING', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         const active = deployment.active_revision_id;
         if (active !== null && overtakers.includes(active)) {
@@ -63,7 +63,7 @@ export function pollActivities(
 
     awaitLateSuccess: async ({ target, deploymentId, revisionId, until }) => {
       const client = connections.controlPlane(target);
-      const cameUp = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+      const cameUp = await pollUntil<boolean>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         if (deployment.active_revision_id === revisionId) return { found: true };
         const { status } = await client.getRevision(deploymentId, revisionId, callOptions());

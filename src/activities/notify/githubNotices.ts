@@ -1,5 +1,5 @@
 import type { GithubClient, GithubStatus } from '../../clients/notify/github.ts';
-import { commitTold, deploymentTold } from '../../domain/notify/githubStates.ts';
+import { commitStateOf, deploymentStateOf } from '../../domain/notify/githubStates.ts';
 import type { Notice } from '../../domain/notify/notice.ts';
 import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
 import type { GithubDeploymentReceiver, GithubStatusReceiver } from '../../domain/notify/receiver.ts';
@@ -15,7 +15,7 @@ export async function tellDeployment(
   { environment: named }: GithubDeploymentReceiver,
   notice: Notice,
 ): Promise<string> {
-  const told = deploymentTold(notice);
+  const told = deploymentStateOf(notice);
   if (typeof told === 'string') return nothingTold(told);
   const { commit, state, begins } = told;
   const environment = named ?? notice.target;
@@ -42,7 +42,7 @@ export async function tellCommitStatus(
   { context: named }: GithubStatusReceiver,
   notice: Notice,
 ): Promise<string> {
-  const told = commitTold(notice);
+  const told = commitStateOf(notice);
   if (typeof told === 'string') return nothingTold(told);
   const { commit, state, begins } = told;
   const context = named ?? `slipway/${notice.target}`;

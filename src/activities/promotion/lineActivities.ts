@@ -11,6 +11,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../../domain/promotion/targetSeen.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
+import type { HistoryRow } from '../../domain/target/targetState.ts';
 import {
   holdUpdate,
   lookupQuery,
@@ -71,7 +72,7 @@ export function lineActivities(
     },
 
     awaitRelease: async ({ target, id }) => {
-      const row = await pollUntil('SLIPWAY_STEP_TIMED_OUT', async () => {
+      const row = await pollUntil<HistoryRow>('SLIPWAY_STEP_TIMED_OUT', async () => {
         await place.keep();
         const found = await askTemporal((client) => targetHandle(client, target).query(lookupQuery, id));
         if (found === null)

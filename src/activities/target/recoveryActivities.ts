@@ -89,7 +89,7 @@ export function recoveryActivities(
     },
 
     awaitWork: async ({ workflowId }) => ({
-      result: await pollUntil('SLIPWAY_STEP_TIMED_OUT', () =>
+      result: await pollUntil<ReleaseResult>('SLIPWAY_STEP_TIMED_OUT', () =>
         askTemporal(async (client) => {
           const handle = client.workflow.getHandle(workflowId);
           const { status } = await handle.describe();

@@ -6,7 +6,7 @@ import { reportProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
 
 /** What watching needs of the other activities. */
-export interface WatchSeams {
+export interface WatchDependencies {
   readonly readDeployment: (input: DeploymentInput) => Promise<{ readonly deployment: DeploymentSnapshot }>;
   readonly listRevisions: Untracked<Pick<Activities, 'listRevisions'>>['listRevisions'];
   readonly runCheck: Untracked<Pick<Activities, 'runCheck'>>['runCheck'];
@@ -23,7 +23,7 @@ export function watchActivities({
   listRevisions,
   runCheck,
   now = () => Promise.resolve(Date.now()),
-}: WatchSeams): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
+}: WatchDependencies): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
   return {
     /** One attempt looks once, as below. Where the control plane offers no list, the newest revision is all there is to see. */
     async awaitLateUpload({ target, deploymentId, objectPath, known, until }) {

@@ -190,7 +190,7 @@ async function objectsBelow(
   do {
     const page = await s3.listObjectsV2({
       ...below,
-      ...(ContinuationToken === undefined ? {} : { ContinuationToken }),
+      ContinuationToken,
     });
     objects.push(...(page.Contents ?? []));
     ContinuationToken = page.NextContinuationToken;

@@ -29,7 +29,8 @@ export function ciRun(environment: Environment): CiRun | undefined {
   };
 }
 
-interface Told {
+/** The variables that a CI system tells its run by. */
+interface CiVariables {
   readonly system: CiSystem;
   readonly name: string;
   /** Any of these tells that it is this system. */
@@ -41,7 +42,7 @@ interface Told {
   readonly url: (environment: Environment) => string | undefined;
 }
 
-const SYSTEMS: readonly Told[] = [
+const SYSTEMS: readonly CiVariables[] = [
   {
     system: 'github',
     name: 'github actions',

@@ -153,8 +153,10 @@ export class FollowView {
   #tellUnderWay(progress: Progress): void {
     const { watchUntil, interventions } = progress;
     const underWay = {
-      ...{ call: this.#call, buildLog: this.#buildLog, interventions },
-      ...(watchUntil === undefined ? {} : { watchUntil }),
+      call: this.#call,
+      buildLog: this.#buildLog,
+      interventions,
+      watchUntil,
     };
     const told = JSON.stringify(underWay);
     if (told !== this.#toldUnderWay && told !== NOTHING)

@@ -80,9 +80,9 @@ function addServiceCommands({ command, run }: CommandTable): void {
         await serveAgent({
           dir,
           port,
-          ...(options.json === true ? { readyLine: (url) => jsonLine({ event: 'ready', url }) } : {}),
-          ...(host === undefined ? {} : { host }),
-          ...(config === undefined ? {} : { config }),
+          readyLine: options.json === true ? (url) => jsonLine({ event: 'ready', url }) : undefined,
+          host,
+          config,
         });
         return 0;
       }),

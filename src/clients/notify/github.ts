@@ -91,7 +91,7 @@ export function createGithubClient(
         method,
         url,
         headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        body: body === undefined ? undefined : JSON.stringify(body),
         secrets: [token],
       },
       { signal, timeoutMs },
@@ -121,7 +121,7 @@ export function createGithubClient(
         told,
       ),
     async createDeploymentStatus(id, { state, description, environment, url }) {
-      const body = { state, description, environment, ...(url === undefined ? {} : { log_url: url }) };
+      const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
     async commitStatuses(commit, context) {
@@ -130,7 +130,7 @@ export function createGithubClient(
       return found.filter((status) => status.context === context).map(told);
     },
     async createCommitStatus(commit, { state, description, context, url }) {
-      const body = { state, description, context, ...(url === undefined ? {} : { target_url: url }) };
+      const body = { state, description, context, target_url: url };
       await ask('POST', `statuses/${commit}`, z.unknown(), { body });
     },
   };

@@ -62,13 +62,9 @@ export function readS3Url(text: string): S3Place | string {
   return {
     bucket: url.hostname,
     prefix: segments.map((segment) => `${decodeURIComponent(segment)}/`).join(''),
-    ...(endpoint === undefined ? {} : { endpoint }),
-    ...(region === undefined ? {} : { region }),
-    ...(pathStyle === undefined
-      ? endpoint === undefined
-        ? {}
-        : { pathStyle: true }
-      : { pathStyle: pathStyle === 'true' }),
+    endpoint,
+    region,
+    pathStyle: pathStyle === undefined ? (endpoint === undefined ? undefined : true) : pathStyle === 'true',
   };
 }
 

@@ -9,16 +9,16 @@ import type { Rule, Violation } from './violation.ts';
  * never rolled back. What a person left, or what is in quarantine, is restored only by name.
  */
 export const alwaysBack: Rule = ({ target }) =>
-  target.works.flatMap((work) => [...notPutBack(work), ...goneRound(work), ...restoredLeft(work)]);
+  target.works.flatMap((work) => [...notRestored(work), ...goneRound(work), ...restoredLeft(work)]);
 
-function notPutBack({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
+function notRestored({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
   if (kind === 'rollback' || result === null || result.outcome === 'released') return [];
   const patched = activities.findIndex(
     ({ name, mayHaveBeenTaken }) => name === 'patchDeployment' && mayHaveBeenTaken,
   );
   if (patched === -1) return [];
-  const putBack = activities.slice(patched).some(({ name }) => name === 'redeployRevision');
-  if (putBack || (request as ReleaseRequest).onError?.then === 'stop') return [];
+  const restored = activities.slice(patched).some(({ name }) => name === 'redeployRevision');
+  if (restored || (request as ReleaseRequest).onError?.then === 'stop') return [];
   const { baseline, revisionId, preemptedBy, knownRevisions } = result;
   const all = [...known, ...knownRevisions];
   const left = knownRevisions.filter(({ quarantined }) => quarantined === true);

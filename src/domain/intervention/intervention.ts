@@ -106,7 +106,7 @@ export function tooFewApprovers({
   approvers,
 }: {
   readonly required: number;
-  readonly approvers?: readonly string[] | undefined;
+  readonly approvers?: readonly string[];
 }): string | undefined {
   const people = new Set(approvers).size;
   if (approvers === undefined || people >= required) return undefined;

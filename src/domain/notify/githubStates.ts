@@ -18,7 +18,7 @@ export const GITHUB_EVENTS: readonly NoticeEvent[] = [
 ];
 
 /** What is told to GitHub of a notice. */
-export interface GithubTold<State> {
+export interface GithubState<State> {
   readonly commit: string;
   readonly state: State;
   /** Whether there is something to tell also where GitHub has not heard of it yet. */
@@ -30,7 +30,7 @@ export interface GithubTold<State> {
  * a rollback that was asked for one of the commit that it put back. A release that was rolled back is a failed deployment:
  * GitHub then shows the one before it as the active one.
  */
-export function deploymentTold(notice: Notice): GithubTold<DeploymentState> | string {
+export function deploymentStateOf(notice: Notice): GithubState<DeploymentState> | string {
   const { kind, event, servingCommit } = notice;
   if (kind === 'rollback') {
     if (event !== 'rolled_back') return `GitHub has no deployment for ${event}`;
@@ -40,14 +40,14 @@ export function deploymentTold(notice: Notice): GithubTold<DeploymentState> | st
 }
 
 /** What a notice says of a commit; a sentence where it says nothing. Statuses are of releases alone. */
-export function commitTold(notice: Notice): GithubTold<CommitState> | string {
+export function commitStateOf(notice: Notice): GithubState<CommitState> | string {
   return ofRelease(notice, 'pending');
 }
 
 function ofRelease<Begun>(
   { kind, event, commit }: Notice,
   begun: Begun,
-): GithubTold<Begun | 'success' | 'failure' | 'error'> | string {
+): GithubState<Begun | 'success' | 'failure' | 'error'> | string {
   if (kind !== 'release') return `GitHub is told of releases, not of ${event}`;
   switch (event) {
     case 'release_started':
@@ -68,7 +68,7 @@ function ofRelease<Begun>(
   }
 }
 
-function ofCommit<State>(commit: string | null, state: State, begins: boolean): GithubTold<State> | string {
+function ofCommit<State>(commit: string | null, state: State, begins: boolean): GithubState<State> | string {
   if (commit === null) return 'no commit is known';
   if (!COMMIT.test(commit)) return 'the source differs from its commit, which GitHub does not know';
   return { commit, state, begins };

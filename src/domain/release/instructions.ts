@@ -35,7 +35,7 @@ export function restoreInstructions(predicament: Predicament): string {
           'No earlier revision is known to be good: release a good artifact.',
           `slipway release ${target.name} --reason "…"`,
         ]
-      : putBack(predicament, best),
+      : restoreByHand(predicament, best),
   );
   if (best !== null) {
     steps.push([
@@ -155,7 +155,7 @@ function lookAround(predicament: Predicament): Step {
   ];
 }
 
-function putBack({ target, deploymentId, attempted }: Predicament, revisionId: string): Step {
+function restoreByHand({ target, deploymentId, attempted }: Predicament, revisionId: string): Step {
   const again = attempted.includes(revisionId) ? ', which was tried, and may come up now' : '';
   const id = deploymentId ?? target.deploymentId;
   const rollback = `slipway rollback ${target.name} --to ${revisionId}`;

@@ -187,7 +187,7 @@ function policyOf(step: StepName, overrides: StepOverrides): StepPolicy {
   return {
     startToCloseMs,
     scheduleToCloseMs,
-    ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
+    heartbeatMs,
     retry,
   };
 }

@@ -26,7 +26,7 @@ export interface RollbackSituation {
   /** ISO 8601. */
   readonly now: string;
   /** The active revision as the control plane has just said; `null`: none; absent: it did not say, or was not asked. */
-  readonly active?: string | null | undefined;
+  readonly active?: string | null;
 }
 
 /**
@@ -91,7 +91,7 @@ function leave(situation: RollbackSituation, asked: RollbackRequest): RollbackTa
     };
   }
   const to = previousVerified(known, from);
-  return goTo(left, { ...asked, from, ...(to === undefined ? {} : { to }) });
+  return goTo(left, { ...asked, from, to });
 }
 
 /** A request that says neither where to go nor what to leave, during a restore or right after one. */

@@ -78,7 +78,7 @@ export function counterTo(state: TargetState, late: LateRevision, requestId: str
   const to = isToServe(state, late);
   return {
     requestId,
-    ...(isQuarantined(state.known, to) ? {} : { to }),
+    to: isQuarantined(state.known, to) ? undefined : to,
     requestedBy: {
       who: 'slipway',
       from: 'watch',

@@ -29,13 +29,13 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
     commit: result.commit,
     outcome: result.outcome,
     reason: result.reason.slice(0, REASON_MAX_CHARACTERS),
-    ...(result.code === null ? {} : { code: result.code }),
+    code: result.code ?? undefined,
     revisionId: result.revisionId,
     servingRevisionId: result.servingRevisionId,
     requestedBy: result.requestedBy,
     endedAt: result.endedAt,
     rollbackRequestIds: satisfied.map((request) => request.requestId),
-    ...(hasRestored(result) ? { restored: true } : {}),
+    restored: hasRestored(result) || undefined,
   };
   // Where it could not be told what serves, nothing may be taken for what serves.
   const unknown = needsPerson(result.outcome);
@@ -49,7 +49,7 @@ export function recordResult(state: TargetState, result: ReleaseResult, watchMs:
       drift: driftOf(state, result),
       needsPerson: needsPersonAfter(state, result),
       // What changes a deployment has claimed it before.
-      ...(result.deploymentId === null ? {} : { owns: result.deploymentId }),
+      owns: result.deploymentId ?? state.owns,
       ...latenessAfter(state, result, watchMs),
     },
     row,

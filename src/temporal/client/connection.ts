@@ -46,10 +46,10 @@ export async function connectTemporal(
   try {
     await requireListener(settings, timeoutMs);
     const connected = await Connection.connect({
-      ...(address === undefined ? {} : { address }),
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...(tls === undefined ? {} : { tls }),
-      ...(metadata === undefined ? {} : { metadata }),
+      address,
+      apiKey,
+      tls,
+      metadata,
       connectTimeout: timeoutMs,
       interceptors: CALL_INTERCEPTORS,
     });

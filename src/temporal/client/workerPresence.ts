@@ -68,6 +68,6 @@ export function noWorker(settings: TemporalSettings, what: string, cause?: unkno
   return new SlipwayError('SLIPWAY_NO_WORKER', what, {
     place: `task queue "${settings.taskQueue}" at ${settings.address}, namespace "${settings.namespace}"`,
     hint: 'start one with "slipway worker" (or everything with "slipway dev"), with the same SLIPWAY_TASK_QUEUE',
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

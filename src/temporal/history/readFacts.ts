@@ -202,7 +202,7 @@ function readActivities(history: History): ActivityFact[] {
         input: (decode(scheduled.input) ?? {}) as ActivityFact['input'],
         scheduledAt: timeOf(event),
         endedAt: end === undefined ? null : timeOf(end),
-        ...(abandonedAt === undefined ? {} : { abandonedAt }),
+        abandonedAt,
         ...outcomeOf(end),
       },
     ];

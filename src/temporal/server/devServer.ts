@@ -75,8 +75,8 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     ],
     serves: () => serves(settings),
     readyTimeoutMs,
-    ...(onLog === undefined ? {} : { onLog }),
-    ...(signal === undefined ? {} : { signal }),
+    onLog,
+    signal,
     didNotServe: ({ message, cause }) =>
       new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', `Temporal's dev server ${message}`, {
         place: options.databaseFile,

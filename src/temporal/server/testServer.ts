@@ -51,7 +51,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
       connection = await connect(address);
     },
     readyTimeoutMs,
-    ...(signal === undefined ? {} : { signal }),
+    signal,
     didNotServe: ({ message, cause }) =>
       new SlipwayError('SLIPWAY_TEST_SERVER_UNAVAILABLE', `Temporal's test server ${message}`, {
         place: executable,

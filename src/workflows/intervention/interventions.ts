@@ -266,7 +266,7 @@ export class Interventions {
       since: new Date(since).toISOString(),
       until: new Date(since + forMs).toISOString(),
       note,
-      ...(approvers === undefined ? {} : { approvers }),
+      approvers,
     };
     this.#journal.waiting(waiting);
     if (person !== null) this.#onPersonAwaited(waiting);
@@ -354,7 +354,7 @@ export class Interventions {
     const { called, requestedBy, approval = null } = this.#request;
     const isStopped = this.#phase === 'forward' && this.#forward.consideredCancelled;
     return {
-      ...(called === undefined ? {} : { called }),
+      called,
       phase: isStopped ? 'restoring' : this.#phase,
       paused: this.#paused,
       awaiting: this.#awaiting,

@@ -12,7 +12,7 @@ import { judgementWords } from '../../domain/story.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { now } from '../journal.ts';
 import { confirmLine } from '../promotion/promotionLine.ts';
-import { Ended, type Way } from '../promotion/promotionWay.ts';
+import { PromotionEnded, type PromotionRun } from '../promotion/promotionWay.ts';
 
 /**
  * Has the candidate judged against what serves on `to`, and returns once it may go on: found no worse, or a person says
@@ -20,19 +20,23 @@ import { Ended, type Way } from '../promotion/promotionWay.ts';
  *
  * Decision: where nothing serves on `to` there is nothing to be worse than; the judge is left out, and that is noted.
  *
- * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link Ended} where a side has
+ * @throws SLIPWAY_CANDIDATE_WORSE, SLIPWAY_JUDGE_INCONCLUSIVE, SLIPWAY_JUDGE_ERRORED; {@link PromotionEnded} where a side has
  *   changed meanwhile.
  */
-export async function judgeCandidate(way: Way, candidate: Candidate, judge: PromotionJudge): Promise<void> {
-  const { interventions } = way;
+export async function judgeCandidate(
+  run: PromotionRun,
+  candidate: Candidate,
+  judge: PromotionJudge,
+): Promise<void> {
+  const { interventions } = run;
   let made = 0;
   await interventions.goOrSkip(JUDGE, async () => {
     while (!interventions.wasSkipped(JUDGE)) {
       made += 1;
-      const judgement = await judgeOnce(way, candidate, judge, made);
+      const judgement = await judgeOnce(run, candidate, judge, made);
       if (judgement === 'again') continue;
       if (judgement === 'unjudged' || judgement.verdict === 'passed') return;
-      await undecided(way, judge, judgement, made);
+      await undecided(run, judge, judgement, made);
     }
   });
 }
@@ -42,14 +46,14 @@ export async function judgeCandidate(way: Way, candidate: Candidate, judge: Prom
  *   where a person says to go on in the place of what serves now.
  */
 async function judgeOnce(
-  way: Way,
+  run: PromotionRun,
   candidate: Candidate,
   judge: PromotionJudge,
   number: number,
 ): Promise<JudgementRecord | 'unjudged' | 'again'> {
-  const { journal, request } = way;
+  const { journal, request } = run;
   const { to } = request;
-  const baseline = baselineOf(way);
+  const baseline = baselineOf(run);
   if (baseline === null) {
     journal.skipped('judge', `nothing serves on "${to.name}" to compare with`);
     return 'unjudged';
@@ -84,18 +88,18 @@ async function judgeOnce(
     });
   } catch (error) {
     const isGone = found.changed || explain(error).code === 'SLIPWAY_NOT_FOUND';
-    if (!isGone || (await confirmLine(way))) throw error;
+    if (!isGone || (await confirmLine(run))) throw error;
     return 'again';
   }
 }
 
 /** What serves on `to`; `null` where nothing does. */
-function baselineOf({ before, request }: Way): JudgementInput['sides']['baseline'] | null {
+function baselineOf({ before, request }: PromotionRun): JudgementInput['sides']['baseline'] | null {
   const { to } = request;
   if (before?.servingRevisionId == null || before.deploymentId === null) return null;
   const { servingRevisionId: revisionId, deploymentId, agentUrl } = before;
   if (agentUrl !== null) return { target: to, revisionId, deploymentId, agentUrl };
-  throw new Ended({
+  throw new PromotionEnded({
     outcome: 'rejected',
     reason: `the agent's address on "${to.name}" is not known, so that nothing can be compared with it`,
   });
@@ -129,7 +133,7 @@ function recordOf(
 
 /** What follows a judgement that does not tell: returns where it is judged again, or a person left the judge out. */
 async function undecided(
-  { interventions }: Way,
+  { interventions }: PromotionRun,
   { onInconclusive, again }: PromotionJudge,
   judgement: JudgementRecord,
   made: number,

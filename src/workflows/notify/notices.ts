@@ -19,7 +19,7 @@ import { shortSummary } from '../steps.ts';
 import { notice as noticeWorkflow } from './notice.ts';
 
 /** Who is told, and how patiently. */
-export type Told = Pick<ReleaseRequest, 'notify' | 'steps'>;
+export type Recipients = Pick<ReleaseRequest, 'notify' | 'steps'>;
 
 /**
  * What one workflow has receivers told. Each notice is a workflow of its own, which is begun and left: nobody waits for
@@ -32,7 +32,7 @@ export class Notices {
   #beginning = 0;
 
   /** Has the receivers told who want to be told of it; nobody where `told` is null. */
-  tell(content: NoticeContent, told: Told | null): void {
+  tell(content: NoticeContent, told: Recipients | null): void {
     const receivers = receiversOf(told?.notify ?? [], content.event);
     if (receivers.length === 0) return;
     this.#beginning++;

@@ -16,8 +16,8 @@ import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { Notices } from '../notify/notices.ts';
 import { confirmLine, lookAtLine, releaseOnTarget } from './promotionLine.ts';
-import type { Ending, Way } from './promotionWay.ts';
-import { takeBackPromotion } from './takeBackPromotion.ts';
+import type { Ending, PromotionRun } from './promotionWay.ts';
+import { restoreAfterPromotion } from './takeBackPromotion.ts';
 import { watch } from './watchPromoted.ts';
 
 /**
@@ -35,9 +35,9 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
     journal,
     approval === undefined ? said : { ...said, approval },
     forward,
-    (waiting) => tellWaiting(way, waiting),
+    (waiting) => tellWaiting(run, waiting),
   );
-  const way: Way = {
+  const run: PromotionRun = {
     request,
     journal,
     interventions,
@@ -51,22 +51,22 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
   };
   let ending: Ending;
   try {
-    ending = await forward.run(() => goForward(way));
+    ending = await forward.run(() => goForward(run));
   } catch (error) {
-    interventions.enter(way.submission === null ? 'ended' : 'restoring');
+    interventions.enter(run.submission === null ? 'ended' : 'restoring');
     const { stopReason } = interventions;
-    ending = await CancellationScope.nonCancellable(() => takeBackPromotion(way, error, stopReason));
+    ending = await CancellationScope.nonCancellable(() => restoreAfterPromotion(run, error, stopReason));
   }
   interventions.enter('ended');
-  return endWorkflow(await CancellationScope.nonCancellable(() => conclude(way, ending)));
+  return endWorkflow(await CancellationScope.nonCancellable(() => conclude(run, ending)));
 }
 
 /** The way of a promotion, forward. */
-async function goForward(way: Way): Promise<Ending> {
-  const { request, journal, interventions } = way;
+async function goForward(run: PromotionRun): Promise<Ending> {
+  const { request, journal, interventions } = run;
   const { from, to, bakeMs } = request;
 
-  const line = await interventions.go(() => lookAtLine(way));
+  const line = await interventions.go(() => lookAtLine(run));
   const choice = chooseCandidate(line);
   if (choice.kind !== 'candidate') {
     const { kind, reason } = choice;
@@ -75,24 +75,24 @@ async function goForward(way: Way): Promise<Ending> {
       : { outcome: kind, reason };
   }
   const { candidate } = choice;
-  way.candidate = candidate;
-  way.before = line.to;
+  run.candidate = candidate;
+  run.before = line.to;
   if (candidate.releasedBy !== null) interventions.isMadeBy(candidate.releasedBy);
   journal.note({ deploymentId: candidate.deploymentId, revisionId: candidate.revisionId });
-  const { sizeBytes } = await interventions.go(() => findArtifact(way, candidate.artifact));
+  const { sizeBytes } = await interventions.go(() => findArtifact(run, candidate.artifact));
 
   if (request.soakMs > 0) {
     const until = Date.parse(candidate.verifiedAt) + request.soakMs;
-    await interventions.goOrSkip(SOAK, () => watch(way, from, candidate, until, 'soak'));
+    await interventions.goOrSkip(SOAK, () => watch(run, from, candidate, until, 'soak'));
   }
-  if (request.judge !== undefined) await judgeCandidate(way, candidate, request.judge);
+  if (request.judge !== undefined) await judgeCandidate(run, candidate, request.judge);
   await interventions.approval();
   await passFreezes(journal, request, interventions, 'promotion');
-  await interventions.go(() => confirmLine(way));
+  await interventions.go(() => confirmLine(run));
 
-  const released = await interventions.go(() => releaseOnTarget(way, sizeBytes));
+  const released = await interventions.go(() => releaseOnTarget(run, sizeBytes));
   if (bakeMs > 0) {
-    const { servingRevisionId: revisionId, deploymentId, agentUrl } = (await lookAtLine(way)).to;
+    const { servingRevisionId: revisionId, deploymentId, agentUrl } = (await lookAtLine(run)).to;
     if (
       revisionId === null ||
       revisionId !== released.revisionId ||
@@ -104,29 +104,29 @@ async function goForward(way: Way): Promise<Ending> {
         reason: `${released.reason}; revision ${revisionId ?? 'none'} serves by now`,
       };
     }
-    await watch(way, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
+    await watch(run, to, { deploymentId, revisionId, agentUrl }, Date.now() + bakeMs, 'bake');
   }
   await interventions.passage();
   return { outcome: 'released', reason: released.reason };
 }
 
 /** The artifact, which must still be there: found out before the soak, not a day later. */
-function findArtifact(way: Way, artifact: string): Promise<{ readonly sizeBytes: number }> {
-  return way.journal.step('candidate', artifact, async (activities) => {
-    const { sizeBytes, attempt } = await activities.findArtifact({ store: way.request.store, artifact });
+function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly sizeBytes: number }> {
+  return run.journal.step('candidate', artifact, async (activities) => {
+    const { sizeBytes, attempt } = await activities.findArtifact({ store: run.request.store, artifact });
     return { result: { sizeBytes }, attempt };
   });
 }
 
-function tellWaiting({ request, notices, candidate }: Way, waiting: Waiting): void {
+function tellWaiting({ request, notices, candidate }: PromotionRun, waiting: Waiting): void {
   const { name, to: target, requestedBy, release } = request;
   const waiter = { kind: 'promotion', name, target, requestedBy } as const;
   const { artifact, commit } = candidate ?? { artifact: null, commit: null };
   notices.tell(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
 }
 
-async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
-  const { journal, request, candidate, notices } = way;
+async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionResult> {
+  const { journal, request, candidate, notices } = run;
   const { outcome, reason, nothingToDo = false, code = null } = ending;
   journal.end(outcome, null);
   upsertSearchAttributes([
@@ -144,7 +144,7 @@ async function conclude(way: Way, ending: Ending): Promise<PromotionResult> {
     artifact: candidate?.artifact ?? null,
     commit: candidate?.commit ?? null,
     candidateRevisionId: candidate?.revisionId ?? null,
-    releaseId: way.releaseId,
+    releaseId: run.releaseId,
     differences: request.differences,
     steps: journal.progress.steps,
     verdicts: journal.progress.verdicts,

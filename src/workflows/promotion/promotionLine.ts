@@ -6,10 +6,10 @@ import { confirmCandidate, type Line, shortIdentity } from '../../domain/promoti
 import { type PromotionRequest, promotionRequestKey } from '../../domain/promotion/promotion.ts';
 import type { Actor, ReleaseRequest } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
-import { Ended, type Way } from './promotionWay.ts';
+import { PromotionEnded, type PromotionRun } from './promotionWay.ts';
 
 /** Looks at the targets of the line. */
-export function lookAtLine({ journal, request }: Way): Promise<Line> {
+export function lookAtLine({ journal, request }: PromotionRun): Promise<Line> {
   const { from, to, downstream } = request;
   return journal.step('candidate', `${from.name} → ${to.name}`, async (activities) => {
     const { line, attempt } = await activities.lookAtLine({ from, to, downstream });
@@ -23,65 +23,65 @@ export function lookAtLine({ journal, request }: Way): Promise<Line> {
  * what to do; going on means in the place of what serves now.
  *
  * @returns whether everything is as it was.
- * @throws Ended
+ * @throws PromotionEnded
  */
-export async function confirmLine(way: Way): Promise<boolean> {
-  const { candidate, before, interventions } = way;
+export async function confirmLine(run: PromotionRun): Promise<boolean> {
+  const { candidate, before, interventions } = run;
   if (candidate === null) return true;
-  const line = await lookAtLine(way);
+  const line = await lookAtLine(run);
   const confirmation = confirmCandidate(candidate, before?.servingRevisionId ?? null, line);
   switch (confirmation.kind) {
     case 'stands':
       return true;
     case 'changed_by_hand':
-      if (way.accepted !== null && way.accepted === line.to.servingRevisionId) return true;
+      if (run.accepted !== null && run.accepted === line.to.servingRevisionId) return true;
       await interventions.ask(`${confirmation.reason}: say "retry" to promote all the same, or "abort"`);
-      way.before = line.to;
-      way.accepted = line.to.servingRevisionId;
+      run.before = line.to;
+      run.accepted = line.to.servingRevisionId;
       return false;
     case 'superseded':
     case 'rejected':
-      throw new Ended({ outcome: confirmation.kind, reason: confirmation.reason });
+      throw new PromotionEnded({ outcome: confirmation.kind, reason: confirmation.reason });
   }
 }
 
 /**
  * Releases the candidate on `to`, through its target, and waits for the end of it.
  *
- * @throws Ended where it was not released: as the release ended, and the line is stopped where it is bad.
+ * @throws PromotionEnded where it was not released: as the release ended, and the line is stopped where it is bad.
  */
-export async function releaseOnTarget(way: Way, sizeBytes: number): Promise<HistoryRow> {
-  const { journal, request } = way;
+export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Promise<HistoryRow> {
+  const { journal, request } = run;
   const { to } = request;
   const { workflowId, runId } = workflowInfo();
   // The same for every attempt: the target answers a submission once.
   const submission = `${workflowId} ${runId}`;
-  way.submission = submission;
+  run.submission = submission;
   const { releaseId } = await journal.step('promote', to.name, async (activities) => {
-    const request = releaseRequest(way, sizeBytes);
+    const request = releaseRequest(run, sizeBytes);
     const { answer, attempt } = await activities.submitToTarget({ request, submission });
     return { result: answer, attempt, detail: `${answer.releaseId}: ${answer.reason}` };
   });
-  const row = await awaitOwnRelease(way, releaseId);
+  const row = await awaitOwnRelease(run, releaseId);
   if (row.outcome === 'released') return row;
-  const reason = tellRelease(way, row);
-  await stopLineWhereBad(way, row, reason);
-  throw new Ended({ outcome: row.outcome, reason });
+  const reason = tellRelease(run, row);
+  await stopLineWhereBad(run, row, reason);
+  throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
 /** Waits for the end of the release that the promotion asked for. */
-export async function awaitOwnRelease(way: Way, releaseId: string): Promise<HistoryRow> {
-  way.releaseId = releaseId;
-  return (way.ended = await awaitRelease(way, releaseId));
+export async function awaitOwnRelease(run: PromotionRun, releaseId: string): Promise<HistoryRow> {
+  run.releaseId = releaseId;
+  return (run.ended = await awaitRelease(run, releaseId));
 }
 
 /** How the release on `to` ended, in words. */
-export function tellRelease({ request }: Way, { releaseId, outcome, reason }: HistoryRow): string {
+export function tellRelease({ request }: PromotionRun, { releaseId, outcome, reason }: HistoryRow): string {
   return `${releaseId} on "${request.to.name}" ended ${outcome.replaceAll('_', ' ')}: ${reason}`;
 }
 
 /** Waits for the end of a release, or of a rollback by its request's id. */
-export function awaitRelease({ journal, request }: Way, id: string): Promise<HistoryRow> {
+export function awaitRelease({ journal, request }: PromotionRun, id: string): Promise<HistoryRow> {
   return journal.step('promote', id, async (activities) => {
     const { row, attempt } = await activities.awaitRelease({ target: request.to, id });
     return { result: row, attempt, detail: row.outcome };
@@ -96,7 +96,7 @@ const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'r
  * @returns whether the release was bad.
  */
 export async function stopLineWhereBad(
-  { journal, request }: Way,
+  { journal, request }: PromotionRun,
   { outcome }: HistoryRow,
   reason: string,
 ): Promise<boolean> {
@@ -117,9 +117,12 @@ export function promotionActor({ name }: PromotionRequest, reason: string): Requ
 /** What a message to a target takes. */
 const REASON_MAX_CHARACTERS = 900;
 
-function releaseRequest({ request, candidate, interventions }: Way, sizeBytes: number): ReleaseRequest {
+function releaseRequest(
+  { request, candidate, interventions }: PromotionRun,
+  sizeBytes: number,
+): ReleaseRequest {
   const { to, from, store, release, freezes, overrideFreeze, requestedBy, name } = request;
-  if (candidate === null) throw new Ended({ outcome: 'errored', reason: 'nothing was chosen' });
+  if (candidate === null) throw new PromotionEnded({ outcome: 'errored', reason: 'nothing was chosen' });
   const why = requestedBy.reason === undefined ? '' : `: ${requestedBy.reason}`;
   return {
     ...release,
@@ -128,9 +131,9 @@ function releaseRequest({ request, candidate, interventions }: Way, sizeBytes: n
     artifact: artifactOf(candidate.artifact, store, sizeBytes),
     queue: 'all',
     recordStore: store,
-    ...(candidate.commit === null ? {} : { commit: candidate.commit }),
+    commit: candidate.commit ?? undefined,
     ...(freezes.length === 0 ? {} : { freezes }),
-    ...(overrideFreeze === true || interventions.wasSkipped(FREEZE) ? { overrideFreeze: true } : {}),
+    overrideFreeze: overrideFreeze === true || interventions.wasSkipped(FREEZE) || undefined,
     requestedBy: {
       ...requestedBy,
       reason: `promotion ${name} from ${from.name}${why}`.slice(0, REASON_MAX_CHARACTERS),

@@ -7,7 +7,7 @@ import type { Journal } from '../journal.ts';
 import type { Notices } from '../notify/notices.ts';
 
 /** One promotion under way: what it was asked, and what it has found out and done so far. */
-export interface Way {
+export interface PromotionRun {
   readonly request: PromotionRequest;
   readonly journal: Journal;
   readonly interventions: Interventions;
@@ -30,12 +30,12 @@ export type Ending = Pick<PromotionResult, 'outcome' | 'reason'> &
   Partial<Pick<PromotionResult, 'code' | 'nothingToDo'>>;
 
 /** Ends a promotion from within one of its parts. */
-export class Ended extends Error {
+export class PromotionEnded extends Error {
   readonly ending: Ending;
 
   constructor(ending: Ending) {
     super(ending.reason);
-    this.name = 'Ended';
+    this.name = 'PromotionEnded';
     this.ending = ending;
   }
 }

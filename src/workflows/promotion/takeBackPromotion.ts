@@ -9,7 +9,7 @@ import {
   stopLineWhereBad,
   tellRelease,
 } from './promotionLine.ts';
-import { Ended, type Ending, type Way } from './promotionWay.ts';
+import { PromotionEnded, type Ending, type PromotionRun } from './promotionWay.ts';
 
 /**
  * The way back of a promotion that does not reach its end: what it released is taken back by the target that released
@@ -19,60 +19,60 @@ import { Ended, type Ending, type Way } from './promotionWay.ts';
  *
  * @param stopReason - why it was told to stop; `null` where nobody did.
  */
-export async function takeBackPromotion(
-  way: Way,
+export async function restoreAfterPromotion(
+  run: PromotionRun,
   error: unknown,
   stopReason: string | null,
 ): Promise<Ending> {
-  if (error instanceof Ended) return error.ending;
+  if (error instanceof PromotionEnded) return error.ending;
   const failure = explain(error);
   const why = stopReason ?? (failure.canceled ? 'the workflow was canceled' : failure.message);
   const stopped = stopReason !== null || failure.canceled;
   const code = stopped ? null : failure.code;
   try {
-    if (way.submission !== null && way.ended === null) await withdraw(way, way.submission, why);
-    if (way.ended?.outcome === 'released')
-      return await rollBack(way, way.ended.servingRevisionId, failure, why, stopped);
-    const reason = `${why}; ${whatBecame(way)}`;
-    if (way.ended !== null && (await stopLineWhereBad(way, way.ended, reason))) {
-      return { outcome: way.ended.outcome, reason, code };
+    if (run.submission !== null && run.ended === null) await withdraw(run, run.submission, why);
+    if (run.ended?.outcome === 'released')
+      return await rollBack(run, run.ended.servingRevisionId, failure, why, stopped);
+    const reason = `${why}; ${whatBecame(run)}`;
+    if (run.ended !== null && (await stopLineWhereBad(run, run.ended, reason))) {
+      return { outcome: run.ended.outcome, reason, code };
     }
     if (stopped) return { outcome: 'aborted', reason, code };
     return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
   } catch (problem) {
-    const reason = `${why}; and what became of "${way.request.to.name}" could not be told: ${explain(problem).message}`;
+    const reason = `${why}; and what became of "${run.request.to.name}" could not be told: ${explain(problem).message}`;
     return { outcome: 'errored', reason, code: explain(problem).code };
   }
 }
 
 /** What the promotion did to `to`, as the target tells it. */
-function whatBecame(way: Way): string {
-  return way.ended === null ? `"${way.request.to.name}" was not changed` : tellRelease(way, way.ended);
+function whatBecame(run: PromotionRun): string {
+  return run.ended === null ? `"${run.request.to.name}" was not changed` : tellRelease(run, run.ended);
 }
 
 /**
  * Withdraws the submission of the promotion's release, wherever it has got to, and waits for what comes of a release that
  * it has led to. After this the target makes none of it.
  */
-async function withdraw(way: Way, submission: string, why: string): Promise<void> {
-  const { journal, request } = way;
+async function withdraw(run: PromotionRun, submission: string, why: string): Promise<void> {
+  const { journal, request } = run;
   const releaseId = await journal.step('promote', 'withdraw', async (activities) => {
     const { to: target, store: recordStore } = request;
     const message = { target, recordStore, submission, by: promotionActor(request, why) };
     const { releaseId: led, attempt } = await activities.withdrawSubmission(message);
     return { result: led, attempt, detail: led ?? 'it had not arrived' };
   });
-  if (releaseId !== null) await awaitOwnRelease(way, releaseId);
+  if (releaseId !== null) await awaitOwnRelease(run, releaseId);
 }
 
 async function rollBack(
-  way: Way,
+  run: PromotionRun,
   released: string | null,
   failure: StepFailure,
   why: string,
   stopped: boolean,
 ): Promise<Ending> {
-  const { journal, request } = way;
+  const { journal, request } = run;
   const { to } = request;
   const code = stopped ? null : failure.code;
   if (failure.code === 'SLIPWAY_REVISION_REPLACED') {
@@ -80,12 +80,12 @@ async function rollBack(
     return { outcome: 'superseded', reason, code };
   }
   const requestId = uuid4();
-  const before = way.before?.servingRevisionId ?? null;
+  const before = run.before?.servingRevisionId ?? null;
   const message = {
     requestId,
     ...promotionActor(request, why),
-    ...(before === null ? {} : { to: before }),
-    ...(released === null ? {} : { serving: released }),
+    to: before ?? undefined,
+    serving: released ?? undefined,
   };
   const taken = await journal.step('promote', 'roll back', async (activities) => {
     const { answer, attempt } = await activities.rollBackTarget({ target: to, message });
@@ -95,7 +95,7 @@ async function rollBack(
     const outcome = taken.disposition === 'done' ? 'superseded' : 'errored';
     return { outcome, reason: `${why}; "${to.name}" did not roll back: ${taken.reason}`, code };
   }
-  const row = await awaitRelease(way, taken.requestId);
+  const row = await awaitRelease(run, taken.requestId);
   const reason = `${why}; ${row.reason}`;
   if (row.outcome !== 'rolled_back') return { outcome: 'rollback_failed', reason, code };
   return { outcome: stopped ? 'aborted' : 'rolled_back', reason, code };

@@ -3,7 +3,7 @@ import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { watchServing } from '../check/watchServing.ts';
 import { explain } from '../failure.ts';
 import { lookAtLine } from './promotionLine.ts';
-import { Ended, type Way } from './promotionWay.ts';
+import { PromotionEnded, type PromotionRun } from './promotionWay.ts';
 
 /** What serves, as it is watched. */
 export interface Watched {
@@ -15,16 +15,16 @@ export interface Watched {
 /**
  * Watches what serves on a target until a moment.
  *
- * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link Ended} for a candidate that does not serve any more.
+ * @throws SLIPWAY_CHECK_FAILED, SLIPWAY_REVISION_REPLACED; {@link PromotionEnded} for a candidate that does not serve any more.
  */
 export async function watch(
-  way: Way,
+  run: PromotionRun,
   target: TargetSpec,
   watched: Watched,
   until: number,
   step: 'soak' | 'bake',
 ): Promise<void> {
-  const { journal, request } = way;
+  const { journal, request } = run;
   const { checks } = request.release;
   try {
     const { agentUrl, ...revision } = watched;
@@ -34,9 +34,9 @@ export async function watch(
     const { code } = explain(error);
     const isGone = code === 'SLIPWAY_REVISION_REPLACED' || code === 'SLIPWAY_NOT_FOUND';
     if (step === 'bake' || !isGone) throw error;
-    const { from } = await lookAtLine(way);
+    const { from } = await lookAtLine(run);
     if (code === 'SLIPWAY_NOT_FOUND' && from.servingRevisionId === watched.revisionId) throw error;
-    throw new Ended({
+    throw new PromotionEnded({
       outcome: 'superseded',
       reason: whySuperseded(from),
       code: 'SLIPWAY_REVISION_REPLACED',

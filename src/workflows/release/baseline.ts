@@ -32,7 +32,7 @@ export async function recordBaseline(
     const proven = input.lastGood !== null && reachSameAgent(input.lastGood, target);
     if (agentUrl !== null && !proven) silent = await whySilent(journal, target, agentUrl);
     if (silent !== null) foundBefore.push({ failedCheck: null, silent: true });
-    return { revisionId, verified: known.verified, ...(silent === null ? {} : { silent }) };
+    return { revisionId, verified: known.verified, silent: silent ?? undefined };
   }
   let verified = false;
   if (agentUrl !== null) {
@@ -50,7 +50,7 @@ export async function recordBaseline(
     }
   }
   knownRevisions.push({ revisionId, verified, at: now() });
-  return { revisionId, verified, ...(silent === null ? {} : { silent }) };
+  return { revisionId, verified, silent: silent ?? undefined };
 }
 
 /** One try is enough, and a short one: an agent that does not answer stops no release. */

@@ -21,7 +21,7 @@ import { recordBaseline } from './baseline.ts';
 import { preempt } from './preempted.ts';
 import { finish, lookForExtras, Run, type Setback } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
-import { restoreWhatServed, takeBack } from './takeBack.ts';
+import { restoreAfterSetback, restoreWhatServed } from './takeBack.ts';
 
 /**
  * One release: puts one artifact on one target, and restores what served if anything fails.
@@ -45,7 +45,7 @@ export async function release(input: ReleaseInput): Promise<ReleaseResult> {
   }
   interventions.enter(setback === null ? 'ended' : 'restoring');
   const result = await CancellationScope.nonCancellable(() =>
-    setback === null ? concludeReleased(run) : takeBack(run, setback),
+    setback === null ? concludeReleased(run) : restoreAfterSetback(run, setback),
   );
   return endWorkflow(result);
 }
@@ -135,10 +135,10 @@ function recordPassed(run: Run, revisionId: string, checks: readonly Check[]): v
   run.knownRevisions.push({
     revisionId,
     verified: !skipped,
-    ...(skipped ? { skipped } : {}),
+    skipped: skipped || undefined,
     artifact: artifactIdentity(request.artifact),
     release: input.releaseId,
-    ...(request.commit === undefined ? {} : { commit: request.commit }),
+    commit: request.commit,
     at: now(),
   });
 }

@@ -86,7 +86,7 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
     {
       ...emptyConclusion(request.target.name, request),
       ...{ deploymentId, revisionId, knownRevisions, agentUrl },
-      ...(isUnanswered && run.objectPath !== null ? { unansweredUpload: run.objectPath } : {}),
+      unansweredUpload: isUnanswered ? (run.objectPath ?? undefined) : undefined,
       instructions: instructionsAfter(
         { target: request.target, deploymentId, baseline, known },
         ending,

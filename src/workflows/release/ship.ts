@@ -7,7 +7,7 @@ import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
-import { sendOnce } from '../sendOnce.ts';
+import { sendAtMostOnce } from '../sendOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
 
@@ -52,7 +52,7 @@ async function create(
   let isConflict = false;
   return CancellationScope.nonCancellable(() =>
     journal.step('create', target.deployment, async (activities) => {
-      const { result, answered, attempts } = await sendOnce({
+      const { result, answered, attempts } = await sendAtMostOnce({
         what: 'the request to create the deployment',
         send: async () => {
           try {
@@ -125,7 +125,7 @@ export async function patch(
         return identify({ latest: deployment.latestRevisionId, named, isAnswered });
       };
       const policy = stepPolicy('patch', journal.overrides);
-      const { result, answered, attempts, unknownAnswers } = await sendOnce<string | null>({
+      const { result, answered, attempts, unknownAnswers } = await sendAtMostOnce<string | null>({
         what: 'the PATCH',
         send: async () => {
           const input = { target, deploymentId, artifact, objectPath, graphConfigPath };

@@ -21,7 +21,7 @@ import { finish, lookForExtras, type Run, type Setback } from './run.ts';
  *
  * To be run in a non-cancellable scope.
  */
-export function takeBack(run: Run, setback: Setback): Promise<ReleaseResult> {
+export function restoreAfterSetback(run: Run, setback: Setback): Promise<ReleaseResult> {
   return run.undoPatch === null ? endUnchanged(run, setback) : run.undoPatch(setback);
 }
 
@@ -102,10 +102,10 @@ export async function restoreWhatServed(
   return finish(run, {
     ...ending,
     ...serving,
-    ...(missed === undefined ? {} : { code: 'SLIPWAY_REVISION_NOT_REACHED' }),
+    code: missed === undefined ? ending.code : 'SLIPWAY_REVISION_NOT_REACHED',
     outcome: restoredOutcome(setback),
     reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
-    ...(settings.areNewest ? { settingsWorked: true } : {}),
+    settingsWorked: settings.areNewest || undefined,
   });
 }
 

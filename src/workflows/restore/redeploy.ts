@@ -1,7 +1,7 @@
 import type { Activities, DeploymentInput } from '../../activities/activities.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { Journal } from '../journal.ts';
-import { sendOnce } from '../sendOnce.ts';
+import { sendAtMostOnce } from '../sendOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 
 /** Where a revision is redeployed. */
@@ -34,7 +34,7 @@ export async function redeploy(
       const landedLate = shippedPath !== null && latestTarballPath === shippedPath;
       return landedLate ? undefined : latestRevisionId;
     };
-    const { result, attempts } = await sendOnce({
+    const { result, attempts } = await sendAtMostOnce({
       what: 'the redeploy',
       send: async () => {
         const { deployment } = await activities.redeployRevision({ target, deploymentId, revisionId });

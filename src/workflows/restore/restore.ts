@@ -91,7 +91,7 @@ export type Restored = {
  * To be run in a non-cancellable scope.
  */
 export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
-  return onTheWayBack(journal, () => walkBack(journal, order));
+  return onTheWayBack(journal, () => restoreBestCandidate(journal, order));
 }
 
 /** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
@@ -113,7 +113,7 @@ export function servesAgain(
   return `${what} serves again${verified ? '' : ', unverified'}${checks}`;
 }
 
-async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored> {
+async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Promise<Restored> {
   const attempted: string[] = [];
   /** Revisions that served and failed what they passed before. */
   const unverified: KnownRevision[] = [];
@@ -146,7 +146,7 @@ async function walkBack(journal: Journal, order: RestoreOrder): Promise<Restored
       return { ok: true, ...what, ...judgement, givenUpRevisionIds, copyRevisionIds };
     };
     try {
-      const judged = await putBack(journal, order, candidate, attempt);
+      const judged = await restoreRevision(journal, order, candidate, attempt);
       noteCopy();
       const word = { ...wordOn(order, attempt), verified: judged.verified, at: now() };
       return serves({ ...judged, failed: null }, word);
@@ -278,7 +278,7 @@ function mayBecomeActive({ stage }: Attempt, { code, mayHaveBeenTaken }: StepFai
 }
 
 /** Restores one revision. An unverified one that no person asked for is restored as it was: its checks do not run. */
-async function putBack(
+async function restoreRevision(
   journal: Journal,
   order: RestoreOrder,
   candidate: RestoreCandidate,

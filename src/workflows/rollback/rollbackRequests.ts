@@ -50,8 +50,8 @@ export class RollbackRequests {
       const problem = await whyNoRevision(lastRequest, meant.askFor);
       if (problem !== undefined) return { refused: noRevision(target.state, meant.askFor, problem) };
     }
-    const to = meant === undefined ? {} : { to: 'askFor' in meant ? meant.askFor : meant.revisionId };
-    const request = { ...asked, ...to };
+    const to = meant && ('askFor' in meant ? meant.askFor : meant.revisionId);
+    const request = { ...asked, to };
     const looks = lastRequest !== null && dependsOnWhatServes(target, request);
     const active = looks ? await this.#lookAtWhatServes(lastRequest) : undefined;
     const { state, running } = target;

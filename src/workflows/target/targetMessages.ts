@@ -171,7 +171,7 @@ function handleHolds(target: Target): void {
     take: (by) => {
       const note = 'no release is taken until "unhold"';
       const isChanged = say(target, setHold(target.state, by, now()), 'hold', by, note);
-      return { answer: true, ...(isChanged ? {} : { unused: 'the target is on hold already' }) };
+      return { answer: true, unused: isChanged ? undefined : 'the target is on hold already' };
     },
   });
   handleMessage(target, {
@@ -181,7 +181,7 @@ function handleHolds(target: Target): void {
     read: readHoldMessage,
     take: (by) => {
       const isChanged = say(target, releaseHold(target.state), 'unhold', by, 'releases are taken again');
-      return { answer: false, ...(isChanged ? {} : { unused: 'the target is not on hold' }) };
+      return { answer: false, unused: isChanged ? undefined : 'the target is not on hold' };
     },
   });
 }
@@ -239,7 +239,7 @@ function handleQuarantine(target: Target): void {
         const next = quarantineArtifact(target.state, artifact, by, now());
         say(target, rejectQuarantined(next, now()), 'quarantine', by, artifact);
       }
-      return { answer: artifact, ...(isIn ? { unused: `${artifact} is in quarantine already` } : {}) };
+      return { answer: artifact, unused: isIn ? `${artifact} is in quarantine already` : undefined };
     },
   });
   handleMessage(target, {
@@ -251,7 +251,7 @@ function handleQuarantine(target: Target): void {
       const { state } = target;
       const isIn = findQuarantined(state, artifact) !== undefined || isHeldAgainst(state, artifact);
       if (isIn) say(target, unquarantineArtifact(state, artifact), 'unquarantine', by, artifact);
-      return { answer: artifact, ...(isIn ? {} : { unused: `${artifact} is not in quarantine` }) };
+      return { answer: artifact, unused: isIn ? undefined : `${artifact} is not in quarantine` };
     },
   });
 }

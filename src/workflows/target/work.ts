@@ -61,7 +61,7 @@ export async function startWork(work: NextWork, state: TargetState, workflowId: 
     ]),
   };
   const { owns } = state;
-  const lent = { releaseId, known, lastGood, ...(owns === undefined ? {} : { owns }) };
+  const lent = { releaseId, known, lastGood, owns };
   return work.kind === 'release'
     ? startChild(release, {
         ...common,

@@ -41,7 +41,7 @@ describe('a revision that was named', () => {
     ['is not missed where the target has chosen it', 'a', 'b', 'c', undefined],
     ['is not missed where none was named', undefined, undefined, 'b', undefined],
   ])('%s', (_, to, from, serving, missed) => {
-    const request = { ...rollback('id', to), ...(from === undefined ? {} : { from }) };
+    const request = { ...rollback('id', to), from };
     expect(missedRevision(request, KNOWN, serving)).toBe(missed);
   });
 });

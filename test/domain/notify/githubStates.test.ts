@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { commitTold, deploymentTold, GITHUB_EVENTS } from '../../../src/domain/notify/githubStates.ts';
+import { commitStateOf, deploymentStateOf, GITHUB_EVENTS } from '../../../src/domain/notify/githubStates.ts';
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
 import { COMMIT, notice } from './notices.ts';
 
@@ -17,8 +17,8 @@ const OF_RELEASES = {
 describe('what GitHub is told of a release', () => {
   it.each(NOTICE_EVENTS)('%s', (event) => {
     const state = Object.entries(OF_RELEASES).find(([name]) => name === event)?.[1];
-    const deployment = deploymentTold(notice({ event }));
-    const commit = commitTold(notice({ event }));
+    const deployment = deploymentStateOf(notice({ event }));
+    const commit = commitStateOf(notice({ event }));
     if (state === undefined) {
       expect(GITHUB_EVENTS).not.toContain(event);
       expect([deployment, commit]).toEqual([expect.any(String), expect.any(String)]);
@@ -31,8 +31,8 @@ describe('what GitHub is told of a release', () => {
   });
 
   it('is nothing where its commit is not known, or is not what was released', () => {
-    expect(deploymentTold(notice({ commit: null }))).toContain('no commit');
-    expect(commitTold(notice({ commit: `${COMMIT}-dirty` }))).toContain('differs');
+    expect(deploymentStateOf(notice({ commit: null }))).toContain('no commit');
+    expect(commitStateOf(notice({ commit: `${COMMIT}-dirty` }))).toContain('differs');
   });
 });
 
@@ -40,16 +40,16 @@ describe('what GitHub is told of a rollback that was asked for', () => {
   const rolledBack = notice({ kind: 'rollback', event: 'rolled_back', commit: null });
 
   it('is a deployment of the commit that was put back, and no status of any commit', () => {
-    expect(deploymentTold(rolledBack)).toEqual({ commit: COMMIT, state: 'success', begins: true });
-    expect(commitTold(rolledBack)).toContain('releases');
+    expect(deploymentStateOf(rolledBack)).toEqual({ commit: COMMIT, state: 'success', begins: true });
+    expect(commitStateOf(rolledBack)).toContain('releases');
   });
 
   it('is nothing where that commit is not known', () => {
-    expect(deploymentTold({ ...rolledBack, servingCommit: null })).toContain('no commit');
+    expect(deploymentStateOf({ ...rolledBack, servingCommit: null })).toContain('no commit');
   });
 });
 
 it('GitHub is told nothing of promotions and holds: their releases tell', () => {
-  expect(deploymentTold(notice({ kind: 'promotion', event: 'promoted' }))).toEqual(expect.any(String));
-  expect(commitTold(notice({ kind: 'hold', event: 'hold_set' }))).toEqual(expect.any(String));
+  expect(deploymentStateOf(notice({ kind: 'promotion', event: 'promoted' }))).toEqual(expect.any(String));
+  expect(commitStateOf(notice({ kind: 'hold', event: 'hold_set' }))).toEqual(expect.any(String));
 });

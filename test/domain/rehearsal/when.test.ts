@@ -9,7 +9,7 @@ const BERLIN = { startedAt: STARTED, timeZone: 'Europe/Berlin' };
 
 function isTimeAt(when: When, instant: string | number, watch?: { of: 'soak' | 'bake'; since: number }) {
   const now = typeof instant === 'number' ? instant : Date.parse(instant);
-  return isTime(when, { ...BERLIN, now, ...(watch === undefined ? {} : { watch }) });
+  return isTime(when, { ...BERLIN, now, watch });
 }
 
 describe('the time of an injection', () => {

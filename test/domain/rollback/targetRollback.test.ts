@@ -24,7 +24,7 @@ function serving(changes: Partial<TargetState> = {}): TargetState {
 
 /** A rollback without a name, which says what it leaves, or does not. */
 function leaving(from?: string, requestId = 'id'): RollbackRequest {
-  return { ...rollback(requestId), ...(from === undefined ? {} : { from }) };
+  return { ...rollback(requestId), from };
 }
 
 function restored(endedAt: string, revisionId: string): TargetState {

@@ -36,7 +36,7 @@ export function request(key: string, changes: Partial<ReleaseRequest> = {}): Rel
 
 /** A request for a rollback, told by its id. */
 export function rollback(requestId: string, to?: string): RollbackRequest {
-  return { requestId, ...(to === undefined ? {} : { to }), requestedBy: ADA };
+  return { requestId, to, requestedBy: ADA };
 }
 
 /** What runs, told by its id. */

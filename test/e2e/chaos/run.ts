@@ -12,7 +12,7 @@ const { values } = parseArgs({
   },
 });
 const report = await runChaos({
-  ...(values.seed === undefined ? {} : { seed: Number(values.seed) }),
+  seed: values.seed === undefined ? undefined : Number(values.seed),
   releases: Number(values.releases),
   targets: Number(values.targets),
   onProgress: (line) => process.stdout.write(`${line}\n`),

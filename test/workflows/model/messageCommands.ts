@@ -9,7 +9,7 @@ import { artifactOf } from './scriptedWorld.ts';
 import { refusal, type Subject } from './subject.ts';
 import { isSame, type Rollback, type TargetModel } from './targetModel.ts';
 
-export type Way = 'update' | 'signal';
+export type Channel = 'update' | 'signal';
 
 const BO = { who: 'bo', reason: 'a reason' };
 /** By whom a hold is that a person set: it is no rollback's. */
@@ -23,7 +23,7 @@ export type By = 'its id' | 'the beginning of its id' | 'its release';
 export type Leaving = 'what serves' | 'nothing' | number;
 
 /** A person rolls back. */
-export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Way, again: boolean): Command {
+export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Channel, again: boolean): Command {
   const what = where === 'the one before' ? `leaving ${leaving}` : `by ${by}`;
   const name = `rollback by ${way} to ${where}, ${what}${again ? ', said again' : ''}`;
   return command(name, always, async (model, subject) => {
@@ -33,13 +33,13 @@ export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Way, aga
     const message = {
       ...BO,
       requestId: (again ? model.requestIds.at(-1) : undefined) ?? randomUUID(),
-      ...(meant.text === undefined ? {} : { to: meant.text }),
-      ...(from === undefined ? {} : { serving: world.revisionId(from) }),
+      to: meant.text,
+      serving: from === undefined ? undefined : world.revisionId(from),
     };
     const rollback = {
       id: message.requestId,
       to: meant.revision,
-      ...(from === undefined ? {} : { from }),
+      from,
     };
     if (!model.started) return;
     if (way === 'signal') {
@@ -61,7 +61,7 @@ export function rollBackTo(where: Where, by: By, leaving: Leaving, way: Way, aga
   });
 }
 
-export function hold(holding: boolean, way: Way): Command {
+export function hold(holding: boolean, way: Channel): Command {
   return command(`${holding ? 'hold' : 'unhold'} by ${way}`, started, async (model, subject) => {
     const name = holding ? 'hold' : 'unhold';
     const changes = holding ? model.hold?.by !== PERSON : model.hold !== null;
@@ -77,7 +77,7 @@ export function hold(holding: boolean, way: Way): Command {
   });
 }
 
-export function quarantine(artifact: ArtifactName, putting: boolean, way: Way): Command {
+export function quarantine(artifact: ArtifactName, putting: boolean, way: Channel): Command {
   const name = putting ? 'quarantine' : 'unquarantine';
   return command(`${name} ${artifact} by ${way}`, started, async (model, subject) => {
     const message = { ...BO, artifact: artifactOf(artifact) };
@@ -90,7 +90,7 @@ export function quarantine(artifact: ArtifactName, putting: boolean, way: Way): 
   });
 }
 
-export function withdraw(way: Way): Command {
+export function withdraw(way: Channel): Command {
   return command(`withdraw by ${way}`, started, async (model, subject) => {
     const ids = model.queue.map(({ id }) => id);
     model.neverStarted(ids, 'aborted');
@@ -107,7 +107,7 @@ export function withdraw(way: Way): Command {
 }
 
 /** What nobody can make sense of: ignored, and nothing else. */
-export function garbage(name: string, content: unknown, way: Way): Command {
+export function garbage(name: string, content: unknown, way: Channel): Command {
   return command(
     `garbage as ${name} by ${way}: ${JSON.stringify(content)}`,
     started,
@@ -124,7 +124,7 @@ export function garbage(name: string, content: unknown, way: Way): Command {
 }
 
 /** A person says something to the release under way: by its own update, or by a signal to the target. */
-export function say(kind: InterventionKind, way: Way): Command {
+export function say(kind: InterventionKind, way: Channel): Command {
   const possible = (model: TargetModel): boolean =>
     model.running !== null || (way === 'signal' && model.started);
   return command(`${kind} by ${way}`, possible, async (model, subject) => {
@@ -141,7 +141,7 @@ async function intervene(
   model: TargetModel,
   subject: Subject,
   kind: InterventionKind,
-  way: Way,
+  way: Channel,
 ): Promise<void> {
   const running = underWay(model);
   const because = whyNot(model, kind);
@@ -155,7 +155,7 @@ async function intervene(
 }
 
 /** A person says what the release under way waits for. */
-export function sayWhatFits(pick: number, way: Way): Command {
+export function sayWhatFits(pick: number, way: Channel): Command {
   const fitting = ({ running }: TargetModel): readonly InterventionKind[] => {
     if (running === null || running.stopped) return [];
     return FITTING[running.stage] ?? [];

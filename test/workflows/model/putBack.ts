@@ -8,7 +8,7 @@ import {
 } from './targetModel.ts';
 
 /** What came of putting a revision back. */
-export interface PutBack {
+export interface Restored {
   /** What serves again; `null`: nothing could be put back. */
   readonly revision: number | null;
   /** It serves, but what failed there says nothing of it, or a person asked for it: a person is needed. */
@@ -27,7 +27,7 @@ export interface Found {
  * Puts the best of several revisions back that comes up, serves, and passes its own check. Each is tried twice. What
  * fails everywhere is not the revision: it stays, and no revision loses its verification.
  */
-export function putBack(
+export function restore(
   model: TargetModel,
   known: readonly (Known & { readonly shunned: boolean })[],
   wish: {
@@ -42,7 +42,7 @@ export function putBack(
     /** What the release itself asks. */
     readonly asks?: Check;
   },
-): PutBack {
+): Restored {
   const { to, manual, baseline, avoid, found, asks } = wish;
   const before = known.find(({ revision }) => revision === baseline.revision);
   const good = known.filter(({ verified, shunned }) => verified && !shunned).map(({ revision }) => revision);
@@ -131,7 +131,7 @@ export function rollBack(model: TargetModel, rollback: Rollback): void {
   const known = model.known.map((one) => ({ ...one, shunned: model.isShunned(one) }));
   const baseline = { revision: null, verified: false };
   const avoid = copiesOf(known, active);
-  const back = putBack(model, known, { to, manual: true, found: [], baseline, avoid });
+  const back = restore(model, known, { to, manual: true, found: [], baseline, avoid });
   const { news, tried } = back;
   if (back.revision === null) {
     model.end({ ...common, outcome: 'rollback_failed', serving: model.active, news, tried });

@@ -1,5 +1,5 @@
 import type { Plan, Stop } from './plan.ts';
-import { copiesOf, type Found, putBack, rollBack } from './putBack.ts';
+import { copiesOf, type Found, restore, rollBack } from './putBack.ts';
 import type { Check, Known, Rollback, TargetModel, Waiting } from './targetModel.ts';
 
 type Step = 'approval' | 'upload' | 'patch' | 'deployed' | 'check' | 'end';
@@ -99,7 +99,7 @@ export class ReleaseModel {
         this.stage = 'decision';
         return;
       }
-      this.#takeBack(failure);
+      this.#restore(failure);
       return;
     }
   }
@@ -199,7 +199,7 @@ export class ReleaseModel {
     return { revision: active, verified };
   }
 
-  #takeBack(why: Failure | 'released' | 'stopped'): void {
+  #restore(why: Failure | 'released' | 'stopped'): void {
     const model = this.#model;
     const baseline = this.#baseline;
     const { to } = this.preemptedBy ?? {};
@@ -239,7 +239,7 @@ export class ReleaseModel {
         found: [...this.#foundBefore, ...this.#found],
         asks: this.#question,
       };
-      const back = putBack(model, known, { ...wish, avoid: [...own, ...left] });
+      const back = restore(model, known, { ...wish, avoid: [...own, ...left] });
       const { tried } = back;
       const found = { ...common, news: [...news, ...back.news], tried, givenUp };
       const ours =

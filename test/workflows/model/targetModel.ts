@@ -277,8 +277,8 @@ export class TargetModel {
       id,
       outcome,
       serving,
-      ...(plan === undefined ? {} : { plan }),
-      ...(revision === undefined ? {} : { revision }),
+      plan,
+      revision,
       missed: isMissed(ending, all),
     });
   }

@@ -60,9 +60,9 @@ export function createAccess({
   kysely: Kysely<Schema>;
   log: Logger;
   /** Of each key. Default: none. */
-  rateLimit?: RateLimit | undefined;
+  rateLimit?: RateLimit;
   /** Addresses and networks whose `X-Forwarded-For` is believed. Default: none. */
-  trustedProxies?: readonly string[] | undefined;
+  trustedProxies?: readonly string[];
 }): Access {
   const ring = createKeyRing(kysely, log);
   const operator = Buffer.from(hashOfKey(operatorKey), 'hex');

@@ -216,7 +216,7 @@ export async function startAgentServer(options: AgentServerOptions): Promise<Age
     const answer = getRequestListener(app.fetch);
     const listening = await listen((request, response) => void answer(request, response), {
       port: options.port,
-      ...(options.host !== undefined && { host: options.host }),
+      host: options.host,
     });
     url = listening.url;
     await ownership.start();

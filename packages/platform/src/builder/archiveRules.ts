@@ -7,7 +7,7 @@ export interface ArchiveEntry {
   /** tar's name for the kind of entry: `File`, `Directory`, `SymbolicLink`, `Link`, `CharacterDevice`, … */
   readonly type: string;
   /** Where a link points. */
-  readonly linkpath?: string | undefined;
+  readonly linkpath?: string;
   /** Bytes. */
   readonly size: number;
 }

@@ -20,7 +20,7 @@ import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
 import { createLogFollowing } from './logFollowing.ts';
-import { createMadeInPublic } from './madeInPublic.ts';
+import { createPublicResources } from './publicResources.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
 import { createPushes } from './pushes/pushes.ts';
@@ -32,7 +32,7 @@ import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
 import type { SpokenVocabulary } from './routes/vocabularyEdge.ts';
-import type { BuildRevision, Containers, StartAgent, Switchboard } from './seams.ts';
+import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
 import { removeOldSources, trashOrphanedSources } from './sourceRetention.ts';
 import { createSources } from './sources/sources.ts';
 import { removeScratches } from './scratch.ts';
@@ -48,7 +48,7 @@ export interface ControlPlaneOptions {
   readonly kysely: Kysely<Schema>;
   readonly masterKey: MasterKey;
   /** The one that follows, where a process before this one did not come to the end of a rotation. */
-  readonly nextMasterKey?: MasterKey | undefined;
+  readonly nextMasterKey?: MasterKey;
   readonly access: Access;
   readonly log: Logger;
   readonly buildRevision: BuildRevision;
@@ -116,7 +116,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     home,
     log,
     tokens: createUploadTokens(deriveKey(options.masterKey, 'uploads')),
-    ...(options.uploadMaxBytes === undefined ? {} : { maxBytes: options.uploadMaxBytes }),
+    maxBytes: options.uploadMaxBytes,
   });
   const fleet = createFleet({
     gateway: options.gateway,
@@ -216,11 +216,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       logs,
       logFollowing,
       listeners: createListeners(kysely),
-      madeInPublic: createMadeInPublic(kysely),
+      publicResources: createPublicResources(kysely),
       integrations: createIntegrations(kysely),
-      ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
-      ...(options.vocabulary === undefined ? {} : { vocabulary: options.vocabulary }),
-      ...(options.bodyMaxBytes === undefined ? {} : { bodyMaxBytes: options.bodyMaxBytes }),
+      publicUrl: options.publicUrl,
+      vocabulary: options.vocabulary,
+      bodyMaxBytes: options.bodyMaxBytes,
     }),
   );
 

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { HAND_OVER_MS } from '../draining.ts';
 import type { RunningAgent } from '../runtime/runningAgent.ts';
 import { LIVED_WELL_MS, restartDelay } from './restartDelay.ts';
-import type { StartLimits, Switchboard } from './seams.ts';
+import type { StartLimits, Switchboard } from './dependencies.ts';
 
 /**
  * How long an agent that was switched away from is left alone with its last requests, in milliseconds. Those that begin
@@ -18,7 +18,7 @@ export interface AgentSpec {
   readonly deploymentId: string;
   readonly revisionId: string;
   /** How long it goes on with its runs when it is drained, in milliseconds. Default: the fleet's `drainTimeoutMs`. */
-  readonly drainMs?: number | undefined;
+  readonly drainMs?: number;
   /** Starts it anew and resolves once it answers; throws an error that says why it did not. */
   start(limits: StartLimits): Promise<RunningAgent>;
 }

@@ -116,7 +116,7 @@ class Follower implements EventReader {
       order: 'asc',
       limit: LINES_AT_ONCE,
       after: this.#after,
-      ...(stage === undefined ? {} : { stage }),
+      stage,
     });
     const told = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
     if (told !== this.#told) this.#frames.push(encodeEvent('status', told));

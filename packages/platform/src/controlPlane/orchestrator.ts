@@ -103,7 +103,7 @@ export function createOrchestrator(options: OrchestratorOptions): Orchestrator {
         await recordChange(kysely, {
           revisionId: action.revisionId,
           event: 'admitted',
-          ...(reason === undefined ? {} : { reason }),
+          reason,
         });
         again = true;
         return;

@@ -11,7 +11,7 @@ import { isThere, type HomeLayout } from './homeLayout.ts';
 import { recordChange, type RevisionChange } from './revisionLedger.ts';
 import type { RevisionLogs } from './revisionLogs.ts';
 import { withScratch } from './scratch.ts';
-import type { BuildResult, BuildRevision, StartAgent } from './seams.ts';
+import type { BuildResult, BuildRevision, StartAgent } from './dependencies.ts';
 import type { TreeSource } from './sources/source.ts';
 import type { Sources } from './sources/sources.ts';
 

@@ -12,7 +12,7 @@ export interface Passage {
   /** What the client's path has before that. */
   readonly prefix: string;
   /** What the agent is shown in place of the client's key. Without it, the client's key is sent on. */
-  readonly agentKey?: string | undefined;
+  readonly agentKey?: string;
 }
 
 /** How one attempt to forward a request went. */

@@ -13,7 +13,7 @@ export interface LongAnswerOptions {
   readonly onDisconnect: () => void;
   readonly headers?: Record<string, string>;
   /** Default {@link KEEP_ALIVE_MS}. */
-  readonly keepAliveMs?: number | undefined;
+  readonly keepAliveMs?: number;
 }
 
 /** Events as server-sent events (contract 001, "Events"), pulled no faster than the client reads. */

@@ -22,7 +22,7 @@ const RunOfPath = z.object({ run_id: Uuid });
 export function feedbackRoutes(options: {
   tracing: TracingStore;
   /** Lets only those through who may read feedback back. Default: everybody may. */
-  guard?: MiddlewareHandler | undefined;
+  guard?: MiddlewareHandler;
   /** Whose feedback a request reads. */
   readerOf: (c: Context) => FeedbackReader;
 }): Hono {

@@ -91,8 +91,8 @@ export class TracingStore {
     tracingUrl: string;
     runId: string;
     keys: readonly string[];
-    deploymentId?: string | undefined;
-    projectName?: string | undefined;
+    deploymentId?: string;
+    projectName?: string;
     /** Default {@link FEEDBACK_LINK_SECONDS}. */
     expiresInSeconds?: number;
   }): Promise<FeedbackLinks> {

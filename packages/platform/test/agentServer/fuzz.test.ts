@@ -198,7 +198,7 @@ const query = fc.array(
   ),
   { maxLength: 2 },
 );
-const headers = fc.constantFrom(
+const headers = fc.constantFrom<Record<string, string>[]>(
   {},
   { 'last-event-id': '1' },
   { 'last-event-id': 'x' },

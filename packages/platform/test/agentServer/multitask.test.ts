@@ -125,7 +125,7 @@ describe('a second run on a busy thread', () => {
     api.send('POST', `/threads/${thread}/runs`, {
       assistant_id: 'echo',
       ...input('second'),
-      ...(strategy !== undefined && { multitask_strategy: strategy }),
+      multitask_strategy: strategy,
     });
 
   it('is rejected by default, and leaves no trace', async () => {

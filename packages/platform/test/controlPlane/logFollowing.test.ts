@@ -30,7 +30,8 @@ async function follow(
   options: { query?: string; lastEventId?: string } = {},
 ): Promise<{ response: Response; events: AsyncGenerator<Followed, void> }> {
   const path = `/v2/deployments/${id}/revisions/${revision}/logs?follow=true&${options.query ?? ''}`;
-  const lastEventId = options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId };
+  const lastEventId: Record<string, string> =
+    options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId };
   const response = await platform.app.request(path, { headers: { 'x-api-key': 'test-key', ...lastEventId } });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   onTestFinished(() => reader.cancel());

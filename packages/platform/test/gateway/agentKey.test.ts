@@ -18,7 +18,8 @@ async function seenBy(sent: Record<string, string>): Promise<IncomingHttpHeaders
 describe('an agent with a key of its own', () => {
   it('is shown that one, and never what the client showed the platform', async () => {
     const tenant = { 'x-tenant-id': 'a tenant' };
-    for (const credentials of [{ 'X-API-Key': 'secret' }, { authorization: 'Bearer secret' }]) {
+    const shown: Record<string, string>[] = [{ 'X-API-Key': 'secret' }, { authorization: 'Bearer secret' }];
+    for (const credentials of shown) {
       const seen = await seenBy({ ...credentials, ...tenant });
       expect(seen['x-api-key']).toBe('key of d1');
       expect(JSON.stringify(seen)).not.toMatch(/secret|a tenant/);

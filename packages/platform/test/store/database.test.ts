@@ -21,8 +21,7 @@ beforeAll(async () => {
   database = await open();
 });
 
-const open = (): Promise<Database> =>
-  openDatabase({ home, ...(databaseUrl === undefined ? {} : { databaseUrl }) });
+const open = (): Promise<Database> => openDatabase({ home, databaseUrl });
 
 afterAll(async () => {
   await database.close();
@@ -91,7 +90,7 @@ describe('migrations', () => {
   it('that a newer version has made keep this version out of the database', async () => {
     const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
     const url = await emptyDatabaseUrl();
-    const place = { home: other, ...(url === undefined ? {} : { databaseUrl: url }) };
+    const place = { home: other, databaseUrl: url };
     if (url === undefined) await prepareHome(other);
     const newer = await openDatabase(place);
     await sql`insert into slipway_migrations values ('999 of a newer version', now())`.execute(newer.kysely);

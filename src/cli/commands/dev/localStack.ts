@@ -20,9 +20,9 @@ export interface LocalStackOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Each `undefined`: the usual port where it is free, else any; 0: any. */
   readonly ports: {
-    readonly platform?: number | undefined;
-    readonly temporal?: number | undefined;
-    readonly temporalUi?: number | undefined;
+    readonly platform?: number;
+    readonly temporal?: number;
+    readonly temporalUi?: number;
   };
   /** A line about the way there. */
   readonly onProgress: (line: string) => void;

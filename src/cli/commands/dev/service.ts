@@ -152,7 +152,7 @@ function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
     text('code') ?? 'SLIPWAY_INTERNAL',
     Number(event['exitCode'] ?? 3),
     text('message') ?? 'it said no more',
-    { ...(place === undefined ? {} : { place }), ...(hint === undefined ? {} : { hint }) },
+    { place, hint },
   );
 }
 
@@ -165,6 +165,6 @@ async function logTail(file: string, from: number): Promise<string> {
 function didNotStart(what: string, tail: string, logFile: string, cause?: unknown): SlipwayError {
   return new SlipwayError('SLIPWAY_INTERNAL', tail === '' ? what : `${what}; the end of its log:\n${tail}`, {
     place: logFile,
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }

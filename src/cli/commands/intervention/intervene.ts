@@ -50,7 +50,7 @@ export async function runInterventionCommand(
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
-  const message = { who, from, ...(reason === undefined ? {} : { reason }) };
+  const message = { who, from, reason };
   const workflowId = targetWorkflowId(spec);
   const temporal = await openTemporal(context);
   try {

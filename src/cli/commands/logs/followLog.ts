@@ -29,10 +29,7 @@ export async function* followLog(
 ): AsyncGenerator<LogLine, void> {
   for (let offset = after; !signal.aborted;) {
     try {
-      const query = {
-        ...(stage === undefined ? {} : { stage }),
-        ...(offset === undefined ? {} : { offset }),
-      };
+      const query = { stage, offset };
       for await (const { event, data } of await client.followRevisionLogs(deploymentId, revisionId, query, {
         signal,
       })) {

@@ -121,8 +121,8 @@ async function newestLines(
     const query = {
       order: 'desc',
       limit: Math.min(count - newest.length, PAGE_LINES),
-      ...(stage === undefined ? {} : { stage }),
-      ...(offset === undefined ? {} : { offset }),
+      stage,
+      offset,
     } as const;
     const page = await client.getRevisionLogs(deploymentId, revisionId, query, call);
     const { logs, next_offset: next } = page;

@@ -18,8 +18,8 @@ export async function runAuditCommand(context: CommandContext, options: AuditOpt
   const { resources } = await withPlatform(context, options, (client) =>
     client.listAudit({
       limit: Math.min(last, PAGE_MAX),
-      ...(operation === undefined ? {} : { operation }),
-      ...(resource === undefined ? {} : { resource_id: resource }),
+      operation,
+      resource_id: resource,
     }),
   );
   for (const entry of resources) {

@@ -24,9 +24,9 @@ export async function runAddIntegration(
     client.createIntegration({
       name,
       url_prefix: prefix,
-      ...(credential === undefined ? {} : { credential }),
-      ...(username === undefined ? {} : { username }),
-      ...(webhookSecret === undefined ? {} : { webhook_secret: webhookSecret }),
+      credential,
+      username,
+      webhook_secret: webhookSecret,
     }),
   );
   show(context, added);

@@ -29,7 +29,7 @@ export async function runKeysCreateCommand(
     client.createApiKey({
       name,
       scope: scope.data,
-      ...(expiresIn === undefined ? {} : { expires_at: new Date(Date.now() + expiresIn).toISOString() }),
+      expires_at: expiresIn === undefined ? undefined : new Date(Date.now() + expiresIn).toISOString(),
     }),
   );
   context.output.event({ event: 'key', ...created });

@@ -27,7 +27,7 @@ export async function runAddListener(
       compute_type: type,
       compute_id: computeId,
       compute_config: namespace === undefined ? {} : { cluster_namespaces: [...namespace] },
-      ...(listenerVersion === undefined ? {} : { version: listenerVersion }),
+      version: listenerVersion,
     }),
   );
   show(context, added);

@@ -51,7 +51,7 @@ async function serviceOf(
 ): Promise<Pick<ServiceOptions, 'baseUrl' | 'apiKey' | 'headers'>> {
   return {
     ...(await runningPlatform(context, url)),
-    ...(tenant === undefined ? {} : { headers: { 'x-tenant-id': tenant } }),
+    headers: tenant === undefined ? undefined : { 'x-tenant-id': tenant },
   };
 }
 

@@ -30,7 +30,7 @@ export async function runPromotionIntervention(
   const name = choosePromotion(config, wanted);
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
-  const message = { ...options.said, who, from, ...(reason === undefined ? {} : { reason }) };
+  const message = { ...options.said, who, from, reason };
   const temporal = await openTemporal(context);
   try {
     const taken = await intervenePromotion(temporal, promotionWorkflowId({ name, to }), kind, message);

@@ -67,15 +67,16 @@ export async function runPromoteCommand(
         name,
         workflowId,
         timeoutMs: options.timeout,
-        ...(options.abortOnInterrupt === true && {
-          onStopped: () =>
-            abortOnInterrupt(output, {
-              id: name,
-              command: `slipway abort --promotion ${name}`,
-              ask: () =>
-                intervenePromotion(temporal, workflowId, 'abort', { ...by, reason: INTERRUPTED_REASON }),
-            }),
-        }),
+        onStopped:
+          options.abortOnInterrupt === true
+            ? () =>
+                abortOnInterrupt(output, {
+                  id: name,
+                  command: `slipway abort --promotion ${name}`,
+                  ask: () =>
+                    intervenePromotion(temporal, workflowId, 'abort', { ...by, reason: INTERRUPTED_REASON }),
+                })
+            : undefined,
       },
       interruption.signal,
     );

@@ -52,8 +52,8 @@ export async function promotionRequest(
     differences,
     store: store.url,
     requestedBy,
-    ...(judged === null ? {} : { judge: judged.judge }),
-    ...(approval === undefined ? {} : { approval }),
+    judge: judged?.judge,
+    approval,
   };
   return {
     request,

@@ -39,9 +39,13 @@ export async function promotionStatuses(
     const view = await viewPromotion(temporal, workflowId, answering);
     const schedule = declared === undefined ? undefined : await scheduleOf(temporal, workflowId);
     statuses.push({
-      ...{ name, from, to, workflowId, view },
+      name,
+      from,
+      to,
+      workflowId,
+      view,
       workflowUrl: view.state === 'none' ? null : workflowPage(temporal.settings, workflowId),
-      ...(schedule === undefined ? {} : { schedule }),
+      schedule,
     });
   }
   return statuses;

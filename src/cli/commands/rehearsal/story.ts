@@ -1,10 +1,9 @@
 import { formatDuration } from '../../../domain/duration.ts';
 import { tellClock, tellInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
-import { outcomeExitCode, type StepRecord } from '../../../domain/release/release.ts';
-import type { ReleaseResult } from '../../../domain/release/release.ts';
+import { outcomeExitCode, type ReleaseResult, type StepRecord } from '../../../domain/release/release.ts';
 import type { Rehearsal, Rehearsed } from '../../../rehearsal/rehearse.ts';
-import type { Told } from '../../../rehearsal/told.ts';
+import type { RehearsalEvent } from '../../../rehearsal/told.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/counted.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
@@ -15,14 +14,14 @@ import { MARKS } from '../../ui/style.ts';
 export class Story {
   readonly #output: Output;
   readonly #rehearsal: Rehearsal;
-  readonly #told: Told[] = [];
+  readonly #told: RehearsalEvent[] = [];
 
   constructor(output: Output, rehearsal: Rehearsal) {
     this.#output = output;
     this.#rehearsal = rehearsal;
   }
 
-  add(told: Told): void {
+  add(told: RehearsalEvent): void {
     this.#told.push(told);
   }
 
@@ -45,7 +44,7 @@ export class Story {
     this.#output.say(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
   }
 
-  #tellOne(told: Told): void {
+  #tellOne(told: RehearsalEvent): void {
     const output = this.#output;
     const at = new Date(told.at).toISOString();
     switch (told.kind) {
@@ -86,7 +85,7 @@ export class Story {
     }
   }
 
-  #tellGoingOn({ what, name, at, progress }: Extract<Told, { kind: 'goes_on' }>): void {
+  #tellGoingOn({ what, name, at, progress }: Extract<RehearsalEvent, { kind: 'goes_on' }>): void {
     const isPromotion = what === 'promotion';
     const zone = isPromotion ? this.#zoneOf(name) : this.#zoneOfTarget(name);
     const instant = new Date(at).toISOString();

@@ -154,8 +154,8 @@ async function requestOf(
     artifact,
     recordStore,
     requestedBy: await whoAsks(environment, git, undefined),
-    ...(commit === undefined ? {} : { commit }),
-    ...(ref === undefined ? {} : { ref }),
+    commit,
+    ref,
   });
 }
 

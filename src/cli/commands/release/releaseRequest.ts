@@ -31,7 +31,7 @@ export function releaseRequest(
     checks,
     steps,
     soakMs,
-    ...(commit === undefined ? {} : { commit }),
+    commit,
   };
   return {
     ...content,
@@ -39,13 +39,13 @@ export function releaseRequest(
     queue,
     recordStore,
     requestedBy,
-    ...(ref === undefined ? {} : { ref }),
-    ...(overrideHold === undefined ? {} : { overrideHold }),
-    ...(pauseMs === undefined ? {} : { pauseMs }),
-    ...(onError === undefined ? {} : { onError }),
-    ...(approval === undefined ? {} : { approval }),
+    ref,
+    overrideHold,
+    pauseMs,
+    onError,
+    approval,
     ...(freezes.length === 0 ? {} : { freezes }),
     ...(notify.length === 0 ? {} : { notify }),
-    ...(overrideFreeze === undefined ? {} : { overrideFreeze }),
+    overrideFreeze,
   };
 }

@@ -87,10 +87,10 @@ export async function releaseTarget(
       target: spec,
       ...prepared,
       requestedBy,
-      ...(commit === undefined ? {} : { commit }),
-      ...(ref === undefined ? {} : { ref }),
-      ...(order.overrideHold ? { overrideHold: true } : {}),
-      ...(overrideFreeze ? { overrideFreeze } : {}),
+      commit,
+      ref,
+      overrideHold: order.overrideHold || undefined,
+      overrideFreeze: overrideFreeze || undefined,
     },
   );
   tellPrepared(output, name, request, prepared);
@@ -164,15 +164,19 @@ export async function releaseTarget(
       onEnd: async (ending) => {
         if (ending.from === 'result') await tellFailedRevision(context, { name, spec }, ending.result);
       },
-      ...(order.abortOnInterrupt === true && {
-        onStopped: () =>
-          abortOnInterrupt(output, {
-            id: releaseId,
-            command: `slipway abort ${name} --release ${releaseId}`,
-            ask: () =>
-              stopRelease(temporal, workflowId, releaseId, { ...requestedBy, reason: INTERRUPTED_REASON }),
-          }),
-      }),
+      onStopped:
+        order.abortOnInterrupt === true
+          ? () =>
+              abortOnInterrupt(output, {
+                id: releaseId,
+                command: `slipway abort ${name} --release ${releaseId}`,
+                ask: () =>
+                  stopRelease(temporal, workflowId, releaseId, {
+                    ...requestedBy,
+                    reason: INTERRUPTED_REASON,
+                  }),
+              })
+          : undefined,
     },
     signal,
   );

@@ -67,9 +67,9 @@ export async function runRollbackCommand(
       const taken = await rollBack(temporal, targetWorkflowId(spec), {
         who,
         from,
-        ...(reason === undefined ? {} : { reason }),
-        ...(options.to === undefined ? {} : { to: options.to }),
-        ...(serving === undefined ? {} : { serving }),
+        reason,
+        to: options.to,
+        serving,
       });
       const { output } = context;
       const { requestId, disposition, via, onHold } = taken;
@@ -140,7 +140,7 @@ async function connectOrSayHow(context: CommandContext, target: string): Promise
   } catch (error) {
     if (!(error instanceof SlipwayError) || error.code !== 'SLIPWAY_TEMPORAL_UNREACHABLE') throw error;
     throw new SlipwayError(error.code, error.message, {
-      ...(error.place === undefined ? {} : { place: error.place }),
+      place: error.place,
       hint: `without Temporal: slipway rollback ${target} --break-glass --reason "…"`,
       cause: error,
     });

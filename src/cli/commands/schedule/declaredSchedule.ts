@@ -11,8 +11,8 @@ export function declaredSchedule({
   catchUp,
 }: NonNullable<PromotionConfig['schedule']>): PromotionSchedule {
   return {
-    ...(cron === undefined ? {} : { cron }),
-    ...(every === undefined ? {} : { everyMs: every }),
+    cron,
+    everyMs: every,
     timeZone,
     jitterMs: jitter,
     overlap,

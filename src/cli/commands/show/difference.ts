@@ -43,11 +43,16 @@ function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | 
   const { target, graphConfigPath, checks, steps, soakMs, queue } = request;
   const { onError, pauseMs, approval, freezes } = request;
   return {
-    ...{ target, graphConfigPath, checks, steps, soakMs, queue },
-    ...(onError === undefined ? {} : { onError }),
-    ...(pauseMs === undefined ? {} : { pauseMs }),
-    ...(approval === undefined ? {} : { approval }),
-    ...(freezes === undefined ? {} : { freezes }),
+    target,
+    graphConfigPath,
+    checks,
+    steps,
+    soakMs,
+    queue,
+    onError,
+    pauseMs,
+    approval,
+    freezes,
   };
 }
 

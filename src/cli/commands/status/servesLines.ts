@@ -38,7 +38,7 @@ export interface Serves {
   /** What the target last knew to serve. */
   readonly known: string | null;
   /** What `rollback --break-glass` put back from this machine. */
-  readonly putBack?: string | undefined;
+  readonly restoredHere?: string;
 }
 
 /**
@@ -46,17 +46,17 @@ export interface Serves {
  * machine or of the target.
  */
 export function servesLines(
-  { deployment, known, putBack }: Serves,
+  { deployment, known, restoredHere }: Serves,
   describe: (revisionId: string) => string,
   style: Style,
 ): readonly string[] {
   const lastKnown = known === null ? 'not known' : `${describe(known)}, as the target last knew`;
   if (typeof deployment === 'string') {
     const serves =
-      putBack === undefined || putBack === known
+      restoredHere === undefined || restoredHere === known
         ? [`  serves   ${lastKnown}`]
         : [
-            `  serves   ${describe(putBack)}, put back by break-glass on this machine`,
+            `  serves   ${describe(restoredHere)}, put back by break-glass on this machine`,
             `  known    ${lastKnown}`,
           ];
     return [...serves, `  ${style.warn(`the control plane did not say what serves: ${deployment}`)}`];

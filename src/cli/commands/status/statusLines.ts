@@ -35,7 +35,7 @@ export function statusLines(
     lines.push(`  ${style.warn(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   }
   if (unanswered !== undefined) {
-    lines.push(...unansweredLines(unanswered, { deployment, putBack: localHold?.to }, now, style));
+    lines.push(...unansweredLines(unanswered, { deployment, restoredHere: localHold?.to }, now, style));
     return workflowUrl === null ? lines : [...lines, `  Temporal ${workflowUrl}`];
   }
   if (view === undefined) return [...lines, '  has never taken a release'];

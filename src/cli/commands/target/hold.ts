@@ -63,7 +63,7 @@ async function tellTarget(
     return await setHold(temporal, workflowId, holding, {
       who,
       from,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
     });
   } catch (error) {
     const never = error instanceof SlipwayError && error.code === 'SLIPWAY_TARGET_NEVER_RELEASED';

@@ -32,7 +32,7 @@ export async function runQuarantineCommand(
   const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
   const temporal = await openTemporal(context);
   try {
-    const message = { artifact, who, from, ...(reason === undefined ? {} : { reason }) };
+    const message = { artifact, who, from, reason };
     const identity = await setQuarantine(temporal, targetWorkflowId(spec), quarantined, message);
     output.event({
       event: 'quarantine',

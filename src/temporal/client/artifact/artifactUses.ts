@@ -121,7 +121,7 @@ function silent({ settings }: TemporalConnection, workflowId: string, thrown: un
   const message = `${workflowId} could not be asked which artifacts it needs: ${error.message}`;
   return new SlipwayError('SLIPWAY_TARGET_SILENT', message, {
     place: workflowId,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     cause: error,
   });
 }

@@ -127,8 +127,8 @@ function optionsOf({ settings }: TemporalConnection, { scheduleId, request, sche
   const input: PromotionInput = { request, schedule };
   return {
     spec: {
-      ...(cron === undefined ? {} : { cronExpressions: [cron] }),
-      ...(everyMs === undefined ? {} : { intervals: [{ every: everyMs }] }),
+      cronExpressions: cron === undefined ? undefined : [cron],
+      intervals: everyMs === undefined ? undefined : [{ every: everyMs }],
       timezone: timeZone,
       jitter: jitterMs,
     },

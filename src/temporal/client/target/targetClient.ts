@@ -135,8 +135,8 @@ function withdrawn(failed: unknown, taken: boolean): unknown {
     ? 'the release was withdrawn, and a worker that wakes up later does not make it'
     : 'the release could not be withdrawn and may still start: look with "slipway status"';
   return new SlipwayError(code, `${message}; ${became}`, {
-    ...(place === undefined ? {} : { place }),
-    ...(hint === undefined ? {} : { hint }),
+    place,
+    hint,
     cause,
   });
 }

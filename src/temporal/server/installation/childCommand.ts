@@ -26,7 +26,8 @@ export async function runToEnd(command: ChildCommand): Promise<{ ok: true } | { 
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const }),
+    signal,
+    killSignal: 'SIGKILL',
   });
   const last: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {

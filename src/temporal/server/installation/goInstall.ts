@@ -25,7 +25,7 @@ export async function installWithGo(task: InstallTask): Promise<InstallAttempt> 
         onLine: (line) => {
           if (line.startsWith('go: downloading')) fetched += 1;
         },
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       }),
   );
   return built.ok ? { ok: true, path: join(workspace, temporalFileName()) } : built;

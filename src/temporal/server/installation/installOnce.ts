@@ -61,7 +61,7 @@ export async function installOnce<Origin extends string>(
   if (found !== undefined) return found;
   const directory = dirname(destination);
   await createCache(installable, directory);
-  const locking = { name, directory, onProgress, ...(signal === undefined ? {} : { signal }) };
+  const locking = { name, directory, onProgress, signal };
   return withInstallLock(locking, async () => {
     const meanwhile = await find();
     if (meanwhile !== undefined) return meanwhile;
@@ -106,7 +106,7 @@ async function tryEach<Origin extends string>(
       onProgress,
       env,
       stallMs: downloadStallMs,
-      ...(signal === undefined ? {} : { signal }),
+      signal,
     });
     signal?.throwIfAborted();
     if (!made.ok) {

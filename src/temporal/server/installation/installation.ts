@@ -86,7 +86,7 @@ function notInstalled(tried: readonly string[], cause?: unknown): SlipwayError {
     `Temporal could not be found or installed. ${listTried(tried)}`,
     {
       hint: 'Install the temporal command (https://docs.temporal.io/cli), or Go 1.23 or newer, and try again; or set TEMPORAL_ADDRESS to a running Temporal.',
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     },
   );
 }

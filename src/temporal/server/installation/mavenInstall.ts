@@ -34,7 +34,7 @@ export async function installWithMaven(task: InstallTask): Promise<InstallAttemp
         onLine: (line) => {
           if (line.includes('Downloaded from')) fetched += 1;
         },
-        ...(signal === undefined ? {} : { signal }),
+        signal,
       }),
   );
   if (!copied.ok) return copied;

@@ -60,7 +60,7 @@ function unavailable(tried: readonly string[], cause?: unknown): SlipwayError {
     `Temporal's time-skipping test server could not be found or installed. ${listTried(tried)}`,
     {
       hint: `Install Java 11 or newer and Maven, and try again; or put a ${testServerFileName()} on the PATH.`,
-      ...(cause === undefined ? {} : { cause }),
+      cause,
     },
   );
 }

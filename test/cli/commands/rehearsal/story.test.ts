@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Story } from '../../../../src/cli/commands/rehearsal/story.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { Rehearsal } from '../../../../src/rehearsal/rehearse.ts';
-import type { Told } from '../../../../src/rehearsal/told.ts';
+import type { RehearsalEvent } from '../../../../src/rehearsal/told.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-${time}:00Z`);
@@ -70,7 +70,7 @@ const PROMOTED: PromotionResult = {
   endedAt: iso('23T14:02'),
 };
 
-function tell(told: readonly Told[], options: { readonly json?: boolean } = {}) {
+function tell(told: readonly RehearsalEvent[], options: { readonly json?: boolean } = {}) {
   const output = testOutput(options);
   const story = new Story(output, REHEARSAL);
   for (const one of told) story.add(one);

@@ -19,7 +19,7 @@ export interface Held {
 
 /** A test by its file and title; called with a word, the one of its cases that has it. */
 export function inFile(file: string): (title: string) => (word?: string) => Held {
-  return (title) => (word) => ({ file, title, ...(word !== undefined && { word }) });
+  return (title) => (word) => ({ file, title, word });
 }
 
 /** The rows of a section. */

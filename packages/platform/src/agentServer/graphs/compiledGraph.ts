@@ -8,8 +8,8 @@ export interface CompiledGraph {
   /** The long-term store of its author, where there is one. */
   store?: unknown;
   /** The nodes that its author has it stop before and after. */
-  interruptBefore?: string[] | '*' | undefined;
-  interruptAfter?: string[] | '*' | undefined;
+  interruptBefore?: string[] | '*';
+  interruptAfter?: string[] | '*';
   stream(input: unknown, options: GraphCallOptions): Promise<AsyncIterable<unknown>>;
   streamEvents(input: unknown, options: GraphCallOptions & { version: 'v2' }): AsyncIterable<GraphEvent>;
   getState(config: GraphConfigLike, options?: { subgraphs?: boolean }): Promise<StateSnapshot>;

@@ -9,8 +9,8 @@ import { type GraphStores, served } from './servedGraph.ts';
 
 /** Where in a thread: `checkpoint_id` absent means the newest. */
 export interface StateAddress {
-  readonly checkpoint_id?: string | null | undefined;
-  readonly checkpoint_ns?: string | null | undefined;
+  readonly checkpoint_id?: string | null;
+  readonly checkpoint_ns?: string | null;
 }
 
 /** A thread's states (contract 001, "Thread state"): reading, history, and writing by hand. */
@@ -49,7 +49,7 @@ export class ThreadStates {
     threadId: string,
     options: StateAddress & {
       limit: number;
-      before?: string | undefined;
+      before?: string;
       metadata?: Record<string, unknown>;
     },
   ): Promise<string> {

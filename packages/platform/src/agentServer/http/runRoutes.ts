@@ -34,7 +34,7 @@ export interface RunRouteParts {
   readonly events: EventStore;
   readonly service: RunService;
   readonly log: Logger;
-  readonly keepAliveMs?: number | undefined;
+  readonly keepAliveMs?: number;
 }
 
 /** Runs: creating, following, looking, cancelling (contract 001, "Endpoints"). */

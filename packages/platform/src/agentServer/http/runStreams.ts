@@ -31,7 +31,7 @@ export async function joinStream(
   const live = service.live(run.run_id);
   if (live !== undefined) {
     const replay = () => events.readAll(run.run_id, lastEventId);
-    return live.follow({ accepts, ...(!Number.isNaN(lastEventId) && { replay }) });
+    return live.follow({ accepts, replay: Number.isNaN(lastEventId) ? undefined : replay });
   }
   const prologue = [metadataFrame(run.run_id, Math.max(run.attempt, 1))];
   if (!resumable) await events.want(run.run_id);

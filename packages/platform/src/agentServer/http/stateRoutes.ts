@@ -70,7 +70,7 @@ export function stateRoutes(options: { threads: ThreadStore; states: ThreadState
       limit: body.limit,
       before: checkpointIdIn(body.before),
       checkpoint_ns: body.checkpoint?.checkpoint_ns,
-      ...(body.metadata != null && { metadata: storable(body.metadata, 'metadata') }),
+      metadata: body.metadata == null ? undefined : storable(body.metadata, 'metadata'),
     });
     return c.body(json, 200, JSON_TYPE);
   });

@@ -24,7 +24,7 @@ export interface ThreadStreamParts {
   readonly service: RunService;
   /** Waits until threads have changed. */
   readonly changes: Watch;
-  readonly keepAliveMs?: number | undefined;
+  readonly keepAliveMs?: number;
 }
 
 /** The stream of a thread (public client: `threads.joinStream`): the output of its runs, for as long as it is read. */

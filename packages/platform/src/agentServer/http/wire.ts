@@ -14,7 +14,7 @@ export function wireRun(run: RunRecord): Record<string, unknown> {
     kwargs: run.kwargs,
     multitask_strategy: run.multitask_strategy,
     attempt: run.attempt,
-    ...(run.error !== null && { error: run.error }),
+    error: run.error ?? undefined,
   };
 }
 
@@ -29,7 +29,7 @@ export function wireThread(thread: ThreadRecord): Record<string, unknown> {
     config: thread.config,
     values: thread.values,
     interrupts: thread.interrupts,
-    ...(thread.error !== null && { error: thread.error }),
+    error: thread.error ?? undefined,
   };
 }
 

@@ -30,7 +30,7 @@ export async function entryOf(
   if (newest !== undefined && ownerOf(newest) === live.runId) {
     return (await waitsForSomebody(graph, newest, kwargs)) ? 'over' : 'resume';
   }
-  if (kwargs.command === null || (await stores.footprint.takeBackCommand(live.record))) return 'start';
+  if (kwargs.command === null || (await stores.footprint.rollBackCommand(live.record))) return 'start';
   live.stop('lost');
   return 'over';
 }

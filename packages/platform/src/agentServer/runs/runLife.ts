@@ -32,7 +32,7 @@ export interface RunLifeParts {
   readonly execution: RunExecution;
   readonly outcomes: RunOutcomes;
   /** Default {@link ATTEMPTS_MAX}. */
-  readonly maxAttempts?: number | undefined;
+  readonly maxAttempts?: number;
   /** Places for runs that execute at the same time. */
   readonly slots: RunSlots;
   /** Waits until a run is over, wherever it is executed. */
@@ -110,8 +110,8 @@ export class RunLife {
       this.#parts.ends.finish(live.record, {
         status,
         thread,
-        ...(failure !== undefined && { error: failure }),
-        ...(live.stateless && { output: values }),
+        error: failure,
+        output: live.stateless ? values : undefined,
       }),
     );
     if (stored) {
@@ -136,7 +136,7 @@ export class RunLife {
   /** Takes a run back: its checkpoints, its record, and what it did to its thread. */
   async #rollBack(live: LiveRun): Promise<RunEnding> {
     const { ends, footprint, outcomes } = this.#parts;
-    if (!live.stateless && !(await this.#store(() => footprint.takeBack(live.record)))) return LOST;
+    if (!live.stateless && !(await this.#store(() => footprint.rollBack(live.record)))) return LOST;
     const { ending, thread } = await outcomes.of(live, undefined);
     if (!(await this.#store(() => ends.finishRolledBack(live.record, thread)))) return LOST;
     await this.#tidy(live, false);

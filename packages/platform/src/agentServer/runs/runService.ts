@@ -34,7 +34,7 @@ export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {
   readonly endsElsewhere: Watch;
   readonly linkFeedback: FeedbackLinker;
   readonly webhooks: Webhooks;
-  readonly limits?: Partial<RunLimits> | undefined;
+  readonly limits?: Partial<RunLimits>;
 }
 
 /**

@@ -27,12 +27,12 @@ export type AssistantContent = Pick<
 
 /** Which assistants, in which order, and which part of them. */
 export interface AssistantQuery {
-  readonly graphId?: string | undefined;
+  readonly graphId?: string;
   /** A part of the name, in any case. */
-  readonly name?: string | undefined;
-  readonly metadata?: Record<string, unknown> | undefined;
-  readonly sortBy?: 'assistant_id' | 'graph_id' | 'name' | 'created_at' | 'updated_at' | undefined;
-  readonly sortOrder?: 'asc' | 'desc' | undefined;
+  readonly name?: string;
+  readonly metadata?: Record<string, unknown>;
+  readonly sortBy?: 'assistant_id' | 'graph_id' | 'name' | 'created_at' | 'updated_at';
+  readonly sortOrder?: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;
 }

@@ -19,7 +19,7 @@ export interface StoredItem extends ItemAddress {
 /** An item to be stored, or removed where its value is null. `ttlMinutes`: gone so long after; absent: it stays. */
 export interface ItemChange extends ItemAddress {
   readonly value: Record<string, unknown> | null;
-  readonly ttlMinutes?: number | null | undefined;
+  readonly ttlMinutes?: number | null;
 }
 
 /** Which items are looked for. `refreshTtl`: those that were found have their whole time again. */

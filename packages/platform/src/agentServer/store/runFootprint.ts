@@ -21,10 +21,10 @@ export class RunFootprint {
   }
 
   /**
-   * Takes a run back (contract 001, "States and transitions": rollback): its checkpoints go, and the thread is as it
+   * Rolls a run back (contract 001, "States and transitions"): its checkpoints go, and the thread is as it
    * was before the run, with what was pending then. Answers whether the run was still its owner's, in this attempt.
    */
-  async takeBack(run: Selectable<RunsTable>): Promise<boolean> {
+  async rollBack(run: Selectable<RunsTable>): Promise<boolean> {
     const key = storedThreadId(this.#deploymentId, run.thread_id);
     const { run_id: runId } = run;
     return this.#asOwner(run, async (transaction) => {
@@ -50,9 +50,9 @@ export class RunFootprint {
   /**
    * Takes back the answers and updates of a run's `command` that are still pending, so that it can be given again:
    * answers that are there twice would answer the next question too. What finished nodes wrote stays. Answers as
-   * {@link takeBack}.
+   * {@link rollBack}.
    */
-  async takeBackCommand(run: Selectable<RunsTable>): Promise<boolean> {
+  async rollBackCommand(run: Selectable<RunsTable>): Promise<boolean> {
     const key = storedThreadId(this.#deploymentId, run.thread_id);
     return this.#asOwner(run, (transaction) =>
       restorePending(transaction, { key, runId: run.run_id, only: OF_A_COMMAND }),

@@ -11,10 +11,10 @@ export type ThreadRecord = Selectable<ThreadsTable>;
 
 /** What threads can be searched for. */
 export interface ThreadSearch {
-  readonly metadata?: Record<string, unknown> | undefined;
-  readonly values?: Record<string, unknown> | undefined;
-  readonly status?: string | undefined;
-  readonly ids?: readonly string[] | undefined;
+  readonly metadata?: Record<string, unknown>;
+  readonly values?: Record<string, unknown>;
+  readonly status?: string;
+  readonly ids?: readonly string[];
   readonly limit: number;
   readonly offset: number;
   readonly sortBy: 'thread_id' | 'status' | 'created_at' | 'updated_at';
@@ -36,8 +36,8 @@ export class ThreadStore {
    * @throws HttpProblem 409 where it exists and `ifExists` is `raise`.
    */
   async create(thread: {
-    threadId?: string | undefined;
-    metadata?: Record<string, unknown> | undefined;
+    threadId?: string;
+    metadata?: Record<string, unknown>;
     ifExists: 'raise' | 'do_nothing';
   }): Promise<ThreadRecord> {
     const threadId = thread.threadId ?? randomUUID();

@@ -14,9 +14,9 @@ const RETRY_AFTER_MS = [500, 5_000];
 /** How webhooks are sent. */
 export interface WebhookOptions {
   /** Addresses, networks and names that are reachable although they are not public: {@link ReachableAddresses}. */
-  readonly allow?: readonly string[] | undefined;
+  readonly allow?: readonly string[];
   /** Signs every delivery where set. */
-  readonly secret?: string | undefined;
+  readonly secret?: string;
   /** How long to wait before each further try, in milliseconds. Default 500 and 5,000. */
   readonly retryAfterMs?: readonly number[];
   readonly log: Logger;

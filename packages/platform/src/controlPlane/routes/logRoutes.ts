@@ -42,7 +42,7 @@ export function logRoutes(options: LogRoutesOptions): Hono {
     await options.revisions.get(callerOf(c), path.deployment_id, path.revision_id);
     if (!query.follow) {
       const { order, limit, offset, stage } = query;
-      const page = { order, limit, after: offset, ...(stage === undefined ? {} : { stage }) };
+      const page = { order, limit, after: offset, stage };
       return c.json(await readPage(options.logs, path.revision_id, page));
     }
     const after = parseHeaders(RevisionLogsHeaders, c)['last-event-id'] ?? query.offset;
@@ -72,10 +72,10 @@ async function postedPage(c: Context, stage: LogStage | undefined): Promise<LogP
     order,
     limit,
     after: offset == null ? undefined : String(offset),
-    ...(stage === undefined ? {} : { stage }),
-    ...(query == null ? {} : { contains: query }),
-    ...(start == null ? {} : { from: new Date(start) }),
-    ...(end == null ? {} : { until: new Date(end) }),
+    stage,
+    contains: query ?? undefined,
+    from: start == null ? undefined : new Date(start),
+    until: end == null ? undefined : new Date(end),
   };
 }
 

@@ -11,7 +11,7 @@ import type { Deployments } from '../deployments.ts';
 import type { Integrations } from '../integrations.ts';
 import type { Listeners } from '../listeners.ts';
 import type { LogFollowing } from '../logFollowing.ts';
-import type { MadeInPublic } from '../madeInPublic.ts';
+import type { PublicResources } from '../publicResources.ts';
 import type { RevisionLogs } from '../revisionLogs.ts';
 import type { Revisions } from '../revisions.ts';
 import type { SecretsRotation } from '../secretsRotation.ts';
@@ -42,7 +42,7 @@ export interface ControlPlaneRoutesOptions {
   readonly publicUrl?: string;
   /** Default: `both`. */
   readonly vocabulary?: SpokenVocabulary;
-  readonly madeInPublic: MadeInPublic;
+  readonly publicResources: PublicResources;
   /** The largest body of a request. Default: 1 MB. */
   readonly bodyMaxBytes?: number;
 }
@@ -62,7 +62,7 @@ export function controlPlaneRoutes(options: ControlPlaneRoutesOptions): Hono {
       c.header('cache-control', 'no-store');
     });
   }
-  const { vocabulary: spoken = 'both', madeInPublic: made } = options;
+  const { vocabulary: spoken = 'both', publicResources: made } = options;
   if (spoken !== 'contract') {
     for (const path of ['/v2/deployments/*', '/v2/listeners/*'])
       app.use(path, vocabularyEdge({ spoken, made }));

@@ -5,7 +5,7 @@ import { mixedVocabulary, notPublic, toldVocabulary } from '@slipway/contract/co
 import { translate, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { invalid } from '../../http/problem.ts';
-import type { MadeInPublic } from '../madeInPublic.ts';
+import type { PublicResources } from '../publicResources.ts';
 
 /** Which vocabularies a platform speaks. With `contract`, the public relative's names are unknown fields and words. */
 export type SpokenVocabulary = Vocabulary | 'both';
@@ -32,7 +32,7 @@ export function vocabularyOf(c: Context): Vocabulary {
  */
 export function vocabularyEdge(options: {
   spoken: Exclude<SpokenVocabulary, 'contract'>;
-  made: MadeInPublic;
+  made: PublicResources;
 }): MiddlewareHandler {
   const { spoken, made } = options;
   const ownOf = async (id: unknown): Promise<Vocabulary> =>

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 
 import { withResourceDefaults } from '@slipway/contract/controlPlane/resourceSpec';
 import type { Schema } from '../../store/schema.ts';
-import type { Containers } from '../seams.ts';
+import type { Containers } from '../dependencies.ts';
 import type { ImageSource } from './source.ts';
 import { unappliedFields } from './unappliedFields.ts';
 

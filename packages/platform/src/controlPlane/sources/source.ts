@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely';
 
 import type { RunningAgent } from '../../runtime/runningAgent.ts';
 import type { RevisionsTable } from '../../store/schema.ts';
-import type { StartLimits } from '../seams.ts';
+import type { StartLimits } from '../dependencies.ts';
 
 /** What of a revision says what it is made from. */
 export type SourceConfiguration = Pick<

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { GitLimits } from '../../git/gitLimits.ts';
 import type { Schema } from '../../store/schema.ts';
 import type { HomeLayout } from '../homeLayout.ts';
-import type { Containers } from '../seams.ts';
+import type { Containers } from '../dependencies.ts';
 import { image } from './image.ts';
 import { internalSource } from './internalSource.ts';
 import { repoHost } from './repoHost.ts';

@@ -2,11 +2,11 @@ import { labelArguments, type ContainerOwner, OWN_LABEL_PREFIX } from './contain
 
 /** What of the resources a container is given. Cores and megabytes, as in contract 000, "ResourceSpec". */
 export interface ContainerResources {
-  readonly cpu?: number | null | undefined;
-  readonly cpu_limit?: number | null | undefined;
-  readonly memory_mb?: number | null | undefined;
-  readonly memory_limit_mb?: number | null | undefined;
-  readonly labels?: Readonly<Record<string, string>> | null | undefined;
+  readonly cpu?: number | null;
+  readonly cpu_limit?: number | null;
+  readonly memory_mb?: number | null;
+  readonly memory_limit_mb?: number | null;
+  readonly labels?: Readonly<Record<string, string>> | null;
 }
 
 /** What is to run. */

@@ -142,8 +142,7 @@ function disconnect(
     const [firstMethod] = request(thread, '');
     const followed = firstMethod === 'GET' ? await server.create(thread, steps) : undefined;
     const [method, path, mode] = request(thread, followed?.run_id ?? '');
-    const body =
-      method === 'GET' ? undefined : { ...steps, ...(mode !== undefined && { on_disconnect: mode }) };
+    const body = method === 'GET' ? undefined : { ...steps, on_disconnect: mode };
     await server.leave(method, path, body, () => server.api.untilLogged(thread, 1));
     const [run] = await server.api.json('GET', `/threads/${thread}/runs`);
     try {

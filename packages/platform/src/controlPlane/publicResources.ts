@@ -7,14 +7,14 @@ import type { Schema } from '../store/schema.ts';
  * by. None ever changes its vocabulary, and the database has one owner, so the ids are read when one was made and kept: about a
  * hundred bytes each, and none on a platform that no public client has used.
  */
-export interface MadeInPublic {
+export interface PublicResources {
   ids(): Promise<ReadonlySet<string>>;
   /** Says that another may have been made. */
   changed(): void;
 }
 
-/** Makes {@link MadeInPublic}; nothing is read before it is asked. */
-export function createMadeInPublic(kysely: Kysely<Schema>): MadeInPublic {
+/** Makes {@link PublicResources}; nothing is read before it is asked. */
+export function createPublicResources(kysely: Kysely<Schema>): PublicResources {
   const ids = new Set<string>();
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
