@@ -77,6 +77,7 @@ export default defineConfig({
     pool: 'forks',
     execArgv: [...QUICK_START, `--conditions=${SOURCE_CONDITION}`],
     maxWorkers: 3,
+    coverage: { include: ['src/**/*.ts', 'packages/*/src/**/*.ts'] },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -8,8 +8,8 @@ import ts from 'typescript';
 
 import { ROOT } from './freshness.mjs';
 
-/** Folders of a `dist/` that have no source files of their own: those who make bundles remove them. */
-const BUNDLES = new Set(['command', 'bundle']);
+/** Folders of a `dist/` that have no source files of their own: those who make them remove them. */
+const BUNDLES = new Set(['command', 'bundle', 'swagger-ui']);
 
 /** Compiles one package, and removes what an earlier build made and this one does not. */
 export function compile({ src, dist }) {

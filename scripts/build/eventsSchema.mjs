@@ -17,6 +17,7 @@ export function eventsSchema(version) {
     path: join(ROOT, 'src/cli/events/index.ts'),
     tsconfig: join(ROOT, 'tsconfig.json'),
     type: 'Sections',
+    expose: 'all',
     skipTypeCheck: true,
     sortProps: false,
     extraTags: ['open'],
@@ -61,12 +62,12 @@ export function eventsSchema(version) {
     return $ref === undefined ? schema : { ...definitions[nameIn($ref)], ...schema };
   }
 
-  /** A schema as it is published: a named object is a record of its own, any other named type is written out. */
+  /** A schema as it is published: an object with a name of its own is a record, any other type is written out. */
   function published({ $ref, ...schema }) {
     if ($ref === undefined) return plain(schema);
     const name = nameIn($ref);
     const { description, ...type } = definitions[name];
-    if (!isObject(type)) return published({ ...type, ...schema });
+    if (!isObject(type) || name.includes('<')) return published({ ...type, ...schema });
     if (records[name] === undefined) {
       records[name] = {};
       records[name] = { description, ...published(type) };

@@ -36,7 +36,7 @@ export interface RevisionInput extends DeploymentInput {
 }
 
 /** Where a revision is checked. */
-export interface CheckedAt {
+interface CheckedAt {
   readonly agentUrl: string;
   /** The artifact store that keeps answers which are too long for a verdict. */
   readonly store: string;

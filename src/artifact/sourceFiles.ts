@@ -15,7 +15,7 @@ export interface SourceFile {
 }
 
 /** A symbolic link that stays inside the source. */
-export interface SourceLink {
+interface SourceLink {
   readonly kind: 'link';
   readonly path: string;
   /** As it is written, with `/`. */

@@ -37,15 +37,15 @@ import {
 import { ServiceError } from './serviceError.ts';
 
 /** A request body with its computed fields left out, as a caller writes it. */
-export type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
+type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
 /** {@link DeploymentPatch} as a caller writes it. */
-export type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
+type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
   source_config?: JsonBody | null;
 };
 type JsonBody = Readonly<Record<string, unknown>>;
 
 /** The options of a request to create. */
-export interface CreateOptions extends CallOptions {
+interface CreateOptions extends CallOptions {
   /**
    * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
    * second time. 1 to 255 characters of printable ASCII.
@@ -54,7 +54,7 @@ export interface CreateOptions extends CallOptions {
 }
 
 /** The filter of a list of revisions. */
-export interface RevisionsFilter extends Partial<PageQuery> {
+interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
 }
 

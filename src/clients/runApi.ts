@@ -29,7 +29,7 @@ import {
 } from './service.ts';
 
 /** How a run that was waited for or joined ended. */
-export interface RunResult {
+interface RunResult {
   /** The run's final values, as they came; the failure itself where it failed. */
   readonly output: unknown;
   /** Why the run failed; `undefined`: it did not. */
@@ -40,13 +40,13 @@ export interface RunResult {
 }
 
 /** The options of joining a run. */
-export interface JoinOptions extends CallOptions {
+interface JoinOptions extends CallOptions {
   /** Whether the run is cancelled when this call goes away. Default: false. */
   readonly cancelOnDisconnect?: boolean;
 }
 
 /** The options of joining a run's stream. */
-export interface JoinStreamOptions extends StreamOptions {
+interface JoinStreamOptions extends StreamOptions {
   /** Whether the run is cancelled when this stream is closed. Default: false. */
   readonly cancelOnDisconnect?: boolean;
   readonly streamModes?: readonly StreamMode[];

@@ -53,7 +53,7 @@ export interface ServiceOptions {
 }
 
 /** What goes into a call beside its endpoint. */
-export interface CallParts {
+interface CallParts {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
@@ -62,9 +62,7 @@ export interface CallParts {
 }
 
 /** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
-export type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType
-  ? z.output<E['response']>
-  : undefined;
+type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : undefined;
 
 /** An answer: its value and its headers. */
 export interface Answered<T> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { type MetricName, METRIC_NAMES, METRICS } from '../domain/judge/metric.ts';
-import { DEFAULT_POLICY, type JudgePolicy, ON_INCONCLUSIVE } from '../domain/judge/policy.ts';
+import { DEFAULT_POLICY, ON_INCONCLUSIVE } from '../domain/judge/policy.ts';
 import { type DeclaredJudgeSettings, DEFAULT_SETTINGS } from '../domain/judge/settings.ts';
 import { Expectation, toExpectation } from './expectationSchema.ts';
 import { Duration, Text } from './scalarFields.ts';
@@ -14,10 +14,10 @@ const AGAIN_MAX = 20;
 const HOUR_MS = 3_600_000;
 
 /** How sure the judge must be, as a share. */
-export const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
+const Confidence = z.number().gt(0.5, 'expected a share above 0.5').lt(1, 'expected a share below 1');
 
 /** A smallest relevant effect, in the metric's own terms. */
-export const SmallestEffect = z.number().positive('expected more than 0').max(1_000);
+const SmallestEffect = z.number().positive('expected more than 0').max(1_000);
 
 const Metrics = z
   .strictObject(
@@ -25,7 +25,7 @@ const Metrics = z
       METRIC_NAMES.map((metric) => [metric, SmallestEffect.optional().describe(effectDescription(metric))]),
     ) as Record<MetricName, z.ZodOptional<typeof SmallestEffect>>,
   )
-  .refine((metrics) => Object.values(metrics).some((effect) => effect !== undefined), {
+  .refine((metrics) => Object.keys(metrics).length > 0, {
     message: 'expected at least one metric that decides',
   });
 
@@ -108,6 +108,7 @@ export type Judge = z.infer<typeof Judge>;
 /** The judge of the file, as one is made from it. */
 export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
   const { assistant, inputsMax, repetitions, concurrency, warmUpRuns, feedbackKey, scorePath } = judge;
+  const { confidence, minimumRuns, metrics } = judge;
   return {
     assistant,
     inputsMax,
@@ -116,16 +117,11 @@ export function judgeSettings(judge: Judge): DeclaredJudgeSettings {
     warmUpRuns,
     runTimeoutMs: judge.runTimeout,
     patienceMs: judge.patience,
-    policy: judgePolicy(judge),
+    policy: { confidence, minimumRuns, smallestEffects: metrics },
     expect: judge.expect && toExpectation(judge.expect),
     feedbackKey,
     scorePath,
   };
-}
-
-function judgePolicy({ confidence, minimumRuns, metrics }: Judge): JudgePolicy {
-  const declared = Object.entries(metrics).filter(([, effect]) => effect !== undefined);
-  return { confidence, minimumRuns, smallestEffects: Object.fromEntries(declared) };
 }
 
 function effectDescription(metric: MetricName): string {

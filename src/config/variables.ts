@@ -6,7 +6,7 @@ import { isSecretName } from './configExcerpt.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What variables are called in the environment: nothing else of it gets into a file. */
-export const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
+const VARIABLE_PREFIX = 'SLIPWAY_VAR_';
 
 /** `${vars.NAME}`, or with a default `${vars.NAME:-text}`. A shell knows no such name, so commands are left alone. */
 const REFERENCE = /\$\{vars\.([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;

@@ -235,7 +235,7 @@ export function stepPolicy(step: StepName, overrides: StepOverrides): StepPolicy
 const CALLS_AROUND_CHECK = 4;
 
 /** How long one attempt of these checks may take, one after another, in milliseconds. */
-export function longestRoundMs(checks: readonly Pick<Check, 'timeoutMs'>[]): number {
+function longestRoundMs(checks: readonly Pick<Check, 'timeoutMs'>[]): number {
   const longest = checks.map(({ timeoutMs }) => timeoutMs + CALLS_AROUND_CHECK * LONGEST_CALL_MS);
   return longest.reduce((sum, ms) => sum + ms, LONGEST_CALL_MS);
 }

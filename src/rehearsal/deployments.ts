@@ -4,9 +4,9 @@ import { SlipwayError } from '../domain/errors.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 
 /** How long a build takes here, in milliseconds. */
-export const BUILD_MS = 2 * 60_000;
+const BUILD_MS = 2 * 60_000;
 /** How long it takes until a revision that was built serves again. */
-export const REDEPLOY_MS = 30_000;
+const REDEPLOY_MS = 30_000;
 
 interface Revision {
   readonly revisionId: string;

@@ -18,7 +18,7 @@ export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
  * Activities that wait for something, or for a model's run: for minutes or hours. And notices: a receiver that does not
  * answer holds a slot for as long as its calls may take, again and again.
  */
-export const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
+const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
   'awaitDeployed',
   'confirmServing',
   'runCheck',

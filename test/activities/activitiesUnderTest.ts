@@ -133,7 +133,7 @@ export async function failureOf(attempt: Promise<unknown>): Promise<ApplicationF
 }
 
 /** Expects that no secret stands anywhere in a value: for errors, in stack, details and causes too. */
-export function expectNothingHidden(value: unknown): void {
+function expectNothingHidden(value: unknown): void {
   const shown = inspect(value, { depth: Infinity, showHidden: true, maxStringLength: Infinity });
   for (const hidden of HIDDEN) expect(shown).not.toContain(hidden);
 }

@@ -47,10 +47,10 @@ export type Fault =
 export type FaultRule = (request: ProxiedRequest) => Fault | undefined;
 
 /** Changes what a request is answered with, or not (`undefined`). The answer is JSON. */
-export type AnswerRule = (request: ProxiedRequest) => ((answer: unknown) => unknown) | undefined;
+type AnswerRule = (request: ProxiedRequest) => ((answer: unknown) => unknown) | undefined;
 
 /** One time that a request was passed on. Times are milliseconds of the clock of `performance`. */
-export interface Passage {
+interface Passage {
   readonly at: number;
   /** `null`: it was never answered. */
   status: number | null;

@@ -21,7 +21,7 @@ export interface GatedMessage {
 }
 
 /** Holds a message back until the promise is settled; `undefined` lets it through. */
-export type GateRule = (message: GatedMessage) => Promise<void> | undefined;
+type GateRule = (message: GatedMessage) => Promise<void> | undefined;
 
 /** A gate between a worker and Temporal, that knows one call from the other. It outlives both. */
 export interface TemporalGate {

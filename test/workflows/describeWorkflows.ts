@@ -6,7 +6,8 @@ import { audit } from '../../src/domain/audit/audit.ts';
 import { hasOpenChild, readTargetFacts } from '../../src/temporal/history/readFacts.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { type Harness, openHarness, replayFailures } from './harness.ts';
-import type { RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
+import type { RecordedHistory } from './recordedHistory.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
 import type { Call, World } from './world.ts';
 
 /** For what comes after the tests. */

@@ -20,7 +20,8 @@ import { createWorkers } from '../../src/temporal/createWorkers.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
 import { GREETS } from './requests.ts';
-import { IDENTITY, type RecordedHistory, TargetUnderTest } from './targetUnderTest.ts';
+import type { RecordedHistory } from './recordedHistory.ts';
+import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
 
 /** Workers whose activities are those of each test's own world. */

@@ -11,7 +11,8 @@ import * as ofTargets from '../../src/messages/target.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import * as workflows from '../../src/workflows/index.ts';
 import { replayFailures } from './harness.ts';
-import { IDENTITY, type RecordedHistory } from './targetUnderTest.ts';
+import type { RecordedHistory } from './recordedHistory.ts';
+import { IDENTITY } from './targetUnderTest.ts';
 
 const FOLDER = new URL('../histories/', import.meta.url);
 

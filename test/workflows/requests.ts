@@ -2,7 +2,7 @@ import type { Check } from '../../src/domain/check/check.ts';
 import type { Actor, ReleaseRequest, ReleaseResult } from '../../src/domain/release/release.ts';
 import type { StepOverrides } from '../../src/domain/step.ts';
 
-export const ADA: Actor = { who: 'ada', from: 'test' };
+const ADA: Actor = { who: 'ada', from: 'test' };
 
 /** Retries short enough for a test; deadlines that a busy machine keeps. */
 export const QUICK: StepOverrides = {

@@ -29,36 +29,13 @@ import {
   viewQuery,
 } from '../../src/messages/target.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
+import { continuedRunId, historiesOf, type RecordedHistory } from './recordedHistory.ts';
 import { releaseRequest } from './requests.ts';
 import { seen } from './seen.ts';
 import type { ActivityName, World } from './world.ts';
 
 /** Who all messages of the tests come from: the same on every machine, since stored histories show it. */
 export const IDENTITY = 'slipway-test';
-
-/** A history to be replayed, under the workflow's id. */
-export interface RecordedHistory {
-  readonly workflowId: string;
-  readonly history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
-}
-
-/** The histories of a workflow's runs, of which each but the first carries on another: the newest first. */
-export async function historiesOf(client: Client, workflowId: string): Promise<RecordedHistory[]> {
-  const histories: RecordedHistory[] = [];
-  let runId: string | undefined;
-  do {
-    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    histories.push({ workflowId, history });
-    runId = continuedRunId(history);
-  } while (runId !== undefined);
-  return histories;
-}
-
-/** The run that a run carries on. */
-function continuedRunId({ events }: RecordedHistory['history']): string | undefined {
-  const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
-  return runId === '' ? undefined : runId;
-}
 
 const POLL_MS = 30_000;
 
@@ -122,7 +99,7 @@ export class TargetUnderTest {
         workflowIdConflictPolicy: 'USE_EXISTING',
       }),
       args: [request],
-      ...(submission === undefined ? {} : { updateId: submission }),
+      updateId: submission,
     });
     this.#children.add(answer.releaseId);
     return answer;

@@ -7,6 +7,3 @@ export const ENDPOINTS = {
   ...CONTROL_PLANE_ENDPOINTS,
   ...RUN_API_ENDPOINTS,
 } as const satisfies Record<string, Endpoint>;
-
-/** The name of an endpoint in {@link ENDPOINTS}. */
-export type EndpointName = keyof typeof ENDPOINTS;

@@ -7,17 +7,17 @@ import { EnvironmentName, line, nonEmptyText, text } from './scalars.ts';
  * Where a graph is: a file of the source tree and the name that it exports, `./src/agent.ts:graph`. The path is
  * relative to the graph configuration file and stays inside the source tree.
  */
-export const GraphPath = nonEmptyText().regex(
+const GraphPath = nonEmptyText().regex(
   /^(?![/\\])(?![A-Za-z]:[/\\])(?!(?:[^:]*\/)?\.\.(?:\/|:))[^:\\]+:[\p{ID_Start}$_][\p{ID_Continue}$]*$/u,
   { error: 'Input should be "./file:export": a relative path without "..", a colon, and the exported name' },
 );
 
 /** A graph of the configuration, in either form, normalized to the longer one. */
-export const GraphEntry = z.union([
+const GraphEntry = z.union([
   GraphPath.transform((path): { path: string; description?: string | undefined } => ({ path })),
   z.looseObject({ path: GraphPath, description: text().optional() }),
 ]);
-export type GraphEntry = z.infer<typeof GraphEntry>;
+type GraphEntry = z.infer<typeof GraphEntry>;
 
 /** Which pages may call the agent from a browser: the fields of the public relative's file. */
 export const CorsSettings = z.looseObject({

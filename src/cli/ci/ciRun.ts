@@ -1,7 +1,7 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The systems whose environment is read by name. */
-export type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
+type CiSystem = 'github' | 'gitlab' | 'buildkite' | 'circleci' | 'jenkins' | 'other';
 
 /** One run of a CI system, as its environment tells it. */
 export interface CiRun {

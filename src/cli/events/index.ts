@@ -11,7 +11,7 @@ import type { StatusSections } from './status.ts';
  * Every event, by the sections of docs/json.md. The build makes the page and `docs/json-events.schema.json` from these types:
  * a section's docstring is its title and the text below its tables, and each of its fields is an event.
  */
-export type Sections = readonly [
+type Sections = readonly [
   MachineSections,
   PlatformSections,
   ReleaseSections,

@@ -117,7 +117,7 @@ export interface PlanSections {
 }
 
 /** What a release would ship. */
-export interface PlannedArtifact {
+interface PlannedArtifact {
   readonly kind: Artifact['kind'];
   readonly identity: string;
   /** `null`: it is no tarball. */
@@ -129,4 +129,4 @@ export interface PlannedArtifact {
 }
 
 /** A step that a release will take, with its deadlines and retries. */
-export interface PlannedStep extends Omit<Planned, 'policy'>, StepPolicy {}
+interface PlannedStep extends Omit<Planned, 'policy'>, StepPolicy {}

@@ -129,7 +129,7 @@ export interface DeploymentSeen {
 }
 
 /** A release or a rollback that runs, as Temporal's history describes it. */
-export interface RunningWork extends PastRelease {
+interface RunningWork extends PastRelease {
   readonly workflowId: string;
   /** The activities that it has called. */
   readonly calls: readonly {

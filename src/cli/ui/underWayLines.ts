@@ -46,7 +46,7 @@ export function buildLine(line: string, style: Style, columns = Infinity): strin
 }
 
 /** What the step under way found last, since when, and when it is given up. */
-export function callLine({ says, since, until }: RunningCall, now: number): string {
+function callLine({ says, since, until }: RunningCall, now: number): string {
   const given = until === null ? '' : `, ${untilText(until, now)}`;
   return `${label('now')}${shortIds(says)}; since ${exactText(since)}${given}`;
 }

@@ -7,7 +7,7 @@ import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
 /** A deployment as GitHub has it. */
-export interface GithubDeployment {
+interface GithubDeployment {
   readonly id: number;
   /** The key under which Slipway made it; `null` for somebody else's. */
   readonly key: string | null;

@@ -9,13 +9,13 @@ export interface TarballArtifact {
 }
 
 /** A container image. */
-export interface ImageArtifact {
+interface ImageArtifact {
   readonly kind: 'image';
   readonly uri: string;
 }
 
 /** A branch (bare name) or a tag (`refs/tags/…`) of the deployment's repository. */
-export interface GitArtifact {
+interface GitArtifact {
   readonly kind: 'git';
   readonly ref: string;
 }

@@ -56,7 +56,7 @@ export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * 
  * The least age of what may be removed: an hour. A release puts its artifact, or renews its time, before it asks its
  * target for anything; until the target can tell of it, its age alone keeps it.
  */
-export const RETENTION_AGE_MIN_MS = 3_600_000;
+const RETENTION_AGE_MIN_MS = 3_600_000;
 
 /** Reads the age from which on artifacts may be removed: `30d`, `2h`; `undefined` for what is none, or too short. */
 export function parseRetentionAge(text: string): number | undefined {

@@ -35,7 +35,7 @@ export type DeclaredJudgeSettings = Omit<JudgeSettings, 'seed'>;
 export type JudgeInputs = { readonly digest: string; readonly name: string } | 'recorded';
 
 /** How many runs of each side the default policy needs to tell what it is to tell (`docs/judge.md`). */
-export const RUNS_WANTED = 400;
+const RUNS_WANTED = 400;
 
 /** How often each of so many inputs is run on each side. */
 export function repetitionsOf({ repetitions }: Pick<JudgeSettings, 'repetitions'>, inputs: number): number {

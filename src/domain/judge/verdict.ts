@@ -12,7 +12,7 @@ export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';
 export type JudgeVerdict = MetricVerdict | 'errored';
 
 /** A metric's verdict and why. */
-export interface MetricDecision {
+interface MetricDecision {
   readonly metric: MetricName;
   readonly verdict: MetricVerdict;
   /** One sentence. */

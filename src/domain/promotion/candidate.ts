@@ -108,7 +108,7 @@ export function whySuperseded(from: TargetSeen): string {
  *
  * @returns why, or `undefined` where nothing holds it.
  */
-export function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
+function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): string | undefined {
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;

@@ -13,7 +13,7 @@ export interface PlaceRules {
 export const PLACE_RULES: PlaceRules = { atOnce: 4, apartMs: 5_000 };
 
 /** A promotion that has a place, or waits for one. Times in milliseconds since 1970. */
-export interface Placed {
+interface Placed {
   readonly id: string;
   /** When it was last heard of. */
   readonly seenAt: number;

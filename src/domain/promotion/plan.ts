@@ -30,7 +30,7 @@ export interface PlannedTurn {
 }
 
 /** What happens, and when: milliseconds since 1970. */
-export interface PlannedDecision {
+interface PlannedDecision {
   readonly at: number;
   readonly what: string;
 }

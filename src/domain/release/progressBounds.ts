@@ -5,8 +5,8 @@ import type { CheckVerdict, StepRecord } from './release.ts';
  * What the steps of one release take at most in its result, and what its verdicts do, as JSON. The result travels as one
  * payload, of which Temporal takes 2 MB; what else is in it has bounds of its own.
  */
-export const STEPS_MAX_BYTES = 500_000;
-export const VERDICTS_MAX_BYTES = 500_000;
+const STEPS_MAX_BYTES = 500_000;
+const VERDICTS_MAX_BYTES = 500_000;
 
 /** The steps of a release as far as there is room: of too many, the checks that passed first are left out. */
 export function boundedSteps(steps: readonly StepRecord[]): readonly StepRecord[] {

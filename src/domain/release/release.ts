@@ -19,7 +19,7 @@ export interface Actor {
 }
 
 /** How many releases wait: only the newest (`latest`), or each of them (`all`). */
-export type QueuePolicy = 'latest' | 'all';
+type QueuePolicy = 'latest' | 'all';
 
 /**
  * What a release does where it could not be told how a step went: the control plane is down, or an answer is missing.

@@ -12,7 +12,7 @@ export interface Quarantined {
 }
 
 /** After how many failed checks an artifact is quarantined by itself. */
-export const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
+const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
 const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
 const FAILED: Bound = { items: 100, bytes: 100_000 };
 

@@ -12,10 +12,10 @@ export interface NamedSecretReference extends SecretReference {
 }
 
 /** Contract 000, Deployment: `source`. */
-export type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
+type DeploymentSource = 'repo_host' | 'external_image' | 'internal_image' | 'internal_source';
 
 /** Whose names a control plane speaks on the wire: those of contract 000, or those of its public relative. */
-export type TargetVocabulary = 'contract' | 'public';
+type TargetVocabulary = 'contract' | 'public';
 
 /** A target as a workflow sees it: everything an activity needs to reach the deployment, without one secret. */
 export interface TargetSpec {

@@ -24,7 +24,7 @@ export interface DevState {
 }
 
 /** The file's name in Slipway's home. */
-export const DEV_STATE_FILE = 'dev.json';
+const DEV_STATE_FILE = 'dev.json';
 
 /**
  * Reads what a running `slipway dev` left in a home; `undefined` where none runs there.

@@ -18,7 +18,7 @@ export interface ServerProcess {
 }
 
 /** Why a server did not come to serve. */
-export interface StartFailure {
+interface StartFailure {
   /** What happened, with what it printed last. */
   readonly message: string;
   readonly cause: unknown;

@@ -30,7 +30,7 @@ export async function passFreezes(
 }
 
 /** A freeze in words. */
-export function tellFrozen({ name, until }: Frozen): string {
+function tellFrozen({ name, until }: Frozen): string {
   return `frozen by "${name}" until ${new Date(until).toISOString()}`;
 }
 

@@ -9,7 +9,7 @@ import { type KillPoint, placeKillPoints } from './killPoint.ts';
 import { agentProcesses, type Asking, kill } from './victims.ts';
 
 /** What is released, and over what. */
-export type Scenario =
+type Scenario =
   /** A good version, where there is no deployment yet. */
   | 'first'
   /** A good version, after another one. */

@@ -30,7 +30,7 @@ export function pairwiseCourses(): readonly Course[] {
  * Every step with every victim, each in the moment that brings the most pairs which were not there before. Control planes
  * take turns over the victims of a step.
  */
-export function pairwiseCells(): readonly Cell[] {
+function pairwiseCells(): readonly Cell[] {
   const seen = new Set<string>();
   const news = (cell: Cell): number => pairsOf(cell).filter((pair) => !seen.has(pair)).length;
   return STEPS.flatMap((step) =>

@@ -31,7 +31,7 @@ export interface Plan {
 }
 
 /** What a check asks: two releases that ask the same have the same check. */
-export type Question = 'what all answer' | 'what it alone answers';
+type Question = 'what all answer' | 'what it alone answers';
 
 /** How a sequence begins. */
 export interface Beginning {

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { INTERVENTION_KINDS } from '../../../src/domain/intervention/intervention.ts';
 import type { Harness } from '../harness.ts';
-import type { RecordedHistory } from '../targetUnderTest.ts';
+import type { RecordedHistory } from '../recordedHistory.ts';
 import type { Command } from './commands.ts';
 import { garbage, hold, quarantine, rollBackTo, say, sayWhatFits, withdraw } from './messageCommands.ts';
 import { cancelTarget, releaseUnderOtherSpelling, terminateTarget } from './operatorCommands.ts';

@@ -1,5 +1,5 @@
 /** What a sequence must come by for the model to test it. A long run ends only after it has come by each of them. */
-export const SITUATIONS = [
+const SITUATIONS = [
   'a restore asks another check than the release did',
   'a restored revision stays although its check fails',
   'a release is approved',

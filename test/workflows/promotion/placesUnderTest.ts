@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { PlaceRules, PlaceStanding } from '../../../src/domain/promotion/places.ts';
 import { enterPlaceSignal, leavePlaceSignal, placeQuery } from '../../../src/messages/promotionPlaces.ts';
 import { WORKFLOW_TYPES } from '../../../src/messages/workflowTypes.ts';
-import { historiesOf, type RecordedHistory } from '../targetUnderTest.ts';
+import { historiesOf, type RecordedHistory } from '../recordedHistory.ts';
 
 /** One at a time. */
 const ONE: PlaceRules = { atOnce: 1, apartMs: 0 };

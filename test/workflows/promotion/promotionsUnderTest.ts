@@ -21,7 +21,8 @@ import {
 import { createClient } from '../../../src/temporal/client/connection.ts';
 import { QUICK } from '../requests.ts';
 import { seen } from '../seen.ts';
-import { IDENTITY, type RecordedHistory, type TargetUnderTest } from '../targetUnderTest.ts';
+import type { RecordedHistory } from '../recordedHistory.ts';
+import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 
 /** Promotions between targets under test. */

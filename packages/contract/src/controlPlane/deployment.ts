@@ -39,7 +39,7 @@ export type Deployment = z.infer<typeof Deployment>;
  * A deployment's name. The contract bounds it by nothing; decision: one line of 1 to 128 characters, any script, no
  * control characters, no white space at its ends.
  */
-export const DeploymentName = line(DEPLOYMENT_NAME_MAX);
+const DeploymentName = line(DEPLOYMENT_NAME_MAX);
 
 /** The fields of a request that creates a deployment, without the rules between them. */
 export const DeploymentFields = z.object({

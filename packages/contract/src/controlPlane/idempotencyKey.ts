@@ -7,7 +7,7 @@ import { IDEMPOTENCY_KEY_MAX } from '../limits.ts';
  * relative has it). The draft writes the key as a quoted text; decision: a bare one is taken as well, as most clients
  * send it, and both say the same. 1 to 255 characters of printable ASCII; in quotes, `"` and `\` follow a backslash.
  */
-export const IdempotencyKey = z
+const IdempotencyKey = z
   .string()
   .max(2 * IDEMPOTENCY_KEY_MAX + 2)
   .transform((sent) => (QUOTED.test(sent) ? sent.slice(1, -1).replaceAll(/\\(["\\])/gu, '$1') : sent))
@@ -18,7 +18,7 @@ export const IdempotencyKey = z
       .max(IDEMPOTENCY_KEY_MAX)
       .regex(/^[!-~](?:[ -~]*[!-~])?$/u, { error: 'Input should be printable ASCII' }),
   );
-export type IdempotencyKey = z.infer<typeof IdempotencyKey>;
+type IdempotencyKey = z.infer<typeof IdempotencyKey>;
 
 const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/u;
 

@@ -8,8 +8,8 @@ import { DnsLabel, line, nonEmptyText, oneOf, Timestamp, Uuid } from '../scalars
  * What a listener deploys to. The contract names `cluster` alone, and speaks of others. Decision: `docker` is the
  * container engine of the platform's own machine, which also runs what names no listener.
  */
-export const ComputeType = oneOf(['cluster', 'docker']);
-export type ComputeType = z.infer<typeof ComputeType>;
+const ComputeType = oneOf(['cluster', 'docker']);
+type ComputeType = z.infer<typeof ComputeType>;
 
 /**
  * A listener: what deploys to somebody's own compute (contract 000, "Other resources": "fields not shown beyond an
@@ -27,10 +27,10 @@ export const Listener = z.looseObject({
 export type Listener = z.infer<typeof Listener>;
 
 /** What of a listener depends on its compute type (public relative): the namespaces are only for `cluster`. */
-export const ListenerComputeConfig = z.object({
+const ListenerComputeConfig = z.object({
   cluster_namespaces: z.array(DnsLabel).max(LIST_MAX).nullish(),
 });
-export type ListenerComputeConfig = z.infer<typeof ListenerComputeConfig>;
+type ListenerComputeConfig = z.infer<typeof ListenerComputeConfig>;
 
 /**
  * `POST /v2/listeners` (public relative, with the contract's words). `compute_id` is the operator's own name of the

@@ -64,12 +64,12 @@ export const ResourceRequirements = z.object({
 export type ResourceRequirements = z.infer<typeof ResourceRequirements>;
 
 /** When a container's image is pulled. */
-export const ImagePullPolicy = oneOf(['Always', 'Never', 'IfNotPresent']);
-export type ImagePullPolicy = z.infer<typeof ImagePullPolicy>;
+const ImagePullPolicy = oneOf(['Always', 'Never', 'IfNotPresent']);
+type ImagePullPolicy = z.infer<typeof ImagePullPolicy>;
 
 /** When a sidecar is started again. */
-export const RestartPolicy = oneOf(['Always', 'OnFailure']);
-export type RestartPolicy = z.infer<typeof RestartPolicy>;
+const RestartPolicy = oneOf(['Always', 'OnFailure']);
+type RestartPolicy = z.infer<typeof RestartPolicy>;
 
 /** An init container or a sidecar. */
 export const Container = z.object({

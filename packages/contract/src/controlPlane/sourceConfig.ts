@@ -5,7 +5,7 @@ import { ListenerConfig } from './listener.ts';
 import { ResourceSpec } from './resourceSpec.ts';
 
 /** Contract 000, "SourceConfig": `deployment_type`. */
-export const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
+const DeploymentType: z.ZodType<string, string> = oneOf(['dev_free', 'dev', 'prod']);
 
 /** What clients of the public relative send: its document names those of the contract, its newest clients two more. */
 export const PUBLIC_DEPLOYMENT_TYPES = ['serverless', 'dedicated'] as const;

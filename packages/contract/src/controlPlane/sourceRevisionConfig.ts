@@ -10,7 +10,7 @@ export const TAG_PREFIX = 'refs/tags/';
  * A branch as a bare name, or a tag as a full path. Decision: git's own rules for names hold (no blanks, no `..`, none
  * of `~^:?*[\\`, no leading hyphen), and of the full paths only `refs/tags/` is one.
  */
-export const RepoRef = z
+const RepoRef = z
   .string()
   .min(1, { abort: true })
   .max(TEXT_MAX)

@@ -22,8 +22,8 @@ export const BulkCancelQuery = z.object({ action: CancelAction.default('interrup
 export type BulkCancelQuery = z.infer<typeof BulkCancelQuery>;
 
 /** Which runs a bulk cancel by status means; `all` is both. */
-export const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
-export type BulkCancelStatus = z.infer<typeof BulkCancelStatus>;
+const BulkCancelStatus = oneOf(['pending', 'running', 'all']);
+type BulkCancelStatus = z.infer<typeof BulkCancelStatus>;
 
 /**
  * The body of `POST /runs/cancel`: either `thread_id` with `run_ids`, or `status` (contract 001, "Endpoints"; how they

@@ -7,7 +7,7 @@ import { type DisconnectMode, type RunCreate, StreamModes } from './run.ts';
  * Whether a client's going away cancels the run, in every spelling: the contract's `cancel`, and what clients send
  * (`1`, `0`, `true`, `false`, `continue`).
  */
-export const CancelOnDisconnect = z.preprocess((value) => {
+const CancelOnDisconnect = z.preprocess((value) => {
   if (typeof value !== 'string') return value;
   const word = value.toLowerCase();
   if (word === 'cancel') return true;

@@ -97,21 +97,21 @@ const Goto = z.union([
 ]);
 
 /** Instead of an input: resume from an interrupt, write state, or jump (public client: `command`). */
-export const RunCommand = z.object({
+const RunCommand = z.object({
   update: z.union([JsonObject, z.array(z.tuple([z.string(), z.unknown()]))]).nullish(),
   resume: z.unknown().optional(),
   goto: z.union([Goto, z.array(Goto).max(LIST_MAX)]).nullish(),
 });
-export type RunCommand = z.infer<typeof RunCommand>;
+type RunCommand = z.infer<typeof RunCommand>;
 
 /** How the graph is run: `configurable` and the rest of a runnable's configuration. */
-export const RunConfig = z.looseObject({
+const RunConfig = z.looseObject({
   tags: z.array(text()).max(LIST_MAX).nullish(),
   recursion_limit: integer(1).nullish(),
   configurable: JsonObject.nullish(),
   metadata: JsonObject.nullish(),
 });
-export type RunConfig = z.infer<typeof RunConfig>;
+type RunConfig = z.infer<typeof RunConfig>;
 
 /**
  * The body by which a run is created, waited for or streamed (contract 001, "Endpoints"; "the complete create-run body

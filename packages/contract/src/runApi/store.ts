@@ -13,8 +13,8 @@ export const Namespace = z.array(Label).min(1).max(LIST_MAX).refine(fits, TOO_LO
 export type Namespace = z.infer<typeof Namespace>;
 
 /** The beginning of namespaces; an empty one is that of all. */
-export const NamespacePrefix = z.array(Label).max(LIST_MAX).refine(fits, TOO_LONG);
-export type NamespacePrefix = z.infer<typeof NamespacePrefix>;
+const NamespacePrefix = z.array(Label).max(LIST_MAX).refine(fits, TOO_LONG);
+type NamespacePrefix = z.infer<typeof NamespacePrefix>;
 
 /** Which item within its namespace. */
 export const ItemKey = nonEmptyText().refine((key) => fits([key]), TOO_LONG);
@@ -83,14 +83,14 @@ export const NamespaceSearch = z.object({
 export type NamespaceSearch = z.infer<typeof NamespaceSearch>;
 
 /** An item of the long-term store. */
-export const Item = z.looseObject({
+const Item = z.looseObject({
   namespace: z.array(z.string()),
   key: z.string(),
   value: JsonObject,
   created_at: Timestamp,
   updated_at: Timestamp,
 });
-export type Item = z.infer<typeof Item>;
+type Item = z.infer<typeof Item>;
 
 /** `GET /store/items` answers null where there is no such item. */
 export const ItemOrNull = Item.nullable();

@@ -105,7 +105,7 @@ export function createApiKeys(options: {
 }
 
 /** A key with 256 random bits: nobody guesses it, so a plain digest of it is as good as a slow one. */
-export function newApiKey(): string {
+function newApiKey(): string {
   return `slipway_${randomBytes(32).toString('base64url')}`;
 }
 

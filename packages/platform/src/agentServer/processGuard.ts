@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
 /** An agent's code called `process.exit`: its run ends with this error, and the server goes on serving the others. */
-export class ProcessExitRefused extends Error {
+class ProcessExitRefused extends Error {
   constructor(code: number | string | null | undefined) {
     super(`The graph called process.exit(${code ?? ''}): the server goes on.`);
     this.name = 'ProcessExitRefused';

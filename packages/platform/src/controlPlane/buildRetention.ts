@@ -8,7 +8,7 @@ import { type HomeLayout, perDeployment } from './homeLayout.ts';
 import { moveToTrash } from './trash.ts';
 
 /** How many built revisions of a deployment stay on the disk, beside the active one and those in progress. */
-export const BUILDS_KEPT = 5;
+const BUILDS_KEPT = 5;
 
 /**
  * Removes old builds of a deployment: all but the newest {@link BUILDS_KEPT} built, the active one, and whatever is

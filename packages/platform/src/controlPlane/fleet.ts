@@ -24,7 +24,7 @@ export interface AgentSpec {
 }
 
 /** A switch that has been made and can still be taken back. */
-export interface Handover {
+interface Handover {
   /** The old agent is no longer needed: it is drained in the background. */
   finish(): void;
   /** Back to the old agent; the new one is ended. */

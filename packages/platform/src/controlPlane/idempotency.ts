@@ -10,7 +10,7 @@ import type { Schema } from '../store/schema.ts';
 export const IDEMPOTENCY_KEPT_MS = 86_400_000;
 
 /** A request that must not be carried out twice. */
-export interface KeyedRequest {
+interface KeyedRequest {
   readonly tenantId: string;
   /** Undefined: it is carried out however often it comes. */
   readonly key: string | undefined;

@@ -5,7 +5,7 @@ import type { LogStage } from '@slipway/contract/controlPlane/revisionLogs';
 import type { Schema } from '../store/schema.ts';
 
 /** The newest lines that are kept per revision and stage. */
-export const LINES_KEPT = 10_000;
+const LINES_KEPT = 10_000;
 /** A longer line is cut, in characters. */
 const LINE_MAX = 8_192;
 const FLUSH_AFTER_MS = 200;

@@ -8,7 +8,7 @@ import { isSettled } from './revisionStates.ts';
 import { moveToTrash } from './trash.ts';
 
 /** How many uploaded sources of a deployment are kept where nothing else is said: see {@link removeOldSources}. */
-export const SOURCES_KEPT = 20;
+const SOURCES_KEPT = 20;
 
 /** The object path that a revision is made from, in SQL that has `revisions`. */
 export const sourcePath = sql<string>`revisions.source_revision_config ->> 'source_tarball_path'`;

@@ -12,7 +12,7 @@ export interface UploadGrant {
 }
 
 /** What a token says, or why it says nothing. */
-export type TokenReading =
+type TokenReading =
   | { readonly ok: true; readonly grant: UploadGrant }
   | { readonly ok: false; readonly why: 'invalid' | 'expired' };
 

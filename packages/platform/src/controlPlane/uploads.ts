@@ -19,7 +19,7 @@ import type { UploadGrant, UploadTokens } from './uploadTokens.ts';
 const UNUSED_KEPT_MS = 86_400_000;
 
 /** An object that was stored. */
-export interface StoredObject {
+interface StoredObject {
   readonly object_path: string;
   /** Bytes. */
   readonly size: number;

@@ -24,7 +24,7 @@ const REPLACED = new Set([
 ]);
 
 /** The response header that names the revision that answered. */
-export const REVISION_HEADER = 'x-slipway-revision-id';
+const REVISION_HEADER = 'x-slipway-revision-id';
 
 /**
  * A request's headers as the agent gets them: without hop-by-hop headers, with `x-forwarded-for` (the client's

@@ -7,7 +7,7 @@ import type { GitLimits } from './gitLimits.ts';
 import type { Remote } from './remote.ts';
 
 /** The oldest git that does all that is asked of it here (protocol 2, `--no-recurse-submodules`, `--template=`). */
-export const OLDEST_GIT = [2, 30] as const;
+const OLDEST_GIT = [2, 30] as const;
 
 /** Where git runs, and within which bounds. */
 export interface GitSurroundings {

@@ -1,5 +1,5 @@
 /** The ways to a repository that a platform takes. `file` is a repository on its own disk. */
-export type GitProtocol = 'https' | 'http' | 'ssh' | 'file';
+type GitProtocol = 'https' | 'http' | 'ssh' | 'file';
 
 /** The address of a git repository, or the beginning of one. */
 export interface GitUrl {

@@ -4,7 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { HttpProblem } from './problem.ts';
 
 /** The most that a JSON body may have, in bytes, where nothing else is said: 1 MB. */
-export const JSON_BODY_MAX_BYTES = 1_048_576;
+const JSON_BODY_MAX_BYTES = 1_048_576;
 
 /** Of a body that is too large, what is read all the same before it is refused: so many bytes, for so long. */
 const DISCARDED_MAX_BYTES = 64 * 1_048_576;

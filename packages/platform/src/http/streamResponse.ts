@@ -1,7 +1,7 @@
 import type { EventReader } from './serverSentEvents.ts';
 
 /** How long a stream may be silent before it carries a sign of life, in milliseconds: proxies cut silent ones. */
-export const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVE_MS = 15_000;
 
 const encoder = new TextEncoder();
 const HEARTBEAT = encoder.encode(': heartbeat\n\n');

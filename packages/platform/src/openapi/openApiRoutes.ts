@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { Hono } from 'hono';
 
@@ -27,7 +29,11 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const PACKAGE = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+/** What the build copied: the package is not installed with the platform. Sources take the package itself. */
+const COPIED = fileURLToPath(new URL('../swagger-ui', import.meta.url));
+const FOLDER = existsSync(COPIED)
+  ? COPIED
+  : dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /**
  * The OpenAPI documents, and a page for people: `/openapi.json` (control plane), `/openapi/run-api.json`, `/docs`. Decision:
@@ -55,7 +61,7 @@ export function openApiRoutes(): Hono {
   }
   for (const [name, type] of Object.entries(ASSETS)) {
     app.get(`/docs/${name}`, async (c) =>
-      c.body(new Uint8Array(await readFile(join(PACKAGE, name))), 200, headersOf(type)),
+      c.body(new Uint8Array(await readFile(join(FOLDER, name))), 200, headersOf(type)),
     );
   }
   return app;

@@ -2,7 +2,7 @@
 const SHORTEST_SECRET = 4;
 
 /** What stands in a log where a secret stood. */
-export const MASK = '***';
+const MASK = '***';
 
 /** Replaces secrets in one line of output; `cut` says that the line's end was lost. */
 export type SecretMask = (line: string, cut?: boolean) => string;

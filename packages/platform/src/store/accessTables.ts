@@ -25,7 +25,7 @@ export interface ApiKeysTable {
 }
 
 /** One change that was asked for. */
-export interface AuditEntriesTable {
+interface AuditEntriesTable {
   id: Generated<string>;
   at: Time;
   tenant_id: string;

@@ -16,7 +16,7 @@ export interface PgliteServer {
  * How long a connection may hold the database between two messages of one transaction, in milliseconds. There is
  * one session for all: a process that is stopped inside a transaction would otherwise stop everybody.
  */
-export const IDLE_IN_TRANSACTION_MS = 15_000;
+const IDLE_IN_TRANSACTION_MS = 15_000;
 
 /**
  * Serves a PGlite to several connections at once, on loopback. PGlite is one session, so connections take turns: a

@@ -68,7 +68,7 @@ export interface RevisionsTable {
 }
 
 /** Every change of a revision's status. */
-export interface RevisionTransitionsTable {
+interface RevisionTransitionsTable {
   id: Generated<string>;
   revision_id: string;
   /** Null for the first one. */
@@ -79,7 +79,7 @@ export interface RevisionTransitionsTable {
 }
 
 /** What the builder and the agent of a revision wrote. */
-export interface RevisionLogsTable {
+interface RevisionLogsTable {
   id: Generated<string>;
   revision_id: string;
   /** Which part of the revision's life it is from. */
@@ -89,7 +89,7 @@ export interface RevisionLogsTable {
 }
 
 /** One object path handed out by an upload-url endpoint. */
-export interface UploadsTable {
+interface UploadsTable {
   object_path: string;
   deployment_id: string;
   created_at: Time;
@@ -144,7 +144,7 @@ export interface IntegrationsTable {
 }
 
 /** One delivery of a webhook, by the id that its sender gave it. */
-export interface PushDeliveriesTable {
+interface PushDeliveriesTable {
   integration_id: string;
   delivery_id: string;
   /** What it was answered. */
@@ -153,7 +153,7 @@ export interface PushDeliveriesTable {
 }
 
 /** A key under which a deployment was created, so that the same request does not create it again. */
-export interface IdempotencyKeysTable {
+interface IdempotencyKeysTable {
   tenant_id: string;
   key: string;
   /** A keyed digest of the request. */
@@ -164,7 +164,7 @@ export interface IdempotencyKeysTable {
 }
 
 /** The id that the database shares with its home: one row at most. */
-export interface PlatformInstanceTable {
+interface PlatformInstanceTable {
   only_row: Generated<boolean>;
   id: string;
 }

@@ -11,7 +11,7 @@ export interface TurnOwner {
 }
 
 /** What one connection wants done in one go. */
-export interface Turn {
+interface Turn {
   readonly owner: TurnOwner;
   readonly bytes: Buffer;
   /** True after Flush: the batch goes on, so nobody else may come in between. */

@@ -6,7 +6,7 @@ import type { FeedbackLinks, FeedbackSubmission } from '@slipway/contract/runApi
 import { migrate, type Migration } from '../store/migrate.ts';
 
 /** How long a feedback link can be used, in seconds, where nothing else is said: 30 days. */
-export const FEEDBACK_LINK_SECONDS = 30 * 86_400;
+const FEEDBACK_LINK_SECONDS = 30 * 86_400;
 
 type Json = ColumnType<unknown, string | null, string | null>;
 type Time = ColumnType<Date, Date | undefined, Date>;

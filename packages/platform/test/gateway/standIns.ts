@@ -13,7 +13,7 @@ export interface Served {
 }
 
 /** Serves on a free port, or on the one given. */
-export async function serve(listener: RequestListener, port = 0): Promise<Served> {
+async function serve(listener: RequestListener, port = 0): Promise<Served> {
   const server = createServer(listener);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@ import type { InitAnswers } from './questions.ts';
 import type { RepositoryFacts } from './repositoryFacts.ts';
 
 /** Where editors find the schema of the file. */
-export const SCHEMA_URL = 'https://raw.githubusercontent.com/slipway/slipway/main/docs/slipway.schema.json';
+const SCHEMA_URL = 'https://raw.githubusercontent.com/slipway/slipway/main/docs/slipway.schema.json';
 
 /** The text of a first `slipway.yaml`: right, and with the next thing to change named where it stands. */
 export function configText(

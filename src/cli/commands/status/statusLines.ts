@@ -48,7 +48,7 @@ export function statusLines(
   }
   const describe = (revisionId: string): string =>
     describedText(describeRevision(state, running, progress, revisionId), now);
-  const serves = { deployment, known: state.activeRevisionId, putBack: localHold?.to };
+  const serves = { deployment, known: state.activeRevisionId, restoredHere: localHold?.to };
   lines.push(...servesLines(serves, describe, style));
   if (state.drift !== null) lines.push(`  ${style.warn(driftWords(state.drift))}`);
   for (const extra of state.extras) lines.push(`  ${style.warn(extraWords(extra))}`);

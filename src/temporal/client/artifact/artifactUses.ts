@@ -18,7 +18,7 @@ export interface KnownUses {
 }
 
 /** A target that has said what it needs. */
-export interface AskedTarget {
+interface AskedTarget {
   readonly name: string;
   /** The artifact store in which its releases are recorded: a URL. */
   readonly store: string;

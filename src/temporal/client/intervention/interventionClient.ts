@@ -122,7 +122,7 @@ async function sayTo(
  *
  * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it does not wait.
  */
-export async function withdraw(
+async function withdraw(
   temporal: TemporalConnection,
   workflowId: string,
   message: WithdrawMessage & { readonly release: string },

@@ -8,7 +8,7 @@ import { downloadWithSdk } from './sdkDownload.ts';
 import { cachedTemporalPath, TEMPORAL_CLI_VERSION, temporalFileName } from './temporalCache.ts';
 
 /** Where a `temporal` executable came from. */
-export type TemporalOrigin = 'path' | 'cache' | 'download' | 'go';
+type TemporalOrigin = 'path' | 'cache' | 'download' | 'go';
 
 /** A `temporal` executable that was run once and answered. */
 export type TemporalExecutable = Found<TemporalOrigin>;

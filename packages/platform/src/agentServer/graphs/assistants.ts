@@ -14,7 +14,7 @@ import type { LoadedGraph, LoadedGraphs } from './graphLoader.ts';
 const NAMESPACE = Buffer.from('6ba7b8219dad11d180b400c04fd430c8', 'hex');
 
 /** The assistant id of a graph: a version 5 uuid of its name, the same on every server and after every restart. */
-export function assistantIdOf(graphName: string): string {
+function assistantIdOf(graphName: string): string {
   const hash = createHash('sha1').update(NAMESPACE).update(graphName, 'utf8').digest().subarray(0, 16);
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
   hash.writeUInt8((hash.readUInt8(8) & 0x3f) | 0x80, 8);

@@ -18,7 +18,7 @@ import type { RunSlots } from './runSlots.ts';
  * How many attempts of a run may be lost before it is given up, where nothing else is said. A run that takes its process
  * along each time would otherwise do so for ever.
  */
-export const ATTEMPTS_MAX = 3;
+const ATTEMPTS_MAX = 3;
 
 /** What a {@link RunLife} works with. */
 export interface RunLifeParts {

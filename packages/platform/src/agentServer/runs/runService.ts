@@ -26,7 +26,7 @@ import type { Watch } from './watch.ts';
 export type CancelAction = 'interrupt' | 'rollback';
 
 /** Makes the feedback links of a run, by key. */
-export type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
+type FeedbackLinker = (runId: string, keys: readonly string[]) => Promise<FeedbackLinks>;
 
 /** What a {@link RunService} works with. */
 export interface RunServiceParts extends Omit<RunLifeParts, 'over' | 'slots'> {

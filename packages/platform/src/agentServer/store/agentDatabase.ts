@@ -58,7 +58,7 @@ export interface RunsTable {
 }
 
 /** An agent server's process: the lease on all of its runs. */
-export interface ProcessesTable {
+interface ProcessesTable {
   process_id: string;
   deployment_id: string;
   host: string;

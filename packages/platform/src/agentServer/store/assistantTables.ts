@@ -4,7 +4,7 @@ type Json<T> = ColumnType<T, string, string>;
 type Timestamp = ColumnType<Date, Date | undefined, Date>;
 
 /** What one version of an assistant holds. */
-export interface AssistantVersionsTable {
+interface AssistantVersionsTable {
   deployment_id: string;
   assistant_id: string;
   version: number;
@@ -18,7 +18,7 @@ export interface AssistantVersionsTable {
 }
 
 /** An assistant that somebody made: which of its versions counts. */
-export interface AssistantsTable {
+interface AssistantsTable {
   deployment_id: string;
   assistant_id: string;
   version: number;

@@ -6,7 +6,7 @@ import { type FollowedBranch, followedBranches } from './followedBranch.ts';
 import { type Push, type PushMeaning, pushMeaning, pushToNoBranch } from './push.ts';
 
 /** What a delivery of a webhook was answered. */
-export interface PushAnswer extends Record<string, unknown> {
+interface PushAnswer extends Record<string, unknown> {
   readonly decision: 'built' | 'looked_up' | 'nothing';
   /** Why, in one sentence. */
   readonly reason: string;
@@ -15,7 +15,7 @@ export interface PushAnswer extends Record<string, unknown> {
 }
 
 /** What a push meant for one deployment. */
-export interface PushedDeployment {
+interface PushedDeployment {
   readonly deployment_id: string;
   /** `built`: a revision was made. `known`: it was there. `looked_up`: the repository is asked where the branch is. */
   readonly decision: 'built' | 'known' | 'looked_up';

@@ -23,7 +23,7 @@ export interface TreeSource {
 }
 
 /** What a tree is got with. */
-export interface FetchSurroundings {
+interface FetchSurroundings {
   /** An empty directory, removed when the revision is built. */
   readonly scratch: string;
   /** Takes the build's log, line by line. */
@@ -49,5 +49,5 @@ export interface ImageSource {
 }
 
 /** Where a tree lies, as a gzipped tarball; or why it could not be had, for the person whose source it is. */
-export type FetchedTree =
+type FetchedTree =
   { readonly ok: true; readonly tarball: string } | { readonly ok: false; readonly reason: string };

@@ -8,7 +8,7 @@ const LINE_CHARS = 32_000;
 const OF_DOCKER = /^(DOCKER_|CONTAINER_HOST$|XDG_)/;
 
 /** One call of the docker command. */
-export interface DockerCall {
+interface DockerCall {
   readonly args: readonly string[];
   /** Values that the command finds in its own environment, for its `--env NAME`: they are in no list of processes. */
   readonly env?: Readonly<Record<string, string>>;

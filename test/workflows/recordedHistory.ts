@@ -1,0 +1,25 @@
+import type { Client, WorkflowHandle } from '@temporalio/client';
+
+/** A history to be replayed, under the workflow's id. */
+export interface RecordedHistory {
+  readonly workflowId: string;
+  readonly history: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
+}
+
+/** The histories of a workflow's runs, of which each but the first carries on another: the newest first. */
+export async function historiesOf(client: Client, workflowId: string): Promise<RecordedHistory[]> {
+  const histories: RecordedHistory[] = [];
+  let runId: string | undefined;
+  do {
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    histories.push({ workflowId, history });
+    runId = continuedRunId(history);
+  } while (runId !== undefined);
+  return histories;
+}
+
+/** The run that a run carries on. */
+export function continuedRunId({ events }: RecordedHistory['history']): string | undefined {
+  const runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
+  return runId === '' ? undefined : runId;
+}
