@@ -1,6 +1,6 @@
 import { type Bound, newest } from '../bounds.ts';
 import type { Actor, ReleaseRequest } from '../release/release.ts';
-import { rejectWithdrawn, submitRelease, withdrawReleases } from './targetQueue.ts';
+import { rejectWithdrawn, submitRelease, withdrawnBy, withdrawReleases } from './targetQueue.ts';
 import type { ReleaseAnswer, Running, Submission, TargetState } from './targetState.ts';
 
 const SUBMISSIONS: Bound = { items: 100, bytes: 50_000 };
@@ -61,16 +61,6 @@ export function withdrawSubmission(
   if (stops) return { ...withdrawal, stops, note: `${releaseId} is stopped` };
   const { state: emptied } = withdrawReleases(noted, releaseId, by, now);
   return { ...withdrawal, state: emptied, note: `${releaseId} is withdrawn` };
-}
-
-/**
- * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands. Where the one that made it
- * is forgotten, nobody knows, and it stands.
- */
-export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
-  const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
-  const maker = all.find(({ answer }) => answer?.disposition === 'queued');
-  return all.every((submission) => submission.withdrawnBy !== undefined) ? maker?.withdrawnBy : undefined;
 }
 
 function find({ submissions }: TargetState, id: string): Submission | undefined {

@@ -18,8 +18,8 @@ export const QUEUE_MAX = 50;
 const QUEUE_MAX_BYTES = 300_000;
 
 /**
- * Takes a request for a release: joins one with the same key that waits, runs, or is what serves; else queues a new
- * attempt. Under `queue: latest` it supersedes those that wait.
+ * Takes a request for a release: joins one with the same key that waits, goes forward, or is what serves; else queues a
+ * new attempt. Under `queue: latest` it supersedes those that wait.
  */
 export function submitRelease(
   state: TargetState,
@@ -31,7 +31,7 @@ export function submitRelease(
   if (waiting !== undefined) {
     return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
   }
-  if (running?.requestKey === request.requestKey) {
+  if (running?.requestKey === request.requestKey && !isGivenUp(state, running)) {
     return joined(state, running.releaseId, 'joined', 'the same release is running');
   }
   const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
@@ -162,6 +162,21 @@ export function takeNext(
     state: { ...state, queue: rest },
     work: { kind: 'release', releaseId: queued.releaseId, request: queued.request },
   };
+}
+
+/** Whether what runs will not be released any more: a request that joined it could only fail with it. */
+function isGivenUp(state: TargetState, { releaseId, restores }: Running): boolean {
+  return restores !== undefined || state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
+}
+
+/**
+ * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands. Where the one that made it
+ * is forgotten, nobody knows, and it stands.
+ */
+export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
+  const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);
+  const maker = all.find(({ answer }) => answer?.disposition === 'queued');
+  return all.every((submission) => submission.withdrawnBy !== undefined) ? maker?.withdrawnBy : undefined;
 }
 
 function joined(

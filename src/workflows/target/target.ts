@@ -11,8 +11,8 @@ import { noticesBetween, startNotice } from '../../domain/notify/targetNotices.t
 import type { Actor, Preemption, ReleaseRequest } from '../../domain/release/release.ts';
 import { tellTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
-import { takeSubmission, withdrawnBy } from '../../domain/target/submissions.ts';
-import { rejectQuarantined, takeNext } from '../../domain/target/targetQueue.ts';
+import { takeSubmission } from '../../domain/target/submissions.ts';
+import { rejectQuarantined, takeNext, withdrawnBy } from '../../domain/target/targetQueue.ts';
 import { keepSettings, recordResult } from '../../domain/target/targetResult.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {

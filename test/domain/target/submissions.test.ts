@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { takeSubmission, withdrawnBy, withdrawSubmission } from '../../../src/domain/target/submissions.ts';
-import { takeNext } from '../../../src/domain/target/targetQueue.ts';
+import { takeSubmission, withdrawSubmission } from '../../../src/domain/target/submissions.ts';
+import { takeNext, withdrawnBy } from '../../../src/domain/target/targetQueue.ts';
 import type { TargetState } from '../../../src/domain/target/targetState.ts';
-import { ADA, NOW, request, runs, seasoned } from './targets.ts';
+import { ADA, NOW, request, rollback, runs, seasoned } from './targets.ts';
 
 const BO = { who: 'bo', from: 'test' };
 
@@ -50,6 +50,21 @@ describe('a submission', () => {
     expect(one.state.queue).toHaveLength(1);
     expect(withdrawnBy(one.state, 'release-2')).toBeUndefined();
     expect(withdrawSubmission(one.state, null, 'two', BO, NOW).state.queue).toHaveLength(0);
+  });
+
+  it('does not join a release that will not be released any more: it waits behind it', () => {
+    const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
+    const started = takeNext(state)?.state ?? state;
+    const running = runs('release-2', { requestKey: 'a' });
+    const submit = (before: TargetState, now = running) =>
+      takeSubmission(before, now, 'two', request('a'), NOW).answer;
+    expect(submit(started)).toMatchObject({ releaseId: 'release-2', disposition: 'joined' });
+
+    const behind = { releaseId: 'release-3', disposition: 'queued' };
+    const { state: withdrawn } = withdrawSubmission(started, running, 'one', BO, NOW);
+    expect(submit(withdrawn)).toMatchObject(behind);
+    expect(submit({ ...started, rollbacks: [rollback('back')] })).toMatchObject(behind);
+    expect(submit(started, { ...running, restores: 'R0' })).toMatchObject(behind);
   });
 
   it('that only joined ends no release whose own submission is forgotten', () => {

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 
 import { type Command, always, command, idle, underWay } from './commands.ts';
 import type { Plan } from './plan.ts';
+import type { Subject } from './subject.ts';
 import { COUNTER, type Ending, type Submission, type TargetModel } from './targetModel.ts';
 
 let submissions = 0;
@@ -13,27 +14,37 @@ let submissions = 0;
  */
 export function release(plan: Plan, isLate: boolean): Command {
   const name = `release ${words(plan)}${isLate ? ', withdrawn before it arrives' : ''}`;
-  return command(name, always, async (model, subject) => {
-    submissions++;
-    const id = `submission-${submissions}`;
-    if (isLate) model.met.add('a submission is withdrawn before it arrives');
-    if (isLate && !model.started) await subject.target.startOnly();
-    model.started = true;
-    if (isLate) {
-      await subject.target.signal('withdraw', { submission: id });
-      await subject.target.viewOnce(({ state }) => state.submissions.some((other) => other.id === id));
-    }
-    const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
-    const { releaseId, disposition } = predicted;
-    if (disposition === 'queued') subject.world.follow(releaseId, plan);
-    model.submissions.push({ id, plan, releaseId, disposition, withdrawn: isLate });
-    const answer = await subject.target.submit(subject.request(plan), {}, id);
-    expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
-      releaseId: predicted.releaseId,
-      disposition: predicted.disposition,
-    });
-    expect(answer.reason).toContain(predicted.because);
+  return command(name, always, (model, subject) => submitNew(model, subject, plan, isLate));
+}
+
+/** The job of a release is run again: the same release is asked for under another id. */
+export function runAgain(pick: number): Command {
+  const possible = ({ submissions }: TargetModel): boolean => submissions.length > 0;
+  return command(`run again (${pick})`, possible, (model, subject) =>
+    submitNew(model, subject, picked(model, pick).plan, false),
+  );
+}
+
+async function submitNew(model: TargetModel, subject: Subject, plan: Plan, isLate: boolean): Promise<void> {
+  submissions++;
+  const id = `submission-${submissions}`;
+  if (isLate) model.met.add('a submission is withdrawn before it arrives');
+  if (isLate && !model.started) await subject.target.startOnly();
+  model.started = true;
+  if (isLate) {
+    await subject.target.signal('withdraw', { submission: id });
+    await subject.target.viewOnce(({ state }) => state.submissions.some((other) => other.id === id));
+  }
+  const predicted = isLate ? rejectWithdrawn(model) : submit(model, plan);
+  const { releaseId, disposition } = predicted;
+  if (disposition === 'queued') subject.world.follow(releaseId, plan);
+  model.submissions.push({ id, plan, releaseId, disposition, withdrawn: isLate });
+  const answer = await subject.target.submit(subject.request(plan), {}, id);
+  expect({ releaseId: answer.releaseId, disposition: answer.disposition }).toEqual({
+    releaseId: predicted.releaseId,
+    disposition: predicted.disposition,
   });
+  expect(answer.reason).toContain(predicted.because);
 }
 
 /** A submission is sent again under its id, as by an activity whose answer was lost: it is answered as it was. */
@@ -200,7 +211,12 @@ function submit(model: TargetModel, plan: Plan): Answer {
     return { releaseId: waiting.id, disposition: 'joined', because: 'is waiting' };
   }
   const { running } = model;
-  if (running !== null && same(running.plan)) {
+  const isSame = running !== null && same(running.plan);
+  const itsSubmissions = model.submissions.filter(({ releaseId }) => releaseId === running?.id);
+  const isWithdrawn = itsSubmissions.length > 0 && itsSubmissions.every(({ withdrawn }) => withdrawn);
+  const isGivenUp = isWithdrawn || model.rollbacks.length > 0;
+  if (isSame && isGivenUp) model.met.add('a release comes again while it is stopped');
+  if (isSame && !isGivenUp) {
     return { releaseId: running.id, disposition: 'joined', because: 'is running' };
   }
   const isWhatServes = ({ outcome, revision, plan: other }: Partial<Ending>): boolean =>

@@ -17,6 +17,7 @@ import {
   provider,
   release,
   ruin,
+  runAgain,
   slowAnswers,
   submitAgain,
   withdrawSubmission,
@@ -104,6 +105,7 @@ const COMMANDS: fc.Arbitrary<Command>[] = [
     fc.tuple(plan, usually(false, false, true)).map((asked) => release(...asked)),
   ),
   fc.nat(3).map(submitAgain),
+  ...several(2, fc.nat(3).map(runAgain)),
   ...several(
     2,
     fc.tuple(fc.nat(3), way).map((said) => withdrawSubmission(...said)),

@@ -32,6 +32,7 @@ const SITUATIONS = [
   'a submission is withdrawn while its release waits',
   'a submission is withdrawn while its release runs',
   'a submission is withdrawn while another one of its release stands',
+  'a release comes again while it is stopped',
   'a late revision is countered',
   'a rollback preempts a release',
   'a rollback of an idle target',

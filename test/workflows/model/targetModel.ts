@@ -264,6 +264,14 @@ export class TargetModel {
       left: left.has(originalOf(all, one.revision)),
     }));
     if (tried && serving !== null && outcome !== 'rollback_failed') this.restored = serving;
+    this.endings.push({
+      id,
+      outcome,
+      serving,
+      plan,
+      revision,
+      missed: isMissed(ending, all),
+    });
     if (plan !== undefined && ending.failedCheck === true && outcome !== 'errored') {
       const times = (this.failedChecks.get(plan.artifact) ?? 0) + 1;
       this.failedChecks.set(plan.artifact, times);
@@ -273,14 +281,6 @@ export class TargetModel {
       }
     }
     if (this.servesCopy) this.met.add('a copy serves');
-    this.endings.push({
-      id,
-      outcome,
-      serving,
-      plan,
-      revision,
-      missed: isMissed(ending, all),
-    });
   }
 
   #noteDrift({ baseline }: Ending): void {

@@ -61,6 +61,20 @@ describeWorkflows('a submission', (harness) => {
     expect(target.world.count('patchDeployment')).toBe(0);
   });
 
+  it('that comes again while its release is stopped for the withdrawal is released after it', async () => {
+    const { target } = harness.newServingTarget();
+    const gate = target.world.gate('patchDeployment');
+    const first = await target.submit('b', {}, 'one');
+    await target.world.called('patchDeployment');
+    await target.signal('withdraw', { submission: 'one', ...BO });
+    await target.viewOnce(({ state }) => state.said.length === 1);
+    const again = await target.submit('b', {}, 'two');
+    expect(again).toMatchObject({ disposition: 'queued' });
+    gate.open();
+    expect(await target.result(first.releaseId)).toMatchObject({ outcome: 'aborted' });
+    expect(await target.result(again.releaseId)).toMatchObject({ outcome: 'released' });
+  });
+
   it('that another one has joined leaves the release to that one, until it is withdrawn, too', async () => {
     const { target } = harness.newServingTarget();
     target.world.slow.add(identity('b'));
