@@ -15,8 +15,8 @@ export class AgentAway extends Error {
   readonly side: Side;
   readonly code: ErrorCode;
 
-  constructor(side: Side, { code, message }: SlipwayError) {
-    super(message);
+  constructor(side: Side, { code, message, hint }: SlipwayError) {
+    super(hint === undefined ? message : `${message}; ${hint}`);
     this.name = 'AgentAway';
     this.side = side;
     this.code = code;

@@ -23,7 +23,12 @@ function made(
     stdout: out as unknown as NodeJS.WriteStream,
     stderr: err as unknown as NodeJS.WriteStream,
   });
-  const read = (stream: PassThrough) => () => (stream.read() as Buffer | null)?.toString() ?? '';
+  // From Node 26 on, one read gives one chunk.
+  const read = (stream: PassThrough) => () => {
+    const chunks: string[] = [];
+    for (let chunk; (chunk = stream.read() as Buffer | null) !== null;) chunks.push(chunk.toString());
+    return chunks.join('');
+  };
   return { output, stdout: read(out), stderr: read(err) };
 }
 

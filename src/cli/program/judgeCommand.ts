@@ -40,8 +40,8 @@ export function addJudgeCommand({ command, run }: CommandTable): void {
     .option('--score-path <path>', 'a dot path into the final values to a number: the metric score')
     .option('--feedback-key <key>', "record each run's verdict through its feedback link under this key")
     .option('--seed <number>', 'draws the sample and the order', countOption)
-    .option('--api-key <reference>', 'env:NAME or file:/path (default: env:SLIPWAY_API_KEY, where it is set)')
-    .option('--candidate-api-key <reference>', "the candidate's, where it is another one")
+    .option('--api-key <reference>', 'the key sent to both agents: env:NAME or file:/path (default: none)')
+    .option('--candidate-api-key <reference>', "the candidate's key, if it is another one")
     .option('--markdown <file>', 'write the report there, too')
     .addHelpText('after', EXIT_CODES)
     .action((options: CommonOptions & JudgeOptions) =>

@@ -97,7 +97,9 @@ function waitingText(
   const { note, since, until } = waiting;
   const commands = COMMANDS[waiting.for].map((command) => `slipway ${command(addressed)}`);
   const who = waiting.for === 'approval' ? `; ${approversText(waiting, interventions)}` : '';
-  return `${note}; since ${exactText(since)}, ${untilText(until, now)}${who}; ${commands.join(' or ')}`;
+  const pause = interventions.findLast(({ kind, taken }) => kind === 'pause' && taken);
+  const paused = waiting.for === 'resume' && pause !== undefined ? `; ${byText(pause)}` : '';
+  return `${note}; since ${exactText(since)}, ${untilText(until, now)}${who}${paused}; ${commands.join(' or ')}`;
 }
 
 function approversText({ approvers }: Waiting, interventions: Progress['interventions']): string {

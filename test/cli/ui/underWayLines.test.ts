@@ -39,6 +39,14 @@ describe('what something waits for', () => {
     expect(waitingLines({ ...resumed, steps: [reached] }, 'production', NOW)).toEqual([]);
   });
 
+  it('says who paused it, and why', () => {
+    const waiting = { for: 'resume', since: at, until, note: 'paused: no further step begins' } as const;
+    const interventions = [said({ by: { who: 'bo', from: 'cli', reason: 'look first' } })];
+    expect(waitingLines({ ...sampleProgress([]), waiting, interventions }, 'production', NOW)[0]).toContain(
+      '; asked by bo at 2026-11-21 12:09:00Z (look first); slipway resume production or slipway abort',
+    );
+  });
+
   it('says how long a soak still watches', () => {
     const progress = { ...sampleProgress([runningStep({ step: 'soak' })]), watchUntil: until };
     expect(waitingLines(progress, 'production', NOW)).toEqual([

@@ -44,7 +44,7 @@ export interface JudgeOptions {
   readonly scorePath?: string;
   readonly feedbackKey?: string;
   readonly seed?: number;
-  /** References to keys: `env:NAME`, `file:/path`. */
+  /** References to keys: `env:NAME`, `file:/path`. Without one, no key is sent. */
   readonly apiKey?: string;
   readonly candidateApiKey?: string;
   readonly markdown?: string;
@@ -58,8 +58,6 @@ const EXIT_CODES: Readonly<Record<JudgeVerdict, number>> = {
   inconclusive: 4,
 };
 
-const DEFAULT_KEY = 'SLIPWAY_API_KEY';
-
 /**
  * `slipway judge`: gives two agents the same inputs and says whether the candidate is worse. Needs neither Temporal nor a
  * control plane. The report is also kept in the artifact store that no file names (`SLIPWAY_ARTIFACT_STORE`, else the home's), as `judgements/…/report.json`.
@@ -72,8 +70,8 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
   const interruption = onInterruption();
   const keys = [options.apiKey, options.candidateApiKey ?? options.apiKey].map((key) => keyOf(context, key));
   const [baseline, candidate] = [
-    agentClient(options.baseline, keys[0], settings),
-    agentClient(options.candidate, keys[1], settings),
+    agentClient(options.baseline, keys[0], settings, '--api-key'),
+    agentClient(options.candidate, keys[1], settings, '--candidate-api-key'),
   ];
   const feedback = createFeedbackClient();
   const live = new LiveLines(context.output);
@@ -151,7 +149,7 @@ function readMetric(text: string): [name: string, effect: number] {
 }
 
 function keyOf({ environment }: CommandContext, reference: string | undefined): string | undefined {
-  if (reference === undefined) return environment[DEFAULT_KEY];
+  if (reference === undefined) return undefined;
   if (!SECRET_REFERENCE.test(reference)) {
     throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
       hint: 'write env:NAME or file:/absolute/path; a key on the command line is seen by everybody',
@@ -164,8 +162,10 @@ function agentClient(
   baseUrl: string,
   apiKey: string | undefined,
   { concurrency }: JudgeSettings,
+  option: string,
 ): RunApiClient {
-  return createRunApiClient({ baseUrl, apiKey, connections: concurrency + 1 });
+  const unauthorizedHint = apiKey === undefined ? `name its key: ${option} env:NAME` : undefined;
+  return createRunApiClient({ baseUrl, apiKey, connections: concurrency + 1, unauthorizedHint });
 }
 
 async function choose(

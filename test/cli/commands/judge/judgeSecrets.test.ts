@@ -2,10 +2,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
-import { runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
+import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
+import type { JudgeReport } from '../../../../src/domain/judge/report.ts';
+import type { SeenRequest } from '../../../clients/faultyService.ts';
 import { startFakeAgent } from '../../../judge/fakeAgent.ts';
 import { testOutput } from '../../testOutput.ts';
 
@@ -22,6 +24,7 @@ it('slipway judge neither prints nor keeps a key that an agent repeats', async (
     { output, home, environment: { SLIPWAY_API_KEY: key } },
     {
       ...{ baseline: agent.url, candidate: agent.url, assistant: 'agent', inputs, markdown },
+      apiKey: 'env:SLIPWAY_API_KEY',
       ...{ repetitions: 3, warmUp: 0, concurrency: 1, seed: 7 },
     },
   );
@@ -34,3 +37,48 @@ it('slipway judge neither prints nor keeps a key that an agent repeats', async (
     expect(text).not.toContain(key);
   }
 });
+
+describe('the keys that slipway judge sends', () => {
+  it.each([
+    ['none, because the control plane has another origin', {}, undefined, undefined],
+    ['the key that --api-key names, to both', { apiKey: 'env:AGENTS_KEY' }, 'agents-key', 'agents-key'],
+    ['the key of the candidate alone', { candidateApiKey: 'env:AGENTS_KEY' }, undefined, 'agents-key'],
+  ])('%s', async (_, keys, baselineKey, candidateKey) => {
+    const { baseline, candidate } = await judged(keys);
+    const keysOf = (requests: readonly SeenRequest[]): Set<unknown> =>
+      new Set(requests.map(({ headers }) => headers['x-api-key']));
+    expect(keysOf(baseline)).toEqual(new Set([baselineKey]));
+    expect(keysOf(candidate)).toEqual(new Set([candidateKey]));
+  });
+
+  it('names the option where an agent asks for a key', async () => {
+    const { report } = await judged({}, 401);
+    expect(report.reasons.join('\n')).toMatch(/^the \w+ could not be asked .* --(candidate-)?api-key/);
+  });
+});
+
+/** Judges two agents at two origins, beside the control plane's key in the environment. */
+async function judged(
+  keys: Pick<JudgeOptions, 'apiKey' | 'candidateApiKey'>,
+  status?: number,
+): Promise<Record<'baseline' | 'candidate', readonly SeenRequest[]> & { report: JudgeReport }> {
+  const folder = await mkdtemp(join(tmpdir(), 'slipway-judge-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const inputs = join(folder, 'inputs.jsonl');
+  await writeFile(inputs, JSON.stringify({ input: {} }));
+  const start = () =>
+    startFakeAgent({
+      instead: (_, response) => status !== undefined && Boolean(response.writeHead(status).end('{}')),
+    });
+  const [baseline, candidate] = [await start(), await start()];
+  const output = testOutput({ json: true });
+  await runJudgeCommand(
+    { output, home: folder, environment: { SLIPWAY_API_KEY: 'control-plane-key', AGENTS_KEY: 'agents-key' } },
+    {
+      ...{ baseline: baseline.url, candidate: candidate.url, assistant: 'agent', inputs },
+      ...{ repetitions: 1, warmUp: 0, concurrency: 1, seed: 7, ...keys },
+    },
+  );
+  const report = output.events.find(({ event }) => event === 'judged')!['report'] as JudgeReport;
+  return { baseline: baseline.requests, candidate: candidate.requests, report };
+}
