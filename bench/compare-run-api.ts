@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 import { type Row, ServerUnderTest } from '../packages/platform/test/agentServer/conformance/row.ts';
 import { ROWS } from '../packages/platform/test/agentServer/conformance/rows.ts';
-import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
 import { FROM_SOURCE } from '../test/support/fromSource.ts';
+import { freePort, type PublicServer, startPublicServer } from './publicServer.ts';
 
 // Holds two servers against the conformance table, with the same graphs: this one, and the public JS server
 // (`@langchain/langgraph-api`, started by `langgraphjs dev`). Prints the rows in which they differ; exits 1 where this

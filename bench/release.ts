@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { openArtifactStore } from '../src/artifact/artifactStore.ts';
 import { digestFile } from '../src/artifact/digest.ts';
+import { openArtifactStore } from '../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import type { ReleaseRequest } from '../src/domain/release/release.ts';
 import { RIGHT_ANSWER, type StandInDeployment } from './standIn.ts';

@@ -1,3 +1,4 @@
+import type { Actor } from '../domain/actor.ts';
 import type { Artifact, TarballArtifact } from '../domain/artifact/artifact.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
@@ -9,7 +10,7 @@ import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
-import type { Actor, CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
+import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
 import type { KeptState } from '../domain/target/keptState.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type {

@@ -1,4 +1,4 @@
-import { openArtifactStore } from '../artifact/artifactStore.ts';
+import { openArtifactStore } from '../artifact/openArtifactStore.ts';
 import type { PlaceRules } from '../domain/promotion/places.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Activities } from './activities.ts';

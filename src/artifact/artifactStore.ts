@@ -1,11 +1,6 @@
 import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
 
 import type { HeldArtifact } from '../domain/artifact/retention.ts';
-import { readS3Url, storeScheme, storeUrlProblem } from '../domain/artifact/storeUrl.ts';
-import { SlipwayError } from '../domain/errors.ts';
-import { folderStore } from './folderStore.ts';
-import { s3Store } from './s3/s3Store.ts';
 
 /** An artifact's bytes, as the store gives them out. */
 export interface StoredArtifact {
@@ -22,7 +17,7 @@ export interface StoredArtifact {
  * `SLIPWAY_ARTIFACT_STORE_REFUSED` where it does not let us, or is not there at all.
  */
 export interface ArtifactStore {
-  /** A URL that {@link openArtifactStore} opens, on any machine that can reach the store. */
+  /** A URL that `openArtifactStore` opens, on any machine that can reach the store. */
   readonly url: string;
   /**
    * Copies a file into the store. Putting the same artifact again sends nothing, and mends a damaged copy; it counts as
@@ -61,26 +56,4 @@ export interface ArtifactStore {
   getRecord(name: string): Promise<unknown>;
   /** The names of the records whose names begin with `prefix`, sorted. Default: of all. */
   listRecords(prefix?: string): Promise<string[]>;
-}
-
-/**
- * Opens the artifact store behind an `s3:` URL, a `file:` URL, or a folder's path. Nothing is asked of it yet: a folder is
- * made when something is first put, and S3 is called when something is first asked.
- *
- * @throws SlipwayError `SLIPWAY_CONFIG_INVALID` for a URL of another kind.
- */
-export function openArtifactStore(store: string): ArtifactStore {
-  const scheme = storeScheme(store);
-  if (scheme === undefined) return folderStore(store);
-  if (scheme === 'file') return folderStore(fileURLToPath(store));
-  const place = scheme === 's3' ? readS3Url(store) : undefined;
-  if (typeof place === 'object') return s3Store(place);
-  throw new SlipwayError(
-    'SLIPWAY_CONFIG_INVALID',
-    `the artifact store: ${storeUrlProblem(store) ?? scheme}`,
-    {
-      place: 'artifact.store',
-      hint: 'Name a folder, or s3://BUCKET/PREFIX (docs/artifact-store.md).',
-    },
-  );
 }

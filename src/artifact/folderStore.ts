@@ -5,8 +5,8 @@ import { join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
-import { writeWhole } from './atomicFile.ts';
 import type { ArtifactStore, StoredArtifact } from './artifactStore.ts';
+import { writeWhole } from './atomicFile.ts';
 import { digestFile } from './digest.ts';
 import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from './storeLayout.ts';
 import { artifactNotFound, corrupt, verifiedBytes } from './verifiedBytes.ts';

@@ -7,8 +7,8 @@ import { pipeline } from 'node:stream/promises';
 
 import { SlipwayError } from '../domain/errors.ts';
 import { gzipStream } from './gzipStream.ts';
-import { type SourceEntry, sourceFiles } from './sourceFiles.ts';
 import { unreadable } from './sourceError.ts';
+import { type SourceEntry, sourceFiles } from './sourceFiles.ts';
 import { tarStream } from './tarStream.ts';
 
 /** The largest artifact that a control plane takes, in bytes: 200 MB (the upload's `0,209715200`). */

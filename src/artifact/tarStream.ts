@@ -3,8 +3,8 @@ import { join } from 'node:path';
 
 import { Header, type HeaderData, Pax } from 'tar';
 
-import type { SourceEntry, SourceFile } from './sourceFiles.ts';
 import { systemReason, unreadable } from './sourceError.ts';
+import type { SourceEntry, SourceFile } from './sourceFiles.ts';
 
 const BLOCK = 512;
 /** Every entry has this time: a checkout gives its files the time at which it was made. */

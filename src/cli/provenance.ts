@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { promisify } from 'node:util';
 
-import type { Actor } from '../domain/release/release.ts';
+import type { Actor } from '../domain/actor.ts';
 import { ciRun } from './ci/ciRun.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;

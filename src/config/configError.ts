@@ -1,5 +1,5 @@
 import { SlipwayError } from '../domain/errors.ts';
-import type { ConfigProblem } from './configProblem.ts';
+import type { ConfigProblem } from './configPlace.ts';
 
 /** `slipway.yaml` is not right: every problem with its place. */
 export class ConfigError extends SlipwayError {

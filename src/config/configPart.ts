@@ -1,8 +1,7 @@
 import { type Document, LineCounter, parseDocument } from 'yaml';
 
-import { type ConfigSource, placeOfRange } from './configPlace.ts';
-import type { ConfigProblem } from './configProblem.ts';
 import { readableLines } from './configExcerpt.ts';
+import { type ConfigProblem, type ConfigSource, placeOfRange } from './configPlace.ts';
 import { type Environment, substituteVariables } from './variables.ts';
 
 /** One of the files that a configuration is made of, parsed, with its variables put in. */

@@ -19,6 +19,19 @@ export interface ConfigPlace {
   readonly length: WholeNumber;
 }
 
+/** Something in `slipway.yaml` that is invalid, or has no effect, and where. */
+export interface ConfigProblem extends ConfigPlace {
+  /** `slipway.yaml`, or a file that it extends. */
+  readonly file: string;
+  /** `warning`: it is valid, but has no effect. */
+  readonly severity: 'error' | 'warning';
+  /** The field's path: `targets.staging.apiKey`. Empty if the file is no YAML. */
+  readonly path: string;
+  readonly message: string;
+  /** The line. What may be a secret is masked with `*`. */
+  readonly excerpt: string;
+}
+
 /**
  * Where a field stands: its value, or its name; for one that is missing, where the nearest part around it does.
  *

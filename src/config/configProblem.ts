@@ -2,22 +2,9 @@ import type { z } from 'zod';
 
 import { isSecretName, readableLines } from './configExcerpt.ts';
 import type { ConfigPart } from './configPart.ts';
-import { type ConfigPlace, placeOfField } from './configPlace.ts';
+import { type ConfigProblem, placeOfField } from './configPlace.ts';
 import { partOfField } from './mergeParts.ts';
 import { nearestWord } from './nearestWord.ts';
-
-/** Something in `slipway.yaml` that is invalid, or has no effect, and where. */
-export interface ConfigProblem extends ConfigPlace {
-  /** `slipway.yaml`, or a file that it extends. */
-  readonly file: string;
-  /** `warning`: it is valid, but has no effect. */
-  readonly severity: 'error' | 'warning';
-  /** The field's path: `targets.staging.apiKey`. Empty if the file is no YAML. */
-  readonly path: string;
-  readonly message: string;
-  /** The line. What may be a secret is masked with `*`. */
-  readonly excerpt: string;
-}
 
 /** What is said of a field, before its place is looked for. */
 export interface FieldProblem {

@@ -5,8 +5,7 @@ import { isMap } from 'yaml';
 
 import { readableLines } from './configExcerpt.ts';
 import { type ConfigPart, configPart } from './configPart.ts';
-import { placeOfField } from './configPlace.ts';
-import type { ConfigProblem } from './configProblem.ts';
+import { type ConfigProblem, placeOfField } from './configPlace.ts';
 import type { Environment } from './variables.ts';
 
 /** Of how many files a configuration may be made. */

@@ -4,13 +4,8 @@ import type { z } from 'zod';
 
 import { ConfigError } from './configError.ts';
 import { type ConfigPart, configPart } from './configPart.ts';
-import {
-  type ConfigProblem,
-  type FieldProblem,
-  inOrder,
-  placeProblems,
-  schemaProblems,
-} from './configProblem.ts';
+import type { ConfigProblem } from './configPlace.ts';
+import { type FieldProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
 import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
 import { extendedParts } from './extendedParts.ts';

@@ -1,4 +1,4 @@
-import type { Outcome } from './release/release.ts';
+import type { Outcome } from './release/outcome.ts';
 
 /** What releases, rollbacks and promotions end with. */
 interface WithOutcome {

@@ -1,4 +1,4 @@
-import type { Actor } from '../domain/release/release.ts';
+import type { Actor } from '../domain/actor.ts';
 
 /**
  * Hand-written, zod-free readers of what arrives by raw signal (`temporal workflow signal`), which bypasses every

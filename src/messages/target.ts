@@ -1,14 +1,15 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 
+import type { Actor } from '../domain/actor.ts';
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
-import type { Undelivered } from '../domain/notify/undelivered.ts';
-import type { Actor, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
+import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import type {
   Lookup,
   ReleaseAnswer,
   RollbackAnswer,
   Running,
   TargetState,
+  Undelivered,
 } from '../domain/target/targetState.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
 

@@ -1,13 +1,12 @@
 import type { Notice } from '../domain/notify/notice.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
-import type { Undelivered } from '../domain/notify/undelivered.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
 import type { StepOverrides } from '../domain/step.ts';
 import type { LateBaselines } from '../domain/target/lateRevisions.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
-import type { TargetState } from '../domain/target/targetState.ts';
+import type { TargetState, Undelivered } from '../domain/target/targetState.ts';
 
 /** The workflow types, by the names under which they are registered. */
 export const WORKFLOW_TYPES = {

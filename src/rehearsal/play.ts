@@ -2,11 +2,18 @@ import { setTimeout } from 'node:timers/promises';
 
 import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
 
-import { type PromotionResult, promotionWorkflowId } from '../domain/promotion/promotion.ts';
+import type { Artifact } from '../domain/artifact/artifact.ts';
+import {
+  type PromotionRequest,
+  type PromotionResult,
+  promotionWorkflowId,
+} from '../domain/promotion/promotion.ts';
+import type { Injection } from '../domain/rehearsal/injection.ts';
 import { firstTime } from '../domain/rehearsal/when.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
+import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
 import { scheduleTimes } from '../domain/schedule/scheduleTimes.ts';
-import { targetWorkflowId } from '../domain/target/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';
 import { lookupQuery, submitReleaseUpdate } from '../messages/target.ts';
@@ -16,8 +23,26 @@ import type { SkippedTime } from '../temporal/server/skippedTime.ts';
 import { askAgain } from './askAgain.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
-import type { Rehearsal } from './rehearse.ts';
 import type { RehearsalEvent } from './told.ts';
+
+/** What is rehearsed. */
+export interface Rehearsal {
+  /** `schedule`: `null` for one that is asked for once there is something to promote. */
+  readonly promotions: readonly {
+    readonly request: PromotionRequest;
+    readonly schedule: PromotionSchedule | null;
+  }[];
+  /** Every target that they have to do with, and what serves there at the beginning. */
+  readonly targets: readonly { readonly spec: TargetSpec; readonly serves: Artifact }[];
+  /** Makes the request for a release of a version that no target has had. */
+  readonly release: (target: string) => ReleaseRequest;
+  /** The targets on which a new version is released at the beginning. */
+  readonly sources: readonly string[];
+  readonly days: number;
+  readonly injections: readonly Injection[];
+  /** That of the clocks in injections. */
+  readonly timeZone: string;
+}
 
 /** What a play is made from. */
 export interface PlayOptions {

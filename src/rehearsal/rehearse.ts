@@ -1,13 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 
-import { type Artifact, artifactIdentity } from '../domain/artifact/artifact.ts';
+import { artifactIdentity } from '../domain/artifact/artifact.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Injection } from '../domain/rehearsal/injection.ts';
-import type { ReleaseRequest } from '../domain/release/release.ts';
-import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
-import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
+import { targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../domain/target/targetState.ts';
 import { type TargetInput, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import { createClient } from '../temporal/client/connection.ts';
@@ -16,28 +13,9 @@ import { runWorker } from '../worker.ts';
 import { Attention } from './attention.ts';
 import { Deployments } from './deployments.ts';
 import { Outcomes } from './outcomes.ts';
-import { Play } from './play.ts';
+import { Play, type Rehearsal } from './play.ts';
 import type { RehearsalEvent } from './told.ts';
 import { worldActivities } from './worldActivities.ts';
-
-/** What is rehearsed. */
-export interface Rehearsal {
-  /** `schedule`: `null` for one that is asked for once there is something to promote. */
-  readonly promotions: readonly {
-    readonly request: PromotionRequest;
-    readonly schedule: PromotionSchedule | null;
-  }[];
-  /** Every target that they have to do with, and what serves there at the beginning. */
-  readonly targets: readonly { readonly spec: TargetSpec; readonly serves: Artifact }[];
-  /** Makes the request for a release of a version that no target has had. */
-  readonly release: (target: string) => ReleaseRequest;
-  /** The targets on which a new version is released at the beginning. */
-  readonly sources: readonly string[];
-  readonly days: number;
-  readonly injections: readonly Injection[];
-  /** That of the clocks in injections. */
-  readonly timeZone: string;
-}
 
 /** How it is carried out. */
 export interface RehearseOptions {

@@ -3,7 +3,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } f
 import { ERROR_CATALOGUE, type ErrorCode } from '../domain/errors.ts';
 import { failureDetail, type FailureDetail } from '../domain/failure.ts';
 import { readHeartbeat } from '../domain/heartbeat.ts';
-import { needsPerson, type Outcome } from '../domain/release/release.ts';
+import { needsPerson, type Outcome } from '../domain/release/outcome.ts';
 
 /** Why a step failed, read from what Temporal threw. */
 export interface StepFailure {

@@ -6,4 +6,4 @@ export { promotionPlaces } from './promotion/promotionPlaces.ts';
 export { promotionTurn } from './schedule/promotionTurn.ts';
 export { release } from './release/release.ts';
 export { rollback } from './rollback/rollback.ts';
-export { target } from './target/target.ts';
+export { target } from './target/targetWorkflow.ts';

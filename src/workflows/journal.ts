@@ -4,12 +4,12 @@ import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
+import type { Outcome } from '../domain/release/outcome.ts';
 import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
 import type {
   Baseline,
   CheckVerdict,
   JudgementRecord,
-  Outcome,
   Progress,
   StepRecord,
   Waiting,

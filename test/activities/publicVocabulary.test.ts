@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import type { TarballArtifact } from '../../src/domain/artifact/artifact.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';

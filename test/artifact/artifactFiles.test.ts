@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import { artifactFiles, filesDifference } from '../../src/artifact/artifactFiles.ts';
-import { openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../src/artifact/pack.ts';
 
 let folder: string;

@@ -8,8 +8,9 @@ import { pathToFileURL } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { type ArtifactStore, openArtifactStore } from '../../src/artifact/artifactStore.ts';
+import type { ArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { keepChecks, readKeptChecks } from '../../src/artifact/keptChecks.ts';
+import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
 

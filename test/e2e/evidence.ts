@@ -1,7 +1,13 @@
 import type { ObservedRequest, TargetFacts } from '../../src/domain/audit/facts.ts';
 import type { Evidence } from '../../src/domain/audit/violation.ts';
-import type { LoggedRequest } from './faultProxy.ts';
-import type { Stack } from './stack.ts';
+import type { FaultProxy, LoggedRequest } from './faultProxy.ts';
+
+/** A control plane behind a proxy that logs its requests. */
+interface Watched {
+  readonly controlPlane: string;
+  readonly proxy: Pick<FaultProxy, 'log'>;
+  call(method: string, path: string): Promise<unknown>;
+}
 
 interface Deployment {
   readonly id: string;
@@ -19,7 +25,7 @@ interface Listed<T> {
 
 /** What a target is held against: its histories, what its control plane has, and what that was asked to change. */
 export async function evidenceOf(
-  stack: Stack,
+  stack: Watched,
   target: TargetFacts,
 ): Promise<Required<Omit<Evidence, 'secrets' | 'others'>>> {
   const name = target.workflowId.slice(`target:${stack.controlPlane}:`.length);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { slipway } from './processes.ts';
+import { goodAgent, ServingDeployment } from './servingDeployment.ts';
 import { Stack } from './stack.ts';
 
 let stack: Stack;

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream';
 
 import { describe, expect, it } from 'vitest';
 
+import { createRunApiClient } from '../../src/clients/runApi.ts';
 import type { SlipwayError } from '../../src/domain/errors.ts';
 import { type Input, inputsOfFile, recordedInputs, someInputs } from '../../src/judge/inputs.ts';
 import { randomFrom, sample, shuffled } from '../../src/judge/random.ts';
-import { createRunApiClient } from '../../src/clients/runApi.ts';
 import { json, startService } from '../clients/faultyService.ts';
 
 function read(text: string): Promise<Input[]> {

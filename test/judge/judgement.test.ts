@@ -2,8 +2,8 @@ import { onTestFinished, describe, expect, it } from 'vitest';
 
 import { createFeedbackClient } from '../../src/clients/feedback.ts';
 import { createRunApiClient } from '../../src/clients/runApi.ts';
-import { metricOf } from '../../src/domain/judge/report.ts';
 import { DEFAULT_POLICY } from '../../src/domain/judge/policy.ts';
+import { metricOf } from '../../src/domain/judge/report.ts';
 import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
 import type { Input } from '../../src/judge/inputs.ts';
 import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';

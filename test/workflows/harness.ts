@@ -19,8 +19,8 @@ import { queryAgain } from '../../src/temporal/client/queryAgain.ts';
 import { createWorkers } from '../../src/temporal/createWorkers.ts';
 import { stacklessBundle } from '../support/stackless.ts';
 import { ScriptedJudge } from './judge/scriptedJudge.ts';
-import { GREETS } from './requests.ts';
 import type { RecordedHistory } from './recordedHistory.ts';
+import { GREETS } from './requests.ts';
 import { IDENTITY, TargetUnderTest } from './targetUnderTest.ts';
 import { type ActivityName, World } from './world.ts';
 

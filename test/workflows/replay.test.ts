@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, inject, it } from 'vitest';
 
-import type { Outcome } from '../../src/domain/release/release.ts';
+import type { Outcome } from '../../src/domain/release/outcome.ts';
 import * as ofPlaces from '../../src/messages/promotionPlaces.ts';
 import * as ofReleases from '../../src/messages/release.ts';
 import * as ofTargets from '../../src/messages/target.ts';

@@ -1,5 +1,6 @@
+import type { Actor } from '../../src/domain/actor.ts';
 import type { Check } from '../../src/domain/check/check.ts';
-import type { Actor, ReleaseRequest, ReleaseResult } from '../../src/domain/release/release.ts';
+import type { ReleaseRequest, ReleaseResult } from '../../src/domain/release/release.ts';
 import type { StepOverrides } from '../../src/domain/step.ts';
 
 const ADA: Actor = { who: 'ada', from: 'test' };

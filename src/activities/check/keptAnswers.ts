@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { cutText } from '../../domain/bounds.ts';
 
 /** Of an answer, as JSON. */

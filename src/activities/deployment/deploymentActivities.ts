@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { notOffered } from '../../clients/serviceError.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';

@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 
-import { type ArtifactStore, openArtifactStore } from '../../artifact/artifactStore.ts';
+import type { ArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { type Input, inputsOfFile, recordedInputs, someInputs } from '../../judge/inputs.ts';
 import { judgeCandidate } from '../../judge/judgement.ts';
 import { randomFrom, sample } from '../../judge/random.ts';

@@ -1,4 +1,4 @@
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import type { Activities } from '../activities.ts';
 import type { Untracked } from '../track.ts';
 

@@ -1,5 +1,5 @@
-import { openArtifactStore } from '../../artifact/artifactStore.ts';
 import { keepChecks, readKeptChecks } from '../../artifact/keptChecks.ts';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { withDigests } from '../../domain/check/passedChecks.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { Activities } from '../activities.ts';

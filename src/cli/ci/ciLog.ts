@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 
 import { ConfigError } from '../../config/configError.ts';
-import type { ConfigProblem } from '../../config/configProblem.ts';
+import type { ConfigProblem } from '../../config/configPlace.ts';
 import type { CommandContext } from '../context.ts';
 import type { Output } from '../output.ts';
 import { reportError } from '../ui/errorReport.ts';

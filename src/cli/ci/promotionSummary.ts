@@ -1,6 +1,6 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
-import { outcomeExitCode } from '../../domain/release/release.ts';
+import { outcomeExitCode } from '../../domain/release/outcome.ts';
 import { judgementWords } from '../../domain/story.ts';
 import { OUTCOME_WORDS } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';

@@ -1,14 +1,7 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import type { CommandContext } from '../context.ts';
 import { planPromotionsOf } from './promotion/promotionPlan.ts';
-import { planReleaseOn } from './release/releasePlanned.ts';
-
-/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
-export interface PlanOptions {
-  readonly config?: string;
-  /** How many days of promotions are planned. */
-  readonly days: number;
-}
+import { type PlanOptions, planReleaseOn } from './release/releasePlanned.ts';
 
 /**
  * `slipway plan release [TARGET]`: what a release would do at this moment. `slipway plan promotion [PROMOTION]`: what

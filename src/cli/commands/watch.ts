@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import { loadConfig } from '../../config/loadConfig.ts';
-import type { Outcome } from '../../domain/release/release.ts';
+import type { Outcome } from '../../domain/release/outcome.ts';
 import { targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import { viewTarget } from '../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../context.ts';

@@ -5,10 +5,10 @@ import type { ErrorCode } from '../../domain/errors.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
 import type { InterventionKind, InterventionRecord } from '../../domain/intervention/intervention.ts';
 import type { FieldDifference } from '../../domain/release/fieldDifferences.ts';
+import type { Outcome } from '../../domain/release/outcome.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
 import type {
   CheckVerdict,
-  Outcome,
   Progress,
   ReleaseResult,
   StepRecord,

@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '../../config/configProblem.ts';
+import type { ConfigProblem } from '../../config/configPlace.ts';
 import type { RecordedRelease } from '../../domain/artifact/retention.ts';
 import type { ExitCode, Instant, WholeNumber } from '../../domain/scalars.ts';
 

@@ -1,20 +1,21 @@
+import type { Actor } from '../../domain/actor.ts';
 import type { ActivityFact } from '../../domain/audit/facts.ts';
 import type { DescribedRevision } from '../../domain/deployment/revisionName.ts';
 import type { UnderWay } from '../../domain/heartbeat.ts';
-import type { Undelivered } from '../../domain/notify/undelivered.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { PastRelease } from '../../domain/release/pastRelease.ts';
-import type { Actor, Progress, RollbackRequest } from '../../domain/release/release.ts';
+import type { Progress, RollbackRequest } from '../../domain/release/release.ts';
 import type { Instant } from '../../domain/scalars.ts';
-import type { Quarantined } from '../../domain/target/quarantine.ts';
 import type {
   Drift,
   HistoryRow,
   Hold,
   IgnoredMessage,
   NeedsPerson,
+  Quarantined,
   Running,
   SaidMessage,
+  Undelivered,
 } from '../../domain/target/targetState.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
 import type { ScheduleStatus } from './promotions.ts';

@@ -1,9 +1,9 @@
 import { Argument } from 'commander';
 
 import { INJECTION_FORMS } from '../../domain/rehearsal/injection.ts';
-import type { PlanOptions } from '../commands/plan.ts';
 import type { PromoteOptions } from '../commands/promotion/promote.ts';
 import type { RehearseOptions } from '../commands/rehearsal/rehearse.ts';
+import type { PlanOptions } from '../commands/release/releasePlanned.ts';
 import type { ScheduleOptions } from '../commands/schedule/schedule.ts';
 import type { CommandContext, CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';

@@ -1,6 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import { errorPage } from '../../domain/errors.ts';
-import { type Outcome, outcomeExitCode, type ReleaseResult } from '../../domain/release/release.ts';
+import { type Outcome, outcomeExitCode } from '../../domain/release/outcome.ts';
+import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { Ending } from '../../temporal/client/release/follow.ts';
 import { MARKS, type Style } from './style.ts';
 

@@ -1,5 +1,5 @@
+import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
-import type { Actor } from '../release/release.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 
 /** What a person may say to a release under way. */

@@ -1,5 +1,6 @@
+import type { Actor } from '../actor.ts';
 import type { ErrorCode } from '../errors.ts';
-import { type Actor, type Outcome, OUTCOMES } from '../release/release.ts';
+import { type Outcome, OUTCOMES } from '../release/outcome.ts';
 
 /** Everything that receivers are told of: outcomes under their own names, and what leads to them. */
 export const NOTICE_EVENTS = [

@@ -1,5 +1,5 @@
+import type { Actor } from '../actor.ts';
 import { describeArtifact } from '../artifact/artifact.ts';
-import type { Actor } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';

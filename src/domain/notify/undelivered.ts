@@ -1,18 +1,5 @@
 import { type Bound, newest } from '../bounds.ts';
-import type { TargetState } from '../target/targetState.ts';
-
-/** A notice that could not be delivered to a receiver. */
-export interface Undelivered {
-  /** When the worker gave up. */
-  readonly at: string;
-  /** The receiver's name. */
-  readonly receiver: string;
-  /** What the notice reports: one of the events of docs/notifications.md. */
-  readonly event: string;
-  /** The release or the promotion that it reports. `null`: a hold. */
-  readonly name: string | null;
-  readonly reason: string;
-}
+import type { TargetState, Undelivered } from '../target/targetState.ts';
 
 const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
 

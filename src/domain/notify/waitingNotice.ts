@@ -1,4 +1,5 @@
-import type { Actor, Waiting } from '../release/release.ts';
+import type { Actor } from '../actor.ts';
+import type { Waiting } from '../release/release.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { NoticeContent } from './notice.ts';
 import { aboutTarget } from './targetNotices.ts';

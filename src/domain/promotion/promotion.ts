@@ -1,16 +1,11 @@
+import type { Actor } from '../actor.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
 import type { OnInconclusive } from '../judge/policy.ts';
 import type { DeclaredJudgeSettings, JudgeInputs } from '../judge/settings.ts';
-import type {
-  Actor,
-  CheckVerdict,
-  JudgementRecord,
-  Outcome,
-  ReleaseRequest,
-  StepRecord,
-} from '../release/release.ts';
+import type { Outcome } from '../release/outcome.ts';
+import type { CheckVerdict, JudgementRecord, ReleaseRequest, StepRecord } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 

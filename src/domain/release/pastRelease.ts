@@ -1,9 +1,11 @@
+import type { Actor } from '../actor.ts';
 import { artifactIdentity } from '../artifact/artifact.ts';
 import type { WorkFact } from '../audit/facts.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Instant } from '../scalars.ts';
 import type { HistoryRow } from '../target/targetState.ts';
-import type { Actor, Outcome, ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
+import type { Outcome } from './outcome.ts';
+import type { ReleaseRequest, ReleaseResult, RollbackRequest } from './release.ts';
 
 /** One release or rollback of a target's past. */
 export interface PastRelease {

@@ -1,3 +1,4 @@
+import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
 import type { Check } from '../check/check.ts';
 import type { ErrorCode } from '../errors.ts';
@@ -8,15 +9,7 @@ import type { ReceiverSpec } from '../notify/receiver.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides } from '../step.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
-
-/** Who asked, from where, and why. */
-export interface Actor {
-  /** A person or a machine: `ada@example.com`, `ci`. */
-  readonly who: string;
-  /** Where the request came from: a CI run's URL, `cli`, `signal`. */
-  readonly from: string;
-  readonly reason?: string;
-}
+import type { Outcome } from './outcome.ts';
 
 /** How many releases wait: only the newest (`latest`), or each of them (`all`). */
 type QueuePolicy = 'latest' | 'all';
@@ -88,24 +81,6 @@ export interface ReleaseRequest {
   readonly notify?: readonly ReceiverSpec[];
   readonly requestedBy: Actor;
 }
-
-/** The ways in which a release ends (design, "Words"). */
-export const OUTCOMES = [
-  'released',
-  /** An earlier revision serves again: after a release that failed, or because a person asked for it. */
-  'rolled_back',
-  'failed',
-  /** Needs a person, and says what to do. */
-  'rollback_failed',
-  /** Needs a person, and says what to do. */
-  'errored',
-  'aborted',
-  'superseded',
-  'rejected',
-] as const;
-
-/** How a release ended. */
-export type Outcome = (typeof OUTCOMES)[number];
 
 /** One step as it went. */
 export interface StepRecord {
@@ -281,38 +256,4 @@ export interface ReleaseResult {
   readonly interventions: readonly InterventionRecord[];
   readonly startedAt: Instant;
   readonly endedAt: Instant;
-}
-
-/** Whether a person must act: the restore failed, or it is unknown what serves. */
-export function needsPerson(outcome: Outcome): boolean {
-  return outcome === 'rollback_failed' || outcome === 'errored';
-}
-
-/**
- * The command's exit code for an outcome (design, "The command").
- *
- * @param code - of the failure that ended it: a rollback that did not reach the revision that was named failed.
- */
-export function outcomeExitCode(
-  kind: 'release' | 'rollback',
-  outcome: Outcome,
-  code: ErrorCode | null = null,
-): 0 | 2 | 3 | 4 {
-  if (kind === 'rollback' && code === 'SLIPWAY_REVISION_NOT_REACHED') return 2;
-  switch (outcome) {
-    case 'released':
-      return 0;
-    case 'rolled_back':
-      // A rollback that was asked for reached the state that was asked for; a release that was undone did not.
-      return kind === 'rollback' ? 0 : 2;
-    case 'failed':
-      return 2;
-    case 'rollback_failed':
-    case 'errored':
-      return 3;
-    case 'aborted':
-    case 'superseded':
-    case 'rejected':
-      return 4;
-  }
 }

@@ -7,7 +7,8 @@ import { freezeProblem } from '../freeze/freezeProblem.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS } from '../notify/notice.ts';
 import { RECEIVERS_MAX, type ReceiverSpec } from '../notify/receiver.ts';
-import type { Actor, ErrorPolicy, ReleaseRequest } from './release.ts';
+import type { ErrorPolicy, ReleaseRequest } from './release.ts';
+import type { Actor } from '../actor.ts';
 import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import {
   anything,

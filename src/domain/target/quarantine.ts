@@ -1,26 +1,12 @@
+import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
-import type { Actor, KnownRevision, ReleaseResult } from '../release/release.ts';
-import type { Instant } from '../scalars.ts';
-import type { TargetState } from './targetState.ts';
-
-/** An artifact that is blocked on the target until a person unblocks it. */
-export interface Quarantined {
-  /** The artifact's identity: `sha256:…`, `image:…`, `git:…`. */
-  readonly artifact: string;
-  readonly since: Instant;
-  readonly by: Actor;
-}
+import type { KnownRevision, ReleaseResult } from '../release/release.ts';
+import type { Quarantined, TargetState } from './targetState.ts';
 
 /** After how many failed checks an artifact is quarantined by itself. */
 const FAILED_CHECKS_UNTIL_QUARANTINE = 2;
 const QUARANTINED: Bound = { items: 100, bytes: 150_000 };
 const FAILED: Bound = { items: 100, bytes: 100_000 };
-
-/** An artifact whose checks have failed on this target, and in which releases. */
-export interface FailedChecks {
-  readonly artifact: string;
-  readonly releaseIds: readonly string[];
-}
 
 /**
  * Quarantines an artifact: it is not released any more, and none of its revisions is put back by itself. In

@@ -1,5 +1,6 @@
+import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
-import type { Actor, ReleaseRequest } from '../release/release.ts';
+import type { ReleaseRequest } from '../release/release.ts';
 import { rejectWithdrawn, submitRelease, withdrawnBy, withdrawReleases } from './targetQueue.ts';
 import type { ReleaseAnswer, Running, Submission, TargetState } from './targetState.ts';
 

@@ -1,11 +1,13 @@
+import type { Actor } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
-import type { Actor, ReleaseRequest } from '../release/release.ts';
-import { findQuarantined, type Quarantined } from './quarantine.ts';
+import type { ReleaseRequest } from '../release/release.ts';
+import { findQuarantined } from './quarantine.ts';
 import {
   addHistory,
   type HistoryRow,
   type NextWork,
+  type Quarantined,
   type QueuedRelease,
   type ReleaseAnswer,
   type Running,

@@ -1,10 +1,6 @@
 import { isSameRevision, keepKnown, originalOf } from '../deployment/knownRevisions.ts';
-import {
-  type KnownRevision,
-  needsPerson,
-  type ReleaseResult,
-  type RollbackRequest,
-} from '../release/release.ts';
+import { needsPerson } from '../release/outcome.ts';
+import type { KnownRevision, ReleaseResult, RollbackRequest } from '../release/release.ts';
 import { isCounter, latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
 import { forTheWayBack, type TargetSpec } from './targetSpec.ts';

@@ -1,10 +1,10 @@
+import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { RevisionWords } from '../deployment/revisionName.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { Undelivered } from '../notify/undelivered.ts';
-import type { Actor, KnownRevision, Outcome, ReleaseRequest, RollbackRequest } from '../release/release.ts';
+import type { Outcome } from '../release/outcome.ts';
+import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../release/release.ts';
 import type { Instant } from '../scalars.ts';
-import type { FailedChecks, Quarantined } from './quarantine.ts';
 import type { TargetSpec } from './targetSpec.ts';
 
 /** A release that waits for its turn. */
@@ -120,6 +120,33 @@ export interface Submission {
   readonly answer?: ReleaseAnswer;
   /** Who withdrew it; absent: it stands. */
   readonly withdrawnBy?: Actor;
+}
+
+/** An artifact that is blocked on the target until a person unblocks it. */
+export interface Quarantined {
+  /** The artifact's identity: `sha256:…`, `image:…`, `git:…`. */
+  readonly artifact: string;
+  readonly since: Instant;
+  readonly by: Actor;
+}
+
+/** An artifact whose checks have failed on this target, and in which releases. */
+interface FailedChecks {
+  readonly artifact: string;
+  readonly releaseIds: readonly string[];
+}
+
+/** A notice that could not be delivered to a receiver. */
+export interface Undelivered {
+  /** When the worker gave up. */
+  readonly at: string;
+  /** The receiver's name. */
+  readonly receiver: string;
+  /** What the notice reports: one of the events of docs/notifications.md. */
+  readonly event: string;
+  /** The release or the promotion that it reports. `null`: a hold. */
+  readonly name: string | null;
+  readonly reason: string;
 }
 
 /** Everything that a target carries from run to run. Plain data, bounded. */

@@ -2,7 +2,8 @@ import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workfl
 
 import { noticeTitle } from '../../domain/notify/noticeText.ts';
 import type { ReceiverSpec } from '../../domain/notify/receiver.ts';
-import { type Undelivered, undeliveredWords } from '../../domain/notify/undelivered.ts';
+import { undeliveredWords } from '../../domain/notify/undelivered.ts';
+import type { Undelivered } from '../../domain/target/targetState.ts';
 import { undeliveredSignal } from '../../messages/target.ts';
 import type { NoticeInput, NoticeResult } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';

@@ -1,10 +1,11 @@
 import { workflowInfo } from '@temporalio/workflow';
 
+import type { Actor } from '../../domain/actor.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { FREEZE } from '../../domain/intervention/intervention.ts';
 import { confirmCandidate, type Line, shortIdentity } from '../../domain/promotion/candidate.ts';
 import { type PromotionRequest, promotionRequestKey } from '../../domain/promotion/promotion.ts';
-import type { Actor, ReleaseRequest } from '../../domain/release/release.ts';
+import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import { PromotionEnded, type PromotionRun } from './promotionWay.ts';
 

@@ -4,12 +4,8 @@ import { upsertSearchAttributes } from '@temporalio/workflow';
 import { describeArtifact } from '../../domain/artifact/artifact.ts';
 import { type PassedChecks, withDigests } from '../../domain/check/passedChecks.ts';
 import { type Predicament, restoreInstructions } from '../../domain/release/instructions.ts';
-import {
-  needsPerson,
-  type ReleaseRequest,
-  type ReleaseResult,
-  type RollbackRequest,
-} from '../../domain/release/release.ts';
+import { needsPerson } from '../../domain/release/outcome.ts';
+import type { ReleaseRequest, ReleaseResult, RollbackRequest } from '../../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
 import { explain } from '../failure.ts';
 import { type Journal, now } from '../journal.ts';

@@ -1,6 +1,7 @@
 import { leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
 import { couldNotTell } from '../../domain/failure.ts';
-import type { KnownRevision, Outcome, ReleaseResult } from '../../domain/release/release.ts';
+import type { Outcome } from '../../domain/release/outcome.ts';
+import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
 import type { Finding } from '../../domain/restore/restoreDecision.ts';
 import { now } from '../journal.ts';
 import {

@@ -12,7 +12,7 @@ import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { doorway } from './doorway.ts';
-import type { Target } from './target.ts';
+import type { TargetAccess } from './targetAccess.ts';
 
 /**
  * Keeps a target going whatever Temporal's own tools do to it. A cancellation changes nothing: a target has no end of
@@ -61,7 +61,7 @@ const PATIENTLY = {
  * @returns what an earlier run left running.
  */
 export async function recoverTarget(
-  target: Target,
+  target: TargetAccess,
   recordStore: string | undefined,
 ): Promise<NextWork | undefined> {
   if (doorway.door === 'open') return undefined;
@@ -91,7 +91,7 @@ interface Recalled {
 }
 
 async function recallOrWait(
-  target: Target,
+  target: TargetAccess,
   recall: (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean) => Promise<Recalled>,
 ): Promise<Recalled> {
   try {

@@ -6,9 +6,10 @@ import {
   upsertMemo,
 } from '@temporalio/workflow';
 
+import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
 import { noticesBetween, startNotice } from '../../domain/notify/targetNotices.ts';
-import type { Actor, Preemption, ReleaseRequest } from '../../domain/release/release.ts';
+import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
 import { tellTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
 import { takeSubmission } from '../../domain/target/submissions.ts';
@@ -24,7 +25,7 @@ import {
   type TargetState,
 } from '../../domain/target/targetState.ts';
 import { INTERVENTION_SIGNALS, preemptSignal } from '../../messages/release.ts';
-import type { TargetInput } from '../../messages/workflowTypes.ts';
+import type { TargetInput, TargetWorkflow } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
@@ -32,26 +33,17 @@ import { stepPolicy } from '../steps.ts';
 import { takeUnknownSignals } from '../unknownSignals.ts';
 import { StateKeeper } from './keepState.ts';
 import { readWhatServes } from './looks.ts';
-import { outlive, recoverTarget, whenCanceled } from './recoverTarget.ts';
+import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
-import { handleTargetMessages } from './targetMessages.ts';
+import type { TargetAccess } from './targetAccess.ts';
 import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
-
-/** One target, until it is terminated: a run of it ends between two releases, and the next run carries its state. */
-export function target(input: TargetInput = {}): Promise<void> {
-  return outlive(input, async (current) => {
-    const subject = new Target(current);
-    handleTargetMessages(subject);
-    await subject.run();
-  });
-}
 
 /**
  * A target's queue, lock, hold and history. It decides what runs on the target and when, one release or rollback at a
  * time, and never changes the deployment itself.
  */
-export class Target {
+export class Target implements TargetAccess {
   readonly #input: TargetInput;
   readonly #startsAs: TargetState;
   readonly #runLength: RunLength;
@@ -238,7 +230,7 @@ export class Target {
     await keeper.written();
     const canEnd = await this.#runLength.canEnd(() => this.#rollbackGoesFirst);
     if (!canEnd || !this.#notices.allBegun || !keeper.isWritten) return;
-    await continueAsNew<typeof target>({ ...this.#input, state: this.#state });
+    await continueAsNew<TargetWorkflow>({ ...this.#input, state: this.#state });
   }
 
   get #rollbackGoesFirst(): boolean {

@@ -1,10 +1,11 @@
 import type { SignalDefinition, UpdateDefinition } from '@temporalio/common';
 import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } from '@temporalio/workflow';
 
+import type { Actor } from '../../domain/actor.ts';
 import { findRevision } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import { noteUndelivered } from '../../domain/notify/undelivered.ts';
-import type { Actor, RollbackRequest } from '../../domain/release/release.ts';
+import type { RollbackRequest } from '../../domain/release/release.ts';
 import { releaseRequestProblem } from '../../domain/release/requestProblem.ts';
 import {
   findArtifact,
@@ -53,6 +54,7 @@ import { now } from '../journal.ts';
 import { RollbackRequests } from '../rollback/rollbackRequests.ts';
 import { atTheDoor, doorway } from './doorway.ts';
 import type { Target } from './target.ts';
+import type { Taken } from './targetAccess.ts';
 
 /** Has a target take its messages. */
 export function handleTargetMessages(target: Target): void {
@@ -66,11 +68,6 @@ export function handleTargetMessages(target: Target): void {
   forwardInterventions(target);
   answerQueries(target, rollbacks);
 }
-
-/** What came of a message. */
-export type Taken<Answer> =
-  /** `unused`: why it changed nothing. A sender who does not wait for the answer finds that in the target's state. */
-  { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };
 
 /** A message that people send by update or by signal: both are read, refused and taken alike. */
 interface TargetMessage<Message, Read, Answer> {

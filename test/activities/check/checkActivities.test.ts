@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import type { Check } from '../../../src/domain/check/check.ts';
 import { type FaultyService, json, until } from '../../clients/faultyService.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';

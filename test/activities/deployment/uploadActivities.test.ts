@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CancelledFailure } from '@temporalio/activity';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
 import { type FaultyService, json, until } from '../../clients/faultyService.ts';
 import {

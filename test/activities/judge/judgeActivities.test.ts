@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import type { JudgementInput } from '../../../src/activities/activities.ts';
-import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { digestFile } from '../../../src/artifact/digest.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
 import { DEFAULT_SETTINGS } from '../../../src/domain/judge/settings.ts';
 import { json, type SeenRequest } from '../../clients/faultyService.ts';

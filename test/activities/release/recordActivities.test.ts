@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { activitiesUnderTest, failureOf } from '../activitiesUnderTest.ts';
 

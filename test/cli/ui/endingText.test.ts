@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 
 import { type Asked, endingExitCode, endingLines } from '../../../src/cli/ui/endingText.ts';
 import { styleOf } from '../../../src/cli/ui/style.ts';
-import type { Outcome, RollbackRequest } from '../../../src/domain/release/release.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
+import type { RollbackRequest } from '../../../src/domain/release/release.ts';
 import type { HistoryRow } from '../../../src/domain/target/targetState.ts';
 import { sampleResult } from './sampleProgress.ts';
 

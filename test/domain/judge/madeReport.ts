@@ -1,5 +1,5 @@
-import type { JudgeReport, SideReport } from '../../../src/domain/judge/report.ts';
 import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
+import type { JudgeReport, SideReport } from '../../../src/domain/judge/report.ts';
 import type { JudgeVerdict } from '../../../src/domain/judge/verdict.ts';
 
 /** A report with a verdict, made without judging anything. */

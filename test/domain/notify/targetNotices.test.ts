@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNotices.ts';
-import type { Outcome } from '../../../src/domain/release/release.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import {
   releaseHold,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { outcomeExitCode } from '../../../src/domain/release/release.ts';
+import { outcomeExitCode } from '../../../src/domain/release/outcome.ts';
 
 describe('the exit code of an outcome', () => {
   it.each([

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Outcome } from '../../../src/domain/release/release.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import { counterLateRevision } from '../../../src/domain/target/lateRevisions.ts';
 import {

@@ -1,5 +1,5 @@
+import type { Actor } from '../../../src/domain/actor.ts';
 import type {
-  Actor,
   KnownRevision,
   ReleaseRequest,
   ReleaseResult,

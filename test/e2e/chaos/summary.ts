@@ -1,4 +1,4 @@
-import { OUTCOMES, type Outcome } from '../../../src/domain/release/release.ts';
+import { OUTCOMES, type Outcome } from '../../../src/domain/release/outcome.ts';
 import type { ChaosReport, TargetReport } from './chaos.ts';
 import { Tally } from './tally.ts';
 

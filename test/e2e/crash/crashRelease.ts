@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 
-import type { Outcome, ReleaseResult } from '../../../src/domain/release/release.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import type { Process } from '../processes.ts';
 import { eventually, type Stack } from '../stack.ts';
 import { type Cell, cellName } from './cells.ts';

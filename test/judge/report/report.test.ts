@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { DEFAULT_SETTINGS, type JudgeSettings } from '../../../src/domain/judge/settings.ts';
 import { type JudgeReport, type Side, SIDES } from '../../../src/domain/judge/report.ts';
+import { DEFAULT_SETTINGS, type JudgeSettings } from '../../../src/domain/judge/settings.ts';
 import { randomFrom } from '../../../src/judge/random.ts';
 import { markdownReport } from '../../../src/judge/report/markdownReport.ts';
 import { textReport } from '../../../src/judge/report/textReport.ts';

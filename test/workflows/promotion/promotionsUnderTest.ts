@@ -19,9 +19,9 @@ import {
   progressQuery,
 } from '../../../src/messages/release.ts';
 import { createClient } from '../../../src/temporal/client/connection.ts';
+import type { RecordedHistory } from '../recordedHistory.ts';
 import { QUICK } from '../requests.ts';
 import { seen } from '../seen.ts';
-import type { RecordedHistory } from '../recordedHistory.ts';
 import { IDENTITY, type TargetUnderTest } from '../targetUnderTest.ts';
 import { PlacesUnderTest } from './placesUnderTest.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
 import type { ErrorCode } from '../../../src/domain/errors.ts';
-import type { Outcome } from '../../../src/domain/release/release.ts';
+import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { landsLate, refused, unansweredAndLost, unansweredButTaken } from '../faults.ts';
 import { tarball } from '../requests.ts';

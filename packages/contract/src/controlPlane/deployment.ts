@@ -6,11 +6,14 @@ import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, Timestamp, Uuid } fr
 import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
 import { AnsweredSourceConfig, SourceConfig } from './sourceConfig.ts';
 import { AnsweredSourceRevisionConfig, SourceRevisionConfig } from './sourceRevisionConfig.ts';
-import { type Breach, BUILDABLE_SOURCES, inapplicableFields, tagRule, valueAt } from './sourceRules.ts';
-
-/** What a deployment is made from (contract 000, "Deployment": `source`). Immutable. */
-export const Source = oneOf(['repo_host', 'external_image', 'internal_image', 'internal_source']);
-export type Source = z.infer<typeof Source>;
+import {
+  type Breach,
+  BUILDABLE_SOURCES,
+  inapplicableFields,
+  Source,
+  tagRule,
+  valueAt,
+} from './sourceRules.ts';
 
 /** Contract 000, "States and transitions". Read-only. */
 export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { PageQuery } from '../pageQuery.ts';
 import { oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
-import { Source } from './deployment.ts';
+import { Source } from './sourceRules.ts';
 import { AnsweredSourceRevisionConfig } from './sourceRevisionConfig.ts';
 
 /**

@@ -1,5 +1,11 @@
-import type { DeploymentCreate, DeploymentPatch, Source } from './deployment.ts';
+import type { z } from 'zod';
+
+import { oneOf } from '../scalars.ts';
 import { TAG_PREFIX } from './sourceRevisionConfig.ts';
+
+/** What a deployment is made from (contract 000, "Deployment": `source`). Immutable. */
+export const Source = oneOf(['repo_host', 'external_image', 'internal_image', 'internal_source']);
+export type Source = z.infer<typeof Source>;
 
 /** A rule of contract 000 that a request breaks: where (without the leading `body`), why, and which rule. */
 export interface Breach {
@@ -43,26 +49,22 @@ const APPLICABLE: readonly (readonly [path: readonly string[], sources: readonly
  */
 export function inapplicableFields(
   source: string,
-  request: DeploymentCreate | DeploymentPatch,
+  request: unknown,
   isCurrent: (path: readonly string[], value: unknown) => boolean = () => false,
 ): Breach[] {
   return APPLICABLE.flatMap(([path, sources]): Breach[] => {
     const value = valueAt(request, path);
     if (value == null || (Array.isArray(value) && value.length === 0)) return [];
     // A source that nobody has named yet: which fields it has only the service knows.
-    if (!(SOURCES as readonly string[]).includes(source) || (sources as readonly string[]).includes(source))
+    if (
+      !(Source.options as readonly string[]).includes(source) ||
+      (sources as readonly string[]).includes(source)
+    )
       return [];
     if (isCurrent(path, value)) return [];
     return [{ path: [...path], message: `Only for source ${sources.join(' or ')}`, type: 'not_applicable' }];
   });
 }
-
-const SOURCES = [
-  'repo_host',
-  'external_image',
-  'internal_image',
-  'internal_source',
-] as const satisfies Source[];
 
 /**
  * A tag needs `build_on_push` false (contract 000, "SourceRevisionConfig": "requires `source_config.build_on_push` =

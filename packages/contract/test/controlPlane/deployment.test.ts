@@ -5,8 +5,8 @@ import {
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentStatus,
-  Source,
 } from '../../src/controlPlane/deployment.ts';
+import { Source } from '../../src/controlPlane/sourceRules.ts';
 import {
   DeploymentsDeleteQuery,
   DeploymentsList,

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 
-import { type ArtifactStore, openArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../artifact/openArtifactStore.ts';
 import { type PackedSource, packSource } from '../../../artifact/pack.ts';
 import { type SourceEntry, sourceFiles } from '../../../artifact/sourceFiles.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';

@@ -1,5 +1,5 @@
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { PastRelease } from '../../../domain/release/pastRelease.ts';
-import { outcomeExitCode } from '../../../domain/release/release.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 
-import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { Style } from '../../ui/style.ts';
 
 /** The most characters of a line of the file that are shown. */

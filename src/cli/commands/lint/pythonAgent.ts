@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
-import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { releaseSettings } from '../../../config/releaseSettings.ts';
 import { pythonGraphOf, pythonGraphText } from '@slipway/contract/pythonAgent';

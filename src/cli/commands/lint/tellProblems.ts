@@ -1,4 +1,4 @@
-import type { ConfigProblem } from '../../../config/configProblem.ts';
+import type { ConfigProblem } from '../../../config/configPlace.ts';
 import type { Output } from '../../output.ts';
 import { problemLines } from './problemLines.ts';
 

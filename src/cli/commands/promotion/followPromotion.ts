@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
 import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
-import { outcomeExitCode } from '../../../domain/release/release.ts';
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { lastResult } from '../../../temporal/client/promotion/promotionClient.ts';
 import { readProgress } from '../../../temporal/client/target/targetClient.ts';

@@ -1,5 +1,5 @@
 import { formatDuration } from '../../../domain/duration.ts';
-import { outcomeExitCode } from '../../../domain/release/release.ts';
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import { tellTimes } from '../../../domain/schedule/schedule.ts';
 import { judgementWords } from '../../../domain/story.ts';
 import type { PromotionView } from '../../../temporal/client/promotion/promotionClient.ts';

@@ -10,7 +10,7 @@ import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';
 import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import type { PlanOptions } from '../plan.ts';
+import type { PlanOptions } from '../release/releasePlanned.ts';
 import { declaredSchedule } from '../schedule/declaredSchedule.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import type { PromotionRequest } from '../../../domain/promotion/promotion.ts';
-import type { Actor } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { gitIn } from '../../provenance.ts';

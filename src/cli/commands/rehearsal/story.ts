@@ -1,8 +1,10 @@
 import { formatDuration } from '../../../domain/duration.ts';
 import { tellClock, tellInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
-import { outcomeExitCode, type ReleaseResult, type StepRecord } from '../../../domain/release/release.ts';
-import type { Rehearsal, Rehearsed } from '../../../rehearsal/rehearse.ts';
+import { outcomeExitCode } from '../../../domain/release/outcome.ts';
+import type { ReleaseResult, StepRecord } from '../../../domain/release/release.ts';
+import type { Rehearsal } from '../../../rehearsal/play.ts';
+import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
 import type { RehearsalEvent } from '../../../rehearsal/told.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/counted.ts';

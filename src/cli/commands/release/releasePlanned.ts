@@ -2,11 +2,17 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { tellProblems } from '../lint/tellProblems.ts';
-import type { PlanOptions } from '../plan.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releasePlan } from './releasePlan.ts';
 import { releasePlanEvent } from './releasePlanEvent.ts';
 import { releasePlanLines } from './releasePlanLines.ts';
+
+/** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
+export interface PlanOptions {
+  readonly config?: string;
+  /** How many days of promotions are planned. */
+  readonly days: number;
+}
 
 /**
  * `slipway plan release [TARGET]`: what a release would do at this moment: what it ships, what it changes, its steps and

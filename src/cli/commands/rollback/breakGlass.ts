@@ -1,9 +1,9 @@
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { notOffered, ServiceError } from '../../../clients/serviceError.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { revisionPhase } from '../../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import { redeployCommand } from '../../../domain/release/instructions.ts';
-import type { Actor } from '../../../domain/release/release.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { GAVE_UP } from '../../follow/followToEnd.ts';

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Actor } from '../../../domain/release/release.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { type HoldTaken, setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';

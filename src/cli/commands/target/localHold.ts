@@ -1,8 +1,8 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Actor } from '../../../domain/release/release.ts';
 import type { Instant } from '../../../domain/scalars.ts';
 
 /**

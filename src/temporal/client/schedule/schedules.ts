@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 
 import { type ScheduleDescription, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 
+import type { Actor } from '../../../domain/actor.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
-import type { Actor } from '../../../domain/release/release.ts';
 import type { DeclaredSchedule, ScheduleChange } from '../../../domain/schedule/schedule.ts';
 import {
   type PromotionInput,

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { artifactOf } from '../../../../src/cli/commands/artifact/artifactOf.ts';
 import { parseConfig } from '../../../../src/config/loadConfig.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedReleases } from '../../../../src/cli/commands/artifact/recordedReleases.ts';
 import { result } from '../../../domain/target/targets.ts';
 

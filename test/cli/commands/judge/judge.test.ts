@@ -9,7 +9,7 @@ import {
   type AgentUnderTest,
   startAgentUnderTest,
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
-import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedReleases } from '../../../../src/cli/commands/artifact/recordedReleases.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
 import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';

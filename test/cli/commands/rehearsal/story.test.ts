@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Story } from '../../../../src/cli/commands/rehearsal/story.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
-import type { Rehearsal } from '../../../../src/rehearsal/rehearse.ts';
+import type { Rehearsal } from '../../../../src/rehearsal/play.ts';
 import type { RehearsalEvent } from '../../../../src/rehearsal/told.ts';
 import { testOutput } from '../../testOutput.ts';
 

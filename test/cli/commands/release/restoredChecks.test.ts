@@ -4,8 +4,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { keepChecks } from '../../../../src/artifact/keptChecks.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { restoredChecks } from '../../../../src/cli/commands/release/restoredChecks.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
 

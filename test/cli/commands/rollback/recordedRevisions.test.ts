@@ -4,7 +4,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { type ArtifactStore, openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { recordedRevisions } from '../../../../src/cli/commands/rollback/recordedRevisions.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';

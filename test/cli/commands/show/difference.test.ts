@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import { openArtifactStore } from '../../../../src/artifact/artifactStore.ts';
+import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { packSource } from '../../../../src/artifact/pack.ts';
 import { releaseDifference } from '../../../../src/cli/commands/show/difference.ts';
 import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';

@@ -1,0 +1,53 @@
+import type { ErrorCode } from '../errors.ts';
+
+/** The ways in which a release ends (design, "Words"). */
+export const OUTCOMES = [
+  'released',
+  /** An earlier revision serves again: after a release that failed, or because a person asked for it. */
+  'rolled_back',
+  'failed',
+  /** Needs a person, and says what to do. */
+  'rollback_failed',
+  /** Needs a person, and says what to do. */
+  'errored',
+  'aborted',
+  'superseded',
+  'rejected',
+] as const;
+
+/** How a release ended. */
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Whether a person must act: the restore failed, or it is unknown what serves. */
+export function needsPerson(outcome: Outcome): boolean {
+  return outcome === 'rollback_failed' || outcome === 'errored';
+}
+
+/**
+ * The command's exit code for an outcome (design, "The command").
+ *
+ * @param code - of the failure that ended it: a rollback that did not reach the revision that was named failed.
+ */
+export function outcomeExitCode(
+  kind: 'release' | 'rollback',
+  outcome: Outcome,
+  code: ErrorCode | null = null,
+): 0 | 2 | 3 | 4 {
+  if (kind === 'rollback' && code === 'SLIPWAY_REVISION_NOT_REACHED') return 2;
+  switch (outcome) {
+    case 'released':
+      return 0;
+    case 'rolled_back':
+      // A rollback that was asked for reached the state that was asked for; a release that was undone did not.
+      return kind === 'rollback' ? 0 : 2;
+    case 'failed':
+      return 2;
+    case 'rollback_failed':
+    case 'errored':
+      return 3;
+    case 'aborted':
+    case 'superseded':
+    case 'rejected':
+      return 4;
+  }
+}

@@ -1,0 +1,21 @@
+import type { Preemption } from '../../domain/release/release.ts';
+import type { Running, TargetState } from '../../domain/target/targetState.ts';
+
+/** What the parts of a target, which watch, keep and restore its state, see and change of it. */
+export interface TargetAccess {
+  readonly state: TargetState;
+  readonly running: Running | null;
+  /** Replaces the state, and notifies the receivers of what changed. */
+  change(next: TargetState): void;
+  /** Replaces the state without any notice. */
+  replace(next: TargetState): void;
+  /** Records a message that is not acted upon, and why. */
+  ignore(message: string, reason: string): void;
+  /** Tells the running release to make way. */
+  preempt(preemption: Preemption): Promise<void>;
+}
+
+/** What came of a message. */
+export type Taken<Answer> =
+  /** `unused`: why it changed nothing. A sender who does not wait for the answer finds that in the target's state. */
+  { readonly answer: Answer; readonly unused?: string } | { readonly refused: string };
