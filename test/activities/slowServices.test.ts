@@ -82,7 +82,7 @@ vi.mock('../../src/activities/connections.ts', () => ({
     }
   },
 }));
-vi.mock('../../src/artifact/artifactStore.ts', () => ({
+vi.mock('../../src/artifact/openArtifactStore.ts', () => ({
   openArtifactStore: () =>
     slowService({
       open: { stream: { destroy: () => undefined }, sizeBytes: 1 },

@@ -66,15 +66,15 @@ async function hasToMakeWay(run: Run, overtaker: string): Promise<boolean> {
   }
 }
 
-/** Says that the revision that a person named does not serve in the end, and why; `undefined`: it does. */
+/** Says that the revision that a person named does not serve in the end, and why; empty: it does. */
 export function missedText(
   journal: Journal,
   request: RollbackRequest | null,
   known: readonly KnownRevision[],
   serving: string,
-): string | undefined {
+): string {
   const missed = request === null ? undefined : missedRevision(request, known, serving);
-  if (missed === undefined) return undefined;
+  if (missed === undefined) return '';
   const failed = journal.progress.steps.find(({ restoring, status }) => restoring && status === 'failed');
   return `revision ${missed} was not reached${failed?.detail === undefined ? '' : `: ${failed.detail}`}; `;
 }

@@ -89,23 +89,23 @@ export async function restoreWhatServed(
   run.agentUrl = restored.agentUrl;
   const cause = `${describeSetback(setback)}${silentBefore(run, found)}`;
   const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };
+  const missed = missedText(journal, preemptedBy, run.known, revisionId);
   if (failed !== null) {
     return finish(run, {
       ...ending,
       ...serving,
       outcome: 'errored',
       code: ending.code ?? failed.code,
-      reason: `${cause}; ${failed.reason}`,
+      reason: `${cause}; ${missed}${failed.reason}`,
       stuck: { code: failed.code, attempted: [], restored: revisionId },
     });
   }
-  const missed = missedText(journal, preemptedBy, run.known, revisionId);
   return finish(run, {
     ...ending,
     ...serving,
-    code: missed === undefined ? ending.code : 'SLIPWAY_REVISION_NOT_REACHED',
+    code: missed === '' ? ending.code : 'SLIPWAY_REVISION_NOT_REACHED',
     outcome: restoredOutcome(setback),
-    reason: `${cause}; ${missed ?? ''}${servesAgain(restored)}`,
+    reason: `${cause}; ${missed}${servesAgain(restored)}`,
     settingsWorked: settings.areNewest || undefined,
   });
 }

@@ -119,8 +119,8 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
   const serves = revisionText(wordsOf({ known: news, history: [] }, revisionId));
   return finish({
     outcome: failed === null ? 'rolled_back' : 'errored',
-    reason: failed?.reason ?? `${missed ?? ''}${servesAgain(restored, serves)}`,
-    code: failed?.code ?? (missed === undefined ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
+    reason: `${missed}${failed?.reason ?? servesAgain(restored, serves)}`,
+    code: failed?.code ?? (missed === '' ? null : 'SLIPWAY_REVISION_NOT_REACHED'),
     stuck: failed === null ? undefined : { code: failed.code, attempted: [], restored: revisionId },
     settingsWorked: (failed === null && settings.areNewest) || undefined,
     deploymentId,

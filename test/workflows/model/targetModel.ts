@@ -293,6 +293,7 @@ export class TargetModel {
 /** Whether another revision was put back than the one that a person has named. */
 function isMissed({ rollback, tried, serving, outcome }: Ending, known: readonly Known[]): boolean {
   const named = rollback?.from === undefined ? rollback?.to : undefined;
-  if (named === undefined || tried.length === 0 || outcome === 'rollback_failed') return false;
+  if (named === undefined || tried.length === 0) return false;
+  if (outcome === 'rollback_failed' || outcome === 'errored') return false;
   return !isSame(known, serving, named);
 }

@@ -16,6 +16,19 @@ describeWorkflows('a manual rollback to a revision by name', (harness) => {
     expect((await target.idle()).state.hold).not.toBeNull();
   });
 
+  it('that cannot be deployed says so, too, where the one that serves instead fails its checks', async () => {
+    const { target, good } = harness.newServingTarget();
+    const second = await target.release('a');
+    await target.release('b');
+    target.world.broken.set(good, 'DEPLOY_FAILED');
+    target.world.providerIsAway = true;
+    const { requestId } = await target.rollback({ to: good });
+    const row = await target.ended(requestId);
+    expect(row).toMatchObject({ outcome: 'errored', servingRevisionId: second.revisionId });
+    expect(row.reason).toContain(`revision ${good} was not reached`);
+    expect(row.reason).toContain(`revision ${second.revisionId ?? ''} is restored and serves, but failed`);
+  });
+
   it('by the beginning of its id, or by its release, is that revision', async () => {
     const { target } = harness.newServingTarget();
     const first = await target.release('a');
