@@ -19,7 +19,7 @@ const WIDE = ['exit-codes.md', 'crash-matrix.md'];
 export default defineConfig({
   lang: 'en',
   title: 'Slipway',
-  description: 'Releases agents, and takes them back. A durable release pipeline on Temporal.',
+  description: 'Releases agents, and rolls them back. A durable release pipeline on Temporal.',
   cleanUrls: true,
   head: [
     ['link', { rel: 'icon', href: '/mark.svg', type: 'image/svg+xml' }],

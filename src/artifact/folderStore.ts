@@ -168,7 +168,7 @@ async function storing<T, A = never>(
       `the artifact store could not be read or written: ${error.message}`,
       {
         place: folder,
-        hint: 'Look at the folder’s owner and rights, and at the space on its disk.',
+        hint: 'Check the folder’s owner, its permissions, and the free space on its disk.',
         cause: error,
       },
     );

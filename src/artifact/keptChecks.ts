@@ -32,7 +32,7 @@ export async function readKeptChecks(store: ArtifactStore, digest: string): Prom
   throw new SlipwayError(
     'SLIPWAY_RECORD_UNREADABLE',
     `the record ${name} ${checks === undefined ? 'is missing' : 'does not match its digest'}`,
-    { place: store.url, hint: 'Copy it back from a backup, or release the artifact again.' },
+    { place: store.url, hint: 'Restore it from a backup, or release the artifact again.' },
   );
 }
 

@@ -23,7 +23,7 @@ export function openArtifactStore(store: string): ArtifactStore {
     `the artifact store: ${storeUrlProblem(store) ?? scheme}`,
     {
       place: 'artifact.store',
-      hint: 'Name a folder, or s3://BUCKET/PREFIX (docs/artifact-store.md).',
+      hint: 'Use a folder, or s3://BUCKET/PREFIX (docs/artifact-store.md).',
     },
   );
 }

@@ -115,7 +115,7 @@ function tooLarge(entries: readonly SourceEntry[], maxBytes: number): SlipwayErr
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_TOO_LARGE',
     `the packed source is larger than ${megabytes(maxBytes)} MB; its biggest files: ${biggest.join(', ')}`,
-    { hint: 'Name what the agent does not need in .slipwayignore, or under `artifact.ignore`.' },
+    { hint: 'List what the agent does not need in .slipwayignore, or under `artifact.ignore`.' },
   );
 }
 

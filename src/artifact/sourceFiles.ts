@@ -77,7 +77,7 @@ async function linkTarget(root: string, path: string): Promise<string> {
   const leadsOut = unreadable(
     path,
     `is a link that leads out of the source, to ${target}`,
-    'Replace it by what it points to, or name it in .slipwayignore.',
+    'Replace the link by the file itself, or list it in .slipwayignore.',
   );
   if (isAbsolute(target) || !isInside(root, resolve(from, target))) throw leadsOut;
   // Where the target is reached through another link, the real place counts. A link to nothing is kept as it is.

@@ -18,7 +18,7 @@ export const RECORDS = 'records/';
  */
 export function artifactPath(digest: string): string {
   if (!isDigest(digest)) {
-    throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not an artifact’s digest`, {
+    throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not the digest of an artifact`, {
       hint: 'A digest is sha256: and 64 hexadecimal digits.',
     });
   }

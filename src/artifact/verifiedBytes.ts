@@ -29,7 +29,7 @@ export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, pla
 export function corrupt(digest: string, place: string): SlipwayError {
   return new SlipwayError('SLIPWAY_ARTIFACT_CORRUPT', `the bytes of ${place} do not match ${digest}`, {
     place,
-    hint: 'Release again: packing puts a whole copy in its place.',
+    hint: 'Release again: the release uploads a complete copy.',
   });
 }
 
@@ -37,10 +37,10 @@ export function corrupt(digest: string, place: string): SlipwayError {
 export function artifactNotFound(digest: string, store: string): SlipwayError {
   return new SlipwayError(
     'SLIPWAY_ARTIFACT_NOT_FOUND',
-    `there is no artifact ${digest} in the artifact store ${store}`,
+    `the artifact store ${store} has no artifact ${digest}`,
     {
       place: store,
-      hint: 'The worker and the command must use the same store (`artifact.store`); release again to put it there.',
+      hint: 'The worker and the command must use the same store (`artifact.store`); release again to upload it.',
     },
   );
 }

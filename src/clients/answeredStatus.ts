@@ -7,7 +7,7 @@ export interface StatusMeaning {
   readonly hint?: string;
 }
 
-const KEY_HINT = 'Check the API key of this service: it is missing, wrong, or lacks the right.';
+const KEY_HINT = 'Check the API key of this service: it is missing, wrong, or lacks a permission.';
 
 const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
   401: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },

@@ -77,7 +77,7 @@ export async function putArtifact(
     if (sent === size) return;
     sourceProblem = new SlipwayError(
       'SLIPWAY_ARTIFACT_CORRUPT',
-      `The artifact does not have its ${size} bytes`,
+      `The artifact is shorter or longer than its ${size} bytes`,
     );
     throw sourceProblem;
   }
@@ -157,7 +157,7 @@ function unreadable(source: string | (() => Readable), cause: unknown): SlipwayE
   if (cause instanceof SlipwayError) return cause;
   const place = typeof source === 'string' ? { place: source } : {};
   if (cause instanceof Error && (cause as NodeJS.ErrnoException).code === 'ENOENT') {
-    return new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', 'The artifact is not there', { ...place, cause });
+    return new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', 'The artifact is missing', { ...place, cause });
   }
   return new SlipwayError('SLIPWAY_ARTIFACT_UNREADABLE', 'The artifact could not be read', {
     ...place,

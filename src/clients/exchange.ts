@@ -146,7 +146,7 @@ export class Exchange {
     }
     // The parser's error quotes what came: it is no cause to keep.
     if (isNotHttp(cause)) return this.badAnswer('not HTTP');
-    return this.#error('SLIPWAY_NO_ANSWER', `No whole answer came to ${what}: ${reason}`, { cause });
+    return this.#error('SLIPWAY_NO_ANSWER', `No complete answer to ${what}: ${reason}`, { cause });
   }
 
   /** A successful status with something else in it than the contract says; the work may well be done. */
@@ -292,7 +292,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function transportReason(cause: unknown, idleTimeoutMs: number): string {
   const code = codeOf(cause);
-  if (code === 'UND_ERR_BODY_TIMEOUT') return `nothing came for ${idleTimeoutMs} ms`;
+  if (code === 'UND_ERR_BODY_TIMEOUT') return `no data for ${idleTimeoutMs} ms`;
   return REASONS[code] ?? (code === '' ? 'the transport failed' : code);
 }
 

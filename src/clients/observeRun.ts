@@ -79,7 +79,7 @@ export async function observeRun(
   if (error !== undefined) return ended('error');
   if (seen.values === undefined) {
     // Every run begins with its values: without them it is the stream that broke off, not the run that succeeded.
-    throw new SlipwayError('SLIPWAY_BAD_ANSWER', 'the stream of the run ended before any values came');
+    throw new SlipwayError('SLIPWAY_BAD_ANSWER', 'the stream of the run ended without values');
   }
   return ended(isInterrupted(seen.values) ? 'interrupted' : 'success');
 }

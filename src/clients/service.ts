@@ -160,7 +160,7 @@ function read(endpoint: Endpoint, text: string, exchange: Exchange): unknown {
   const parsed = endpoint.response.safeParse(parseJson(text, exchange));
   if (parsed.success) return parsed.data;
   const issues = toValidationIssues(parsed.error, 'body').slice(0, 5);
-  throw exchange.badAnswer(`not what the contract says (${describeDetail(issues)})`);
+  throw exchange.badAnswer(`not as the contract defines it (${describeDetail(issues)})`);
 }
 
 function parseJson(text: string, exchange: Exchange): unknown {
@@ -176,9 +176,9 @@ function parseJson(text: string, exchange: Exchange): unknown {
 function parseBaseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/u.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'The base URL of a service is not usable', {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', 'The base URL of a service is not valid', {
       place: url === undefined ? 'baseUrl' : `${url.protocol}//${url.host}`,
-      hint: 'Give an http or https URL without a user name or password in it.',
+      hint: 'Use an http or https URL without a user name or password.',
     });
   }
   return new URL(`${url.origin}${url.pathname.replace(/\/+$/u, '')}`);
@@ -192,7 +192,7 @@ function credentialHeaders({ apiKey, headers = {} }: ServiceOptions): Record<str
   for (const [name, value] of Object.entries(credentials)) {
     if (/^[!-~](?:[ -~]*[!-~])?$/u.test(value)) continue;
     throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `The credential in the header ${name} cannot be sent`, {
-      hint: 'It holds a line break, white space at an end, or something else than ASCII.',
+      hint: 'Remove line breaks, white space at its ends, and characters other than ASCII.',
     });
   }
   return credentials;

@@ -16,7 +16,7 @@ export class ConfigError extends SlipwayError {
     const first = problems[0];
     super('SLIPWAY_CONFIG_INVALID', lines.join('\n'), {
       place: first === undefined ? file : `${first.file}:${first.line}:${first.column}`,
-      hint: 'mend the file; docs/slipway.schema.json describes every field',
+      hint: 'correct the file; docs/slipway.schema.json describes every field',
     });
     this.name = 'ConfigError';
     this.file = file;

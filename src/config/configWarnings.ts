@@ -57,13 +57,13 @@ function targetWarnings(path: readonly string[], target: Fields, hasChecks: bool
       } else if (!RESOURCES.includes(field) && vocabulary !== 'public') {
         const near = nearestWord(field, RESOURCES);
         const suggestion = near === undefined ? '' : `; did you mean "${near}"?`;
-        warn(['resources', field], `the control plane’s contract has no such resource${suggestion}`);
+        warn(['resources', field], `the control plane’s contract has no resource of this name${suggestion}`);
       }
     }
   }
   const onError = fieldsOf(target['onError']);
   if (onError['waitFor'] !== undefined && onError['then'] !== 'wait') {
-    warn(['onError', 'waitFor'], 'has no effect: nobody is waited for unless then is "wait"');
+    warn(['onError', 'waitFor'], 'has no effect unless then is "wait"');
   }
   if (isTime(soak) && !hasChecks) {
     warn(['soak'], 'there are no checks to repeat: the revision is only seen to serve');
@@ -136,7 +136,7 @@ function notifyWarnings(receivers: unknown): FieldProblem[] {
         : [
             {
               path: ['notify', index, 'events', at],
-              message: 'has no effect: GitHub is told of releases alone',
+              message: 'has no effect: Slipway reports only releases to GitHub',
             },
           ],
     );
@@ -151,7 +151,7 @@ function freezeWarnings(path: readonly string[], freezes: unknown, now: number):
     const ends = typeof until === 'string' ? parseFreezeMoment(until) : undefined;
     if (ends?.kind !== 'once' || typeof timeZone !== 'string' || !isTimeZone(timeZone)) return [];
     if (instantOf(ends.at, timeZone, 'second') > now) return [];
-    return [{ path: [...path, 'freezes', index, 'until'], message: 'has no effect: it has passed' }];
+    return [{ path: [...path, 'freezes', index, 'until'], message: 'has no effect: this time has passed' }];
   });
 }
 

@@ -23,8 +23,8 @@ export const Expectation = z.strictObject({
       const problem = pattern === undefined ? undefined : patternProblem(pattern);
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     }),
-  path: Text.optional().describe('A dot path into the final values to look at instead of the answer'),
-  equals: z.unknown().optional().describe('The value that stands there'),
+  path: Text.optional().describe('A dot path into the final values, to check instead of the answer'),
+  equals: z.unknown().optional().describe('The expected value there'),
   maxLatency: Duration.optional().describe('The longest time from request to end'),
 });
 export type Expectation = z.infer<typeof Expectation>;

@@ -30,7 +30,7 @@ async function findAbove(from: string): Promise<FoundConfig> {
     if (text !== undefined) return { file, text };
     if (dirname(folder) === folder) break;
   }
-  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `there is no ${CONFIG_FILE} in ${from} or above it`, {
+  throw new SlipwayError('SLIPWAY_CONFIG_NOT_FOUND', `found no ${CONFIG_FILE} in ${from} or above it`, {
     place: from,
     hint: 'write one with "slipway init", or name it with --config',
   });

@@ -50,13 +50,13 @@ export const Judge = z
       .min(1)
       .max(REPETITIONS_MAX)
       .optional()
-      .describe('How often each input is run on each side. Default: as often as brings 400 runs of each'),
+      .describe('How often to run each input on each side. Default: until there are 400 runs of each'),
     concurrency: z
       .int()
       .min(1)
       .max(CONCURRENCY_MAX)
       .default(DEFAULT_SETTINGS.concurrency)
-      .describe('How many runs are under way at once, both sides together. Default: 4'),
+      .describe('How many runs at once, both sides together. Default: 4'),
     warmUpRuns: z
       .int()
       .min(0)
@@ -85,7 +85,7 @@ export const Judge = z
       .enum(ON_INCONCLUSIVE)
       .default('ask')
       .describe(
-        'What happens where the runs do not tell: judge again later, ask a person, or fail. Default: ask',
+        'What happens if the verdict is inconclusive: judge again later, ask a person, or fail. Default: ask',
       ),
     again: z
       .strictObject({

@@ -28,7 +28,7 @@ const Receiver = z
       .min(1)
       .optional()
       .describe('The events that it gets (docs/notifications.md). Default: everything'),
-    targets: z.array(Text).min(1).optional().describe('Of which targets it is told. Default: of each'),
+    targets: z.array(Text).min(1).optional().describe('The targets that it is notified about. Default: all'),
     url: SecretReference.optional().describe('The webhook’s URL; needed by slack and webhook'),
     secret: SecretReference.optional().describe('The key of the signature; needed by webhook'),
     token: SecretReference.optional().describe(
@@ -38,13 +38,13 @@ const Receiver = z
       .string()
       .regex(/^[\w.-]+\/[\w.-]+$/u, 'expected owner/name')
       .optional()
-      .describe('GitHub’s repository, owner/name. Default: the one that CI, or the git remote origin, tells'),
+      .describe('The GitHub repository, owner/name. Default: from CI, or from the git remote origin'),
     apiUrl: ServiceUrl.optional().describe(
       'GitHub’s API; https://HOST/api/v3 of a GitHub Enterprise Server. Default: https://api.github.com',
     ),
     environment: Text.optional().describe('GitHub’s environment. Default: the target’s name'),
     context: Text.optional().describe(
-      'Under which name a status stands at the commit. Default: slipway/ and the target’s name',
+      'The name of the commit status. Default: slipway/ and the target’s name',
     ),
   })
   .superRefine((receiver, context) => {
@@ -82,7 +82,7 @@ export function notifyProblems(
       if (typeof target !== 'string' || targets.length === 0 || targets.includes(target)) return [];
       const near = nearestWord(target, targets);
       const instead = near === undefined ? `there are: ${targets.join(', ')}` : `did you mean "${near}"?`;
-      const message = `there is no target of that name; ${instead}`;
+      const message = `slipway.yaml has no target of that name; ${instead}`;
       return [{ path: ['notify', index, 'targets', at], message }];
     }),
   );

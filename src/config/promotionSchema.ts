@@ -28,7 +28,7 @@ const Schedule = z
     overlap: z
       .enum(['skip', 'buffer_one'])
       .default('skip')
-      .describe('What a time does while the promotion of an earlier one goes on. Default: skip'),
+      .describe('What happens at a scheduled time while the earlier promotion still runs. Default: skip'),
     catchUp: Duration.default(10 * MINUTE_MS)
       .refine((late) => late >= CATCH_UP_LEAST_MS, { message: 'expected at least 10s' })
       .describe('How late a time may still be made up for that passed while Temporal was down. Default: 10m'),
@@ -48,14 +48,14 @@ const Approval = z
     otherwise: z
       .enum(['reject', 'approve'])
       .default('reject')
-      .describe('What counts where nobody says anything in time. Default: reject'),
+      .describe('The decision if no person approves or rejects in time. Default: reject'),
   })
   .superRefine(enoughApprovers);
 
 const Promotion = z.strictObject({
   from: Text.describe('The target whose verified artifact is promoted'),
   to: Text.describe('The target that it is released on'),
-  schedule: Schedule.optional().describe('When it is done by itself. Absent: only by "slipway promote"'),
+  schedule: Schedule.optional().describe('When it starts by itself. Absent: only by "slipway promote"'),
   soak: Duration.default(0).describe(
     'How long the artifact must have been verified on from. Default: not at all',
   ),
@@ -96,7 +96,7 @@ export function promotionProblems(
       .filter(([, target]) => targets.length > 0 && !targets.includes(target))
       .map(([end, target]) => ({
         path: ['promotions', name, end],
-        message: `there is no target of that name; ${nearestOf(target, targets)}`,
+        message: `slipway.yaml has no target of that name; ${nearestOf(target, targets)}`,
       })),
     ...(from === to
       ? [{ path: ['promotions', name, 'to'], message: 'expected another target than from' }]

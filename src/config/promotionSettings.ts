@@ -33,12 +33,14 @@ export function choosePromotion({ promotions }: Config, name: string | undefined
   const [only] = names;
   if (only === undefined) {
     throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', 'slipway.yaml has no promotions', {
-      hint: 'docs/promotions.md says how they are written',
+      hint: 'docs/promotions.md describes how to write one',
     });
   }
   if (name === undefined) {
     if (names.length === 1) return only;
-    throw new SlipwayError('SLIPWAY_USAGE', 'which promotion?', { hint: `name one of: ${names.join(', ')}` });
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several promotions', {
+      hint: `name one of: ${names.join(', ')}`,
+    });
   }
   if (names.includes(name)) return name;
   const [leading, ...others] = names.filter((candidate) => promotions[candidate]?.to === name);

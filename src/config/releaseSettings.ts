@@ -38,7 +38,9 @@ export function chooseTarget(config: Config, name: string | undefined): string {
   const [only] = names;
   if (name === undefined) {
     if (names.length === 1 && only !== undefined) return only;
-    throw new SlipwayError('SLIPWAY_USAGE', 'which target?', { hint: `name one of: ${names.join(', ')}` });
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway.yaml has several targets', {
+      hint: `name one of: ${names.join(', ')}`,
+    });
   }
   if (names.includes(name)) return name;
   const near = nearestWord(name, names);

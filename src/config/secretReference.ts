@@ -16,7 +16,7 @@ export function resolveSecret(
   const { from } = reference;
   const place = readSecretReference(from);
   if (place === undefined) {
-    throw new SlipwayError('SLIPWAY_SECRET_MISSING', 'a secret is not given by reference', {
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', 'a secret is written in place of a reference', {
       hint: 'write "env:NAME" or "file:/absolute/path"',
     });
   }
@@ -63,7 +63,7 @@ function readSecretFile(from: string, path: string): string {
   } catch (error) {
     throw new SlipwayError('SLIPWAY_SECRET_MISSING', `the secret "${from}" could not be read`, {
       place: from,
-      hint: 'the file must exist, and be readable where the worker runs',
+      hint: 'create the file where the worker runs, and make it readable for the worker',
       cause: error,
     });
   }

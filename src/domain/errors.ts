@@ -9,15 +9,15 @@ import { CodedError, type CodedErrorOptions } from '@slipway/contract/codedError
  */
 export const ERROR_CATALOGUE = {
   // Usage and configuration
-  SLIPWAY_USAGE: { exitCode: 1, title: 'The command line was not understood' },
+  SLIPWAY_USAGE: { exitCode: 1, title: 'The command line is not valid' },
   SLIPWAY_CONFIG_NOT_FOUND: { exitCode: 1, title: 'No slipway.yaml was found' },
-  SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not right' },
+  SLIPWAY_CONFIG_INVALID: { exitCode: 1, title: 'slipway.yaml is not valid' },
   SLIPWAY_TARGET_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no target of that name' },
   SLIPWAY_PROMOTION_UNKNOWN: { exitCode: 1, title: 'slipway.yaml has no promotion of that name' },
   SLIPWAY_SCHEDULE_UNKNOWN: { exitCode: 1, title: 'The promotion has no schedule in Temporal' },
   SLIPWAY_TARGET_NEVER_RELEASED: { exitCode: 1, title: 'The target has never taken a release' },
   SLIPWAY_RELEASE_UNKNOWN: { exitCode: 1, title: 'The target knows no release of that name' },
-  SLIPWAY_WRONG_MOMENT: { exitCode: 4, title: 'It cannot be said at this moment' },
+  SLIPWAY_WRONG_MOMENT: { exitCode: 4, title: 'The release cannot accept this command now' },
   SLIPWAY_TARGET_ON_HOLD: { exitCode: 4, title: 'The target is on hold' },
   SLIPWAY_TARGET_FROZEN: { exitCode: 4, title: 'A freeze is in force' },
   SLIPWAY_SECRET_MISSING: { exitCode: 1, title: 'A referenced secret is not set' },
@@ -33,7 +33,7 @@ export const ERROR_CATALOGUE = {
     title: 'The artifact store could not be read or written',
   },
   SLIPWAY_RECORD_UNREADABLE: { exitCode: 1, title: 'A record in the artifact store cannot be read' },
-  SLIPWAY_ARTIFACT_STORE_REFUSED: { exitCode: 6, title: 'The artifact store does not let us in' },
+  SLIPWAY_ARTIFACT_STORE_REFUSED: { exitCode: 6, title: 'The artifact store rejected the request' },
   // Temporal
   SLIPWAY_TEMPORAL_UNREACHABLE: { exitCode: 6, title: 'Temporal could not be reached' },
   SLIPWAY_TEMPORAL_NOT_INSTALLED: { exitCode: 6, title: 'Temporal could not be found or installed' },
@@ -44,16 +44,16 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_NO_WORKER: { exitCode: 6, title: 'No worker polls the task queue' },
   SLIPWAY_TARGET_UNREADABLE: { exitCode: 4, title: 'The target cannot read its earlier state' },
   SLIPWAY_WORKFLOW_STUCK: { exitCode: 3, title: 'Workers cannot continue a workflow' },
-  SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target could not be asked' },
+  SLIPWAY_TARGET_SILENT: { exitCode: 6, title: 'A target did not answer' },
   SLIPWAY_SEARCH_ATTRIBUTES_MISSING: { exitCode: 6, title: 'The search attributes are not registered' },
   // The two services, as their clients see them
   SLIPWAY_UNREACHABLE: { exitCode: 6, title: 'The service could not be reached' },
-  SLIPWAY_NO_ANSWER: { exitCode: 6, title: 'The service took the request and did not answer' },
+  SLIPWAY_NO_ANSWER: { exitCode: 6, title: 'The service did not answer the request' },
   SLIPWAY_BAD_ANSWER: { exitCode: 6, title: 'The service answered what its contract does not allow' },
-  SLIPWAY_UNAUTHORIZED: { exitCode: 6, title: 'The service refused the credentials' },
+  SLIPWAY_UNAUTHORIZED: { exitCode: 6, title: 'The service rejected the credentials' },
   SLIPWAY_NOT_FOUND: { exitCode: 1, title: 'The service does not know that resource' },
   SLIPWAY_CONFLICT: { exitCode: 6, title: 'The service reports a conflict' },
-  SLIPWAY_REFUSED: { exitCode: 1, title: 'The service refused the request as invalid' },
+  SLIPWAY_REFUSED: { exitCode: 1, title: 'The service rejected the request as invalid' },
   SLIPWAY_RATE_LIMITED: { exitCode: 6, title: 'The service asks to slow down' },
   SLIPWAY_SERVICE_ERROR: { exitCode: 6, title: 'The service failed' },
   // The platform on this machine
@@ -67,14 +67,17 @@ export const ERROR_CATALOGUE = {
   SLIPWAY_NOT_SERVING: { exitCode: 2, title: 'The deployment does not serve the revision' },
   SLIPWAY_CHECK_FAILED: { exitCode: 2, title: 'A check failed' },
   SLIPWAY_CANDIDATE_WORSE: { exitCode: 2, title: 'The judge found the candidate worse' },
-  SLIPWAY_JUDGE_INCONCLUSIVE: { exitCode: 2, title: 'The judge could not tell from what it saw' },
-  SLIPWAY_JUDGE_ERRORED: { exitCode: 3, title: 'The judge could not do its work' },
+  SLIPWAY_JUDGE_INCONCLUSIVE: { exitCode: 2, title: 'The judge reached no verdict' },
+  SLIPWAY_JUDGE_ERRORED: { exitCode: 3, title: 'The judge could not run' },
   SLIPWAY_REVISION_REPLACED: { exitCode: 4, title: 'Another revision serves' },
-  SLIPWAY_REVISION_NOT_REACHED: { exitCode: 2, title: 'Another revision serves than the one that was named' },
-  SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'It could not be told whether the request was carried out' },
-  SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to go back to' },
-  SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo did not go as it should' },
-  SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway itself failed' },
+  SLIPWAY_REVISION_NOT_REACHED: {
+    exitCode: 2,
+    title: 'Slipway restored another revision than the one you named',
+  },
+  SLIPWAY_OUTCOME_UNKNOWN: { exitCode: 3, title: 'The request may have been carried out' },
+  SLIPWAY_NOTHING_TO_RESTORE: { exitCode: 3, title: 'There is no revision to restore' },
+  SLIPWAY_DEMO_FAILED: { exitCode: 3, title: 'The demo failed' },
+  SLIPWAY_INTERNAL: { exitCode: 3, title: 'Slipway failed with an unexpected error' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 
 /**

@@ -10,7 +10,7 @@ export interface Heartbeat {
 
 /** What the step under way found last, and its deadline. */
 export interface RunningCall extends Heartbeat {
-  /** When the step is given up. `null`: it has no deadline. */
+  /** When the step times out. `null`: it has no deadline. */
   readonly until: Instant | null;
 }
 

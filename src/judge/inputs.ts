@@ -76,7 +76,7 @@ async function theAssistant(
   const assistants = await agent.searchAssistants({ limit: 1000 }, { signal });
   const found = assistants.find(({ assistant_id: id, graph_id: graph }) => id === name || graph === name);
   if (found !== undefined) return found;
-  throw invalid(name, 'the baseline has no assistant of that name, so it has no runs of it');
+  throw invalid(name, 'the baseline has no assistant of that name, so no recorded runs');
 }
 
 /** @throws SLIPWAY_JUDGE_INPUTS_INVALID where there is nothing to run. */
@@ -87,7 +87,7 @@ export function someInputs(inputs: readonly Input[], from: string): readonly Inp
 
 /** What is thrown where there is nothing to run. */
 export function noInput(from: string): SlipwayError {
-  return invalid(from, 'there is no input in it');
+  return invalid(from, 'it contains no input');
 }
 
 function invalid(place: string, what: string): SlipwayError {

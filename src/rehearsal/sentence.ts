@@ -83,7 +83,7 @@ export class Sentence {
     const what = text === '' ? `"${this.text}" ends too early` : `"${text}" is not understood here`;
     return new SlipwayError('SLIPWAY_USAGE', `${what}: ${why}`, {
       place: `${this.#place}:${column}`,
-      hint: 'slipway rehearse --help shows how what happens in a rehearsal is written',
+      hint: 'slipway rehearse --help describes these sentences',
     });
   }
 }

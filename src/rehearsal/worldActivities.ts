@@ -155,7 +155,7 @@ export function worldActivities(world: RehearsedWorld): Activities {
       EVERYBODY_AT_ONCE,
     ),
     ...freezeActivities(),
-    sendNotice: () => Promise.resolve({ detail: 'nobody is told of a rehearsal' }),
+    sendNotice: () => Promise.resolve({ detail: 'a rehearsal sends no notices' }),
     findArtifact: () => Promise.resolve({ sizeBytes: 0 }),
     recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
     // Each target is started once, with its state, and nobody else releases there.

@@ -228,7 +228,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await store.getRecord(answer)).toBe('an answer');
     });
 
-    it('stays where it was put again meanwhile, also where it was there already', async ({ skip }) => {
+    it('stays where it was uploaded again meanwhile, also where it was there already', async ({ skip }) => {
       if (kind.age === undefined) return skip('this server lets nobody set when something was put');
       await store.put(file, DIGEST);
       await kind.age(place, artifactPath(DIGEST), LONG_AGO);

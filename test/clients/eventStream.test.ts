@@ -171,7 +171,7 @@ describe('A stream that goes wrong', () => {
     const stream = await client(service).streamStatelessRun(BODY, { idleTimeoutMs: 100 });
     await expect(collect(stream)).rejects.toMatchObject({
       code: 'SLIPWAY_NO_ANSWER',
-      message: expect.stringContaining('nothing came for 100 ms') as string,
+      message: expect.stringContaining('no data for 100 ms') as string,
     });
   });
 

@@ -53,12 +53,12 @@ describe('what cannot take effect', () => {
     [
       'a resource that the contract does not have',
       withTarget(...IMAGE, 'resources: { memory_md: 512 }'),
-      'targets.staging.resources.memory_md: the control plane’s contract has no such resource; did you mean "memory_mb"?',
+      'targets.staging.resources.memory_md: the control plane’s contract has no resource of this name; did you mean "memory_mb"?',
     ],
     [
       'a time to wait for nobody',
       withTarget('onError: { then: stop, waitFor: 5m }'),
-      'targets.staging.onError.waitFor: has no effect: nobody is waited for unless then is "wait"',
+      'targets.staging.onError.waitFor: has no effect unless then is "wait"',
     ],
     [
       'a soak without checks',
@@ -68,7 +68,7 @@ describe('what cannot take effect', () => {
     [
       'a freeze that has passed',
       withTarget('freezes: [{ name: x, from: 2020-12-23, until: 2020-12-24 }]'),
-      'targets.staging.freezes.0.until: has no effect: it has passed',
+      'targets.staging.freezes.0.until: has no effect: this time has passed',
     ],
     [
       'commands of a build that there is not',

@@ -126,7 +126,7 @@ describe('a wrong slipway.yaml', () => {
     [
       'a promotion to a target that there is not, although something else is wrong too',
       `${RIGHT.replace('deployment: greeter', 'deployment: 5')}promotions: { p: { from: staging, to: stagin } }`,
-      /deployment: expected text\n.*promotions\.p\.to: there is no target of that name; did you mean "staging"\?/,
+      /deployment: expected text\n.*promotions\.p\.to: slipway.yaml has no target of that name; did you mean "staging"\?/,
     ],
     [
       'a tag that is to be built on push',

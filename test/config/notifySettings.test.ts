@@ -85,7 +85,7 @@ describe('what is wrong with receivers is told with its place', () => {
     [
       'a target that there is not',
       `${GITHUB}, targets: [produktion]`,
-      'notify.0.targets.0: there is no target of that name; did you mean "production"?',
+      'notify.0.targets.0: slipway.yaml has no target of that name; did you mean "production"?',
     ],
     [
       'a repository without its owner',

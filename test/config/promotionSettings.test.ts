@@ -66,7 +66,7 @@ describe('a promotion of slipway.yaml', () => {
     expect(choosePromotion(config, 'to-canary')).toBe('to-canary');
     expect(choosePromotion(config, 'production')).toBe('to-production');
     expect(() => choosePromotion(config, 'to-canry')).toThrow('no promotion "to-canry"');
-    expect(() => choosePromotion(config, undefined)).toThrow('which promotion?');
+    expect(() => choosePromotion(config, undefined)).toThrow('slipway.yaml has several promotions');
   });
 });
 
@@ -74,7 +74,7 @@ it.each([
   [
     'a target that is not there',
     'p: { from: canary, to: prod }',
-    /:\d+:\d+ promotions\.p\.to: there is no target/,
+    /:\d+:\d+ promotions\.p\.to: slipway\.yaml has no target/,
   ],
   ['one target alone', 'p: { from: canary, to: canary }', /expected another target than from/],
   [

@@ -84,7 +84,7 @@ describe('the settings of a release', () => {
 
 describe('choosing a target', () => {
   it('asks for a name where there are several, and suggests the nearest', () => {
-    expect(() => chooseTarget(CONFIG, undefined)).toThrow('which target?');
+    expect(() => chooseTarget(CONFIG, undefined)).toThrow('slipway.yaml has several targets');
     expect(() => chooseTarget(CONFIG, 'stagin')).toThrow(
       expect.objectContaining({ code: 'SLIPWAY_TARGET_UNKNOWN', hint: 'did you mean "staging"?' }),
     );

@@ -183,7 +183,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       command.child.kill('SIGINT');
       expect(await command.exited).toBe(5);
       expect(command.stdout.trimEnd().split('\n').at(-1)).toBe(
-        'stopped following; the release goes on. Look: slipway status staging',
+        'stopped watching; the release continues. See: slipway status staging',
       );
       on.rule = () => undefined;
       const joined = await on.project.ran('release', 'staging');
@@ -198,7 +198,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       command.child.kill('SIGTERM');
       expect(await command.exited, command.stderr).toBe(5);
       expect(command.stdout.trimEnd().split('\n').at(-1)).toMatch(
-        /^stopped following; release-\d+ is asked to abort: .+\. Look: slipway status staging$/,
+        /^stopped watching; release-\d+ was asked to abort: .+\. See: slipway status staging$/,
       );
       on.rule = () => undefined;
       const { running } = await on.seen.target();
@@ -215,7 +215,7 @@ describe.concurrent('a command that is interrupted while it follows a release', 
     onDeployment(async (on) => {
       const command = await following(on, '--timeout', '1s');
       expect(await command.exited).toBe(5);
-      expect(command.stdout).toContain('gave up waiting; the release goes on');
+      expect(command.stdout).toContain('timed out; the release continues');
       const watch = on.project.run('watch', 'staging');
       await watch.line((line) => JSON.stringify(line).includes('release-'));
       on.rule = () => undefined;
@@ -238,7 +238,7 @@ describe.concurrent('two releases at once', () => {
     }));
 });
 
-it('a second interrupt leaves at once, also where nobody takes the abort', () =>
+it('a second interrupt exits at once, also where nobody takes the abort', () =>
   onDeployment(async (on) => {
     const command = on.project.run('release', 'staging', '--abort-on-interrupt');
     await command.line((line) => JSON.stringify(line).includes('queued'));
@@ -246,7 +246,7 @@ it('a second interrupt leaves at once, also where nobody takes the abort', () =>
     try {
       command.child.kill('SIGINT');
       await eventually(() => {
-        expect(command.stderr).toMatch(/asking release-\d+ to abort; a second interrupt leaves at once/);
+        expect(command.stderr).toMatch(/asking release-\d+ to abort; a second interrupt exits at once/);
       });
       command.child.kill('SIGINT');
       expect(await command.exited).toBe(130);

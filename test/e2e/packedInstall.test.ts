@@ -53,7 +53,7 @@ describe.skipIf(BUILT_COMMAND === undefined)(
       async (...command) => {
         const { code, stderr } = await slipway(...command);
         expect(stderr).toBe(
-          'error SLIPWAY_PLATFORM_NOT_INSTALLED: this command runs a platform, which is not installed; install it: npm install @slipway/platform\n' +
+          'error SLIPWAY_PLATFORM_NOT_INSTALLED: this command needs the platform, which is not installed; install it: npm install @slipway/platform\n' +
             '  docs/errors.md#slipway_platform_not_installed\n',
         );
         expect(code).toBe(1);

@@ -43,7 +43,7 @@ describe('a file of inputs', () => {
   });
 
   it('without any input is refused', () => {
-    expect(() => someInputs([], 'inputs.jsonl')).toThrow('there is no input in it');
+    expect(() => someInputs([], 'inputs.jsonl')).toThrow('it contains no input');
   });
 });
 

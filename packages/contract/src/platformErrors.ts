@@ -6,18 +6,18 @@
  * command ends with when the error reaches the person unhandled.
  */
 export const PLATFORM_ERRORS = {
-  SLIPWAY_USAGE: { exitCode: 1, title: 'The command line was not understood' },
+  SLIPWAY_USAGE: { exitCode: 1, title: 'The command line is not valid' },
   SLIPWAY_CONFLICT: { exitCode: 6, title: 'The service reports a conflict' },
   SLIPWAY_HOME_IN_USE: { exitCode: 1, title: 'Another process uses this home' },
-  SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not a key' },
-  SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key does not open the stored secrets' },
-  SLIPWAY_DATABASE_IN_USE: { exitCode: 1, title: 'Another platform works on the database' },
+  SLIPWAY_MASTER_KEY_INVALID: { exitCode: 1, title: 'The master key is not 32 bytes long' },
+  SLIPWAY_MASTER_KEY_WRONG: { exitCode: 1, title: 'The master key cannot decrypt the stored secrets' },
+  SLIPWAY_DATABASE_IN_USE: { exitCode: 1, title: 'Another platform uses the database' },
   SLIPWAY_DATABASE_NEWER: { exitCode: 1, title: 'A newer version of Slipway has changed the database' },
   SLIPWAY_INSTANCE_MISMATCH: { exitCode: 1, title: 'The home and the database do not belong together' },
   SLIPWAY_DATABASE_UNREACHABLE: { exitCode: 6, title: 'The database could not be opened' },
   SLIPWAY_PORT_UNAVAILABLE: { exitCode: 1, title: 'The port cannot be listened on' },
   SLIPWAY_GRAPH_NOT_LOADED: { exitCode: 1, title: 'A graph of the agent could not be loaded' },
-  SLIPWAY_AGENT_SETTING_INVALID: { exitCode: 1, title: 'A setting of the agent server is not right' },
+  SLIPWAY_AGENT_SETTING_INVALID: { exitCode: 1, title: 'A setting of the agent server is not valid' },
   SLIPWAY_AGENT_START_FAILED: { exitCode: 6, title: 'The agent did not start' },
 } as const satisfies Record<string, { exitCode: number; title: string }>;
 

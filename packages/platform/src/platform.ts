@@ -225,7 +225,7 @@ async function shutDown(listening: Listening, controlPlane: ControlPlane, log: L
   let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<void>((resolve) => {
     timer = setTimeout(() => {
-      log.error('the platform did not stop in time; what is left is taken up at the next start');
+      log.error('the platform did not stop in time; the next start continues its work');
       resolve();
     }, CLOSE_LIMIT_MS);
   });

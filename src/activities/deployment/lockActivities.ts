@@ -87,7 +87,7 @@ function owned(deploymentId: string, owner: string, name: string): SlipwayError 
     `the deployment ${deploymentId} belongs to the target "${name}" (${owner})`,
     {
       hint:
-        `release there, or give both targets one controlPlaneId; if that target is not used any more, end it: ` +
+        `release through that target, or give both targets one controlPlaneId; if you no longer use that target, terminate it: ` +
         `temporal workflow terminate --workflow-id ${JSON.stringify(owner)}`,
     },
   );

@@ -84,7 +84,7 @@ function github(
 ): GithubClient {
   if (repository === undefined) {
     throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `the receiver "${name}" has no repository`, {
-      hint: `set notify’s repository; neither CI nor the git remote "origin" told one`,
+      hint: `set the repository under notify; neither CI nor the git remote "origin" names one`,
     });
   }
   return createGithubClient(agent, { apiUrl, repository, token: resolveSecret(token) }, callOptions());

@@ -56,7 +56,7 @@ function s3Failure(place: S3Place, error: SdkError): SlipwayError {
   if (name === 'NoSuchBucket') {
     return refused(
       place,
-      `there is no bucket "${place.bucket}"`,
+      `the bucket "${place.bucket}" does not exist`,
       'Make the bucket, or name the right one in the URL.',
     );
   }
@@ -70,21 +70,21 @@ function s3Failure(place: S3Place, error: SdkError): SlipwayError {
   if (NOT_ACCEPTED.test(name) || status === 401 || status === 403) {
     return refused(
       place,
-      `the bucket "${place.bucket}" did not accept the credentials: ${told(error)}`,
+      `the bucket "${place.bucket}" rejected the credentials: ${told(error)}`,
       'Look at the credentials where this runs, and at their rights on the bucket: docs/artifact-store.md lists them.',
     );
   }
   if (ANOTHER_REGION.test(name) || message === 'Region is missing') {
     return refused(
       place,
-      `the region of the bucket "${place.bucket}" is not right: ${told(error)}`,
+      `the region of the bucket "${place.bucket}" is wrong: ${told(error)}`,
       'Set AWS_REGION, or ?region=… in the URL.',
     );
   }
   if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
     return refused(
       place,
-      `the bucket "${place.bucket}" refused a request: ${told(error)}`,
+      `the bucket "${place.bucket}" rejected a request: ${told(error)}`,
       'Look at the URL: it must lead to a service that speaks S3’s protocol.',
     );
   }

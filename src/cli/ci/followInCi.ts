@@ -33,7 +33,7 @@ export async function followInCi(
       close();
       await tellInCi(context, {
         exitCode: end.exitCode,
-        title: `${asked === 'release' ? id : asked} on ${targetName}: not followed to its end`,
+        title: `${asked === 'release' ? id : asked} on ${targetName}: not watched to its end`,
         why: [end.gaveUp],
         outputs: asked === 'release' ? { 'release-id': id } : {},
       });

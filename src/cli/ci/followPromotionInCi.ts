@@ -36,7 +36,7 @@ export async function followPromotionInCi(
     }
     if (gaveUp !== undefined) {
       close();
-      const title = `${followed.name}: not followed to its end`;
+      const title = `${followed.name}: not watched to its end`;
       await tellInCi(context, { exitCode, title, why: [gaveUp], outputs: {} });
     }
     return exitCode;

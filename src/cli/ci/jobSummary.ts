@@ -37,7 +37,7 @@ function resultTables(result: ReleaseResult, workflowUrl: string | null): readon
     ['commit', code(result.commit)],
     ['before', code(result.baseline?.revisionId ?? null)],
     ['made', code(result.revisionId)],
-    ['put back', code(restoredRevision(result))],
+    ['restored', code(restoredRevision(result))],
     ['serves', servesText(result)],
     ['code', code(result.code)],
     ['agent', result.agentUrl],

@@ -19,7 +19,7 @@ export function factsTable(facts: readonly Fact[]): readonly string[] {
 export function stepsSection(steps: readonly StepRecord[], endedAt: string): readonly string[] {
   return section(
     '### Steps',
-    ['step', 'status', 'began', 'took', 'attempts', 'what came of it'],
+    ['step', 'status', 'began', 'took', 'attempts', 'result'],
     steps.map((step) => [
       stepTitle(step),
       step.status,

@@ -5,7 +5,7 @@ import { annotateEnd, ciLog } from './ciLog.ts';
 import { cell } from './markdown.ts';
 import { type Outputs, tellJob } from './tellJob.ts';
 
-/** How a command ended that followed nothing to its end: rejected, queued, gave up waiting. */
+/** How a command ended that followed nothing to its end: rejected, queued, timed out. */
 export interface ToldInCi {
   readonly exitCode: number;
   readonly title: string;

@@ -59,7 +59,7 @@ export async function runAuditCommand(
       }
       const works = counted(target.works.length, 'release or rollback', 'releases and rollbacks');
       const outside =
-        observed === null ? 'the control plane was not asked' : counted(observed.length, 'revision');
+        observed === null ? 'the control plane was not read' : counted(observed.length, 'revision');
       output.event({
         event: 'audited',
         target: name,
@@ -68,7 +68,7 @@ export async function runAuditCommand(
         violations: violations.length,
       });
       if (violations.length === 0) {
-        output.say(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: every rule held`);
+        output.say(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: no rule was violated`);
       } else {
         output.say(
           `${output.style.bad(MARKS.failed)} ${name}: ${works}, ${outside}: ${violations.length} broken`,
@@ -99,7 +99,7 @@ async function observedRevisions(
     });
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
-    context.output.note(`the control plane is not asked: ${error.message}`);
+    context.output.note(`skipping the control plane: ${error.message}`);
     return null;
   }
 }

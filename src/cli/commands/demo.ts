@@ -51,7 +51,7 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
       await demo.tell(startedAt, interruption.signal);
       if (options.keep !== true) return;
       context.output.say(
-        `Everything keeps running, to look at: ${stack.state.temporal.ui ?? stack.settings.address}`,
+        `Everything keeps running. Look at it: ${stack.state.temporal.ui ?? stack.settings.address}`,
       );
       context.output.say('Ctrl-C ends it.');
       await untilAborted(interruption.signal);
@@ -139,7 +139,7 @@ class Demo {
     if (second.servingRevisionId === null || second.servingRevisionId === second.revisionId) {
       throw failed('the revision that serves after the rollback is not the good one');
     }
-    part('3. Ask the agent that serves now, through the gateway');
+    part('3. Ask the serving agent, through the gateway');
     const answer = await this.#ask(second.servingRevisionId);
 
     output.event({
@@ -154,14 +154,14 @@ class Demo {
     });
     const why = second.verdicts.find(({ passed }) => !passed);
     output.say('');
-    output.say(`${style.good(MARKS.done)} ${style.strong(`All of it happened, in ${elapsed()}`)}`);
+    output.say(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
     output.say(`  released  revision ${first.revisionId ?? ''}, checked by ${this.#checks(first)} real runs`);
     output.say(
       `  failed    revision ${second.revisionId ?? ''}: ${why?.reasons.join('; ') ?? second.reason}`,
     );
-    output.say(`  restored  revision ${second.servingRevisionId}, which has just answered`);
+    output.say(`  restored  revision ${second.servingRevisionId}, which answers`);
     output.say('');
-    output.say('Do it yourself, with an agent of your own, in ten minutes: docs/tutorial.md');
+    output.say('Try it with your own agent, in ten minutes: docs/tutorial.md');
   }
 
   async #release(
@@ -185,7 +185,7 @@ class Demo {
       signal,
     );
     signal.throwIfAborted();
-    if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not come to an end`);
+    if (ending?.from !== 'result') throw failed(`the release of examples/${example} did not end`);
     if (ending.result.outcome !== wanted) {
       throw failed(`examples/${example} ended "${ending.result.outcome}" instead of "${wanted}"`);
     }
@@ -224,7 +224,7 @@ class Demo {
       );
     }
     const agentUrl = deployment.source_config.custom_url;
-    if (typeof agentUrl !== 'string') throw failed('the control plane names no address of the agent');
+    if (typeof agentUrl !== 'string') throw failed('the control plane has no address of the agent');
     const agent = createRunApiClient({ baseUrl: agentUrl, apiKey });
     try {
       const { output: values, failure } = await agent.waitStatelessRun(
@@ -253,7 +253,7 @@ async function requireExamples(): Promise<void> {
   try {
     await stat(join(EXAMPLES, GOOD, 'slipway.yaml'));
   } catch (cause) {
-    throw new SlipwayError('SLIPWAY_DEMO_FAILED', 'the examples are not there', {
+    throw new SlipwayError('SLIPWAY_DEMO_FAILED', 'the examples are missing', {
       place: EXAMPLES,
       hint: 'run the demo from a clone of the repository',
       cause,
@@ -263,7 +263,7 @@ async function requireExamples(): Promise<void> {
 
 function failed(what: string): SlipwayError {
   return new SlipwayError('SLIPWAY_DEMO_FAILED', what, {
-    hint: 'run it again with --keep, and look at the workflow in Temporal’s UI',
+    hint: 'run the demo again with --keep, and look at the workflow in Temporal’s web interface',
   });
 }
 

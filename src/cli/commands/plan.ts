@@ -21,7 +21,7 @@ export async function runPlanCommand(
     case 'promotion':
       return planPromotionsOf(context, wanted, options);
     default:
-      throw new SlipwayError('SLIPWAY_USAGE', `there is no plan of "${what}"`, {
+      throw new SlipwayError('SLIPWAY_USAGE', `there is no "slipway plan ${what}"`, {
         hint: 'slipway plan release, or slipway plan promotion',
       });
   }

@@ -30,17 +30,17 @@ export interface PlanSections {
       readonly artifact: PlannedArtifact;
       readonly commit: string | null;
       readonly requestKey: string;
-      /** `null`: there is none yet, or the control plane could not be asked. */
+      /** `null`: there is none yet, or the control plane did not answer. */
       readonly deployment: {
         readonly deploymentId: string;
         readonly name: string;
         readonly activeRevisionId: string | null;
       } | null;
-      /** Whether the release creates the deployment. `null`: the control plane could not be asked. */
+      /** Whether the release creates the deployment. `null`: the control plane did not answer. */
       readonly creates: boolean | null;
       /** What the target knows of the revision that serves. */
       readonly serving: KnownRevision | null;
-      /** `null`: the control plane could not be asked. */
+      /** `null`: the control plane did not answer. */
       readonly change: PlannedChange | null;
       readonly steps: readonly PlannedStep[];
       /** The longest time that the steps take, by their deadlines. */

@@ -111,7 +111,7 @@ export interface ReleaseSections {
     readonly check: CheckVerdict;
     /** The release waits for a person, or for the end of a freeze. */
     readonly waiting: Waiting;
-    /** What the release waits for, and what people told it: at each change. */
+    /** What the release waits for, and the commands that people sent: at each change. */
     readonly under_way: {
       /** When a soak or a bake ends. Absent: none has begun. */
       readonly watchUntil?: Instant;
@@ -185,7 +185,7 @@ export interface ReleaseSections {
       /** `build`, `deploy`; others may come. */
       readonly stage: string;
       readonly message: string;
-      /** `null`: the control plane does not say. */
+      /** `null`: the control plane does not report it. */
       readonly timestamp: string | null;
     };
     /** `watch`: nothing runs. */
@@ -215,7 +215,7 @@ export interface ReleaseSections {
       readonly target?: string;
       /** The promotion. Absent: it is a release, or an interrupt. */
       readonly promotion?: string;
-      /** `null`: it is a promotion, or no worker has said yet which release runs. */
+      /** `null`: it is a promotion, or no worker has answered yet which release runs. */
       readonly releaseId: string | null;
       /** `kept`: no worker has answered yet. `failed`: the command could not be sent. */
       readonly disposition: 'taken' | 'repeated' | 'kept' | 'failed';

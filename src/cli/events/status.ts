@@ -25,7 +25,7 @@ export interface StatusSections {
   /**
    * `status`
    *
-   * If the control plane does not say what serves, that is no error: `deployment` is `null`. `SLIPWAY_TEMPORAL_UNREACHABLE`
+   * If the control plane does not report what serves, that is no error: `deployment` is `null`. `SLIPWAY_TEMPORAL_UNREACHABLE`
    * (6), `SLIPWAY_TARGET_UNKNOWN` and the codes of an invalid file (1) come without any status. So do the errors of the
    * control plane if the deployment is given by its id alone.
    */
@@ -112,11 +112,11 @@ interface StatusOfTarget {
   readonly workflowUrl: string | null;
   /** The hold that `rollback --break-glass` left on this machine. */
   readonly localHold: LocalHold | null;
-  /** The revision that serves, as the control plane says, or else as the target last knew. */
+  /** The serving revision, according to the control plane, or else the last one that the target knew. */
   readonly activeRevisionId: string | null;
   /** The revision that serves, as the target last knew. */
   readonly lastKnownRevisionId: string | null;
-  /** `null`: the control plane could not be asked. */
+  /** `null`: the control plane did not answer. */
   readonly deployment: DeploymentSeen | null;
 }
 

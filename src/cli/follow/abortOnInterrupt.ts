@@ -18,17 +18,17 @@ export interface Abortable {
  * @returns what came of it, in words: they stand in the last line.
  */
 export async function abortOnInterrupt(output: Output, { id, command, ask }: Abortable): Promise<string> {
-  output.note(`asking ${id} to abort; a second interrupt leaves at once`);
+  output.note(`asking ${id} to abort; a second interrupt exits at once`);
   try {
     const taken = await ask();
     output.event({ event: 'intervention', kind: 'abort', ...taken });
-    return `${id} is asked to abort: ${taken.note}`;
+    return `${id} was asked to abort: ${taken.note}`;
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
     const { code, message } = error;
     const failed = { disposition: 'failed', code, note: message, via: null } as const;
     output.event({ event: 'intervention', kind: 'abort', releaseId: null, ...failed });
-    return `${id} could not be asked to abort (${message}), and goes on: ${command}`;
+    return `${id} could not be asked to abort (${message}) and continues; try: ${command}`;
   }
 }
 

@@ -34,7 +34,7 @@ export interface FollowedToEnd {
   readonly gaveUp?: string;
 }
 
-/** Exit code of a command that gave up waiting while the release goes on (design, "The command"). */
+/** Exit code of a command that timed out while the release goes on (design, "The command"). */
 export const GAVE_UP = 5;
 
 /**
@@ -78,7 +78,7 @@ export async function followToEnd(
       if (event.kind === 'gave_up') {
         const { why } = event;
         const said = why === 'stopped' ? await onStopped?.() : undefined;
-        const gaveUp = tellGaveUp(output, why, targetName, said ?? `the ${asked} goes on`);
+        const gaveUp = tellGaveUp(output, why, targetName, said ?? `the ${asked} continues`);
         return { exitCode: GAVE_UP, ending: undefined, gaveUp };
       }
     }
@@ -105,9 +105,9 @@ function tellEnding(output: Output, ending: Ending, exitCode: number, page: stri
 }
 
 const GAVE_UP_BECAUSE = {
-  timeout: 'gave up waiting',
-  stopped: 'stopped following',
-  unknown: 'the target does not know it any more',
+  timeout: 'timed out',
+  stopped: 'stopped watching',
+  unknown: 'the target no longer knows it',
 } as const;
 
 /** `became`: what becomes of what was followed, where the target knows it. */
@@ -118,7 +118,7 @@ function tellGaveUp(
   became: string,
 ): string {
   const after = why === 'unknown' ? '' : `; ${became}`;
-  const told = `${GAVE_UP_BECAUSE[why]}${after}. Look: slipway status ${target}`;
+  const told = `${GAVE_UP_BECAUSE[why]}${after}. See: slipway status ${target}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
   output.say(output.style.warn(told));
   return told;

@@ -192,7 +192,7 @@ export class FollowView {
     if (!step.restoring || step.step === 'record' || this.#tellsRestoring) return;
     this.#tellsRestoring = true;
     if (progress.kind === 'release') {
-      this.#live.say(this.#output.style.warn('  putting a good revision back'));
+      this.#live.say(this.#output.style.warn('  restoring a good revision'));
     }
   }
 
@@ -215,5 +215,5 @@ const NOTHING = JSON.stringify({ call: null, buildLog: [], interventions: [] });
 
 function silence(event: FollowEvent & { kind: 'silent' }, now: number): string {
   const who = event.who === 'worker' ? 'the worker' : 'Temporal';
-  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the release goes on)`;
+  return `${who} has not answered for ${formatDuration(now - event.since)}; still trying (the release continues)`;
 }

@@ -33,7 +33,7 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
     command: (name, description, ...examples) => {
       const made = withOutputOptions(group(name, description)).option(
         '--home <dir>',
-        'where state is kept (default: SLIPWAY_HOME, or .slipway)',
+        'the folder for state (default: SLIPWAY_HOME, or .slipway)',
       );
       if (examples.length === 0) return made;
       return made.addHelpText(
@@ -58,7 +58,7 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
 export function withOutputOptions(command: Command): Command {
   return command
     .option('--json', 'print one JSON object per line (docs/json.md)')
-    .option('-q, --quiet', 'do not tell what goes on: only how it ends, and what is wrong')
+    .option('-q, --quiet', 'print only the result and errors')
     .option('--verbose', 'show stacks and causes of errors');
 }
 

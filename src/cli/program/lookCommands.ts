@@ -14,9 +14,13 @@ const TAIL_LINES = 200;
 
 /** Looking at targets: what runs on them, what came of their releases, and what their revisions wrote. */
 export function addLookCommands({ command, run }: CommandTable): void {
-  command('status [target]', 'What runs, waits and serves, and how the last releases ended', 'slipway status')
+  command(
+    'status [target]',
+    'Show what runs, waits and serves on targets, and their last releases',
+    'slipway status',
+  )
     .addOption(configOption())
-    .option('--last <count>', 'how many ended releases are shown', numberOption, 5)
+    .option('--last <count>', 'how many ended releases to show', numberOption, 5)
     .action((target: string | undefined, options: CommonOptions & StatusOptions) =>
       run(options, async (context) =>
         (await import('../commands/status/status.ts')).runStatusCommand(context, target, options),
@@ -25,7 +29,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
 
   command(
     'watch [target]',
-    'Follow what runs on a target, or runs next, to its end',
+    'Follow the running or next release or rollback of a target to its end',
     'slipway watch production',
   )
     .addOption(configOption())
@@ -38,11 +42,11 @@ export function addLookCommands({ command, run }: CommandTable): void {
 
   command(
     'history [target]',
-    'The releases and rollbacks of a target, newest first',
+    'List the releases and rollbacks of a target, newest first',
     'slipway history production',
   )
     .addOption(configOption())
-    .option('--last <count>', 'how many are shown', numberOption, 20)
+    .option('--last <count>', 'how many to show', numberOption, 20)
     .action((target: string | undefined, options: CommonOptions & HistoryOptions) =>
       run(options, async (context) =>
         (await import('../commands/history/history.ts')).runHistoryCommand(context, target, options),
@@ -51,14 +55,14 @@ export function addLookCommands({ command, run }: CommandTable): void {
 
   command(
     'show [words...]',
-    'Everything about one release: its steps, checks, what was said to it, what was restored',
+    'Show one release: its steps, checks, commands it received, what it restored',
     'slipway show latest',
     'slipway show release-12 production',
     'slipway show --diff release-11 release-12 production',
   )
     .usage('[options] [release|latest] [target]')
     .addOption(configOption())
-    .option('--diff', 'in what two releases differ: configuration and files; takes two of them')
+    .option('--diff', 'compare the configuration and files of two releases')
     .action((words: readonly string[], options: CommonOptions & ShowOptions) =>
       run(options, async (context) =>
         (await import('../commands/show/show.ts')).runShowCommand(context, words, options),
@@ -67,7 +71,7 @@ export function addLookCommands({ command, run }: CommandTable): void {
 
   command(
     'logs [target]',
-    'What a revision wrote while it was built, and while it serves',
+    'Print the log of a revision: its build and its agent',
     'slipway logs staging --stage build',
     'slipway logs production --follow',
     'slipway logs production --serving --tail 1000',
@@ -78,10 +82,13 @@ export function addLookCommands({ command, run }: CommandTable): void {
       new Option('--serving', 'the revision that serves, instead of the newest').conflicts('revision'),
     )
     .addOption(
-      new Option('--stage <stage>', 'of its build alone, or of its agent').choices(['build', 'deploy']),
+      new Option('--stage <stage>', 'only the log of the build, or of the agent').choices([
+        'build',
+        'deploy',
+      ]),
     )
-    .option('--tail <count>', 'how many of the last lines are shown', numberOption, TAIL_LINES)
-    .option('--follow', 'go on with the lines to come')
+    .option('--tail <count>', 'how many of the last lines to print', numberOption, TAIL_LINES)
+    .option('--follow', 'keep printing new lines')
     .action((target: string | undefined, options: CommonOptions & LogsOptions) =>
       run(options, async (context) =>
         (await import('../commands/logs/logs.ts')).runLogsCommand(context, target, options),

@@ -34,13 +34,13 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
   command('dev', 'Run everything on this machine: Temporal, the platform, a worker', 'slipway dev')
     .option(
       '--port <port>',
-      `the control plane's port (default: ${PLATFORM_PORT} where it is free)`,
+      `the control plane's port (default: ${PLATFORM_PORT}, or a free one)`,
       portOption,
     )
-    .option('--temporal-port <port>', "Temporal's port (default: 7233 where it is free)", portOption)
+    .option('--temporal-port <port>', "Temporal's port (default: 7233, or a free one)", portOption)
     .option(
       '--temporal-ui-port <port>',
-      "the port of Temporal's UI (default: 8233 where it is free)",
+      "the port of Temporal's UI (default: 8233, or a free one)",
       portOption,
     )
     .action((options: CommonOptions & DevOptions) =>
@@ -51,22 +51,23 @@ function addDevelopmentCommands({ command, run }: CommandTable): void {
 
   command(
     'demo',
-    'On a fresh state: release an agent, release a broken one, see it rolled back',
+    'Release a good agent and a broken one, and watch the rollback, on a fresh state',
     'slipway demo',
     'slipway demo --keep',
   )
-    .option('--keep', 'leave everything running at the end, to look at, until Ctrl-C')
+    .option('--keep', 'keep everything running at the end until Ctrl-C, to inspect it')
     .action((options: CommonOptions & DemoOptions) =>
       run(options, async (context) => (await import('../commands/demo.ts')).runDemoCommand(context, options)),
     );
 }
 
 function addServiceCommands({ command, run }: CommandTable): void {
-  command('worker', 'Carry releases out: a Temporal worker', 'SLIPWAY_API_KEY=… slipway worker').action(
-    (options: CommonOptions) =>
-      run(options, async (context) =>
-        (await import('../commands/worker/worker.ts')).runWorkerCommand(context),
-      ),
+  command(
+    'worker',
+    'Run a Temporal worker, which carries out releases',
+    'SLIPWAY_API_KEY=… slipway worker',
+  ).action((options: CommonOptions) =>
+    run(options, async (context) => (await import('../commands/worker/worker.ts')).runWorkerCommand(context)),
   );
 
   command('agent <dir>', "Serve one agent folder's Run API", 'slipway agent examples/greeter --port 8123')
@@ -92,13 +93,15 @@ function addServiceCommands({ command, run }: CommandTable): void {
 function addInstallationCommands({ program, command, group, run }: CommandTable): void {
   command(
     'init',
-    'Write a first slipway.yaml for the repository here, and a CI file',
+    'Write a first slipway.yaml for this repository, and a CI file',
     'slipway init',
     'slipway init --yes --ci github --control-plane https://control-plane.example.com',
   )
-    .option('--yes', 'ask nothing: take what is found')
-    .option('--force', 'write over what is there')
-    .addOption(new Option('--ci <kind>', 'which CI file (default: by the git remote)').choices(CI_KINDS))
+    .option('--yes', 'ask no questions: use what is found')
+    .option('--force', 'overwrite existing files')
+    .addOption(
+      new Option('--ci <kind>', 'which CI file to write (default: by the git remote)').choices(CI_KINDS),
+    )
     .option('--target <name>', "the first target's name (default: staging)")
     .option('--control-plane <url>', 'its control plane (default: that of "slipway dev")')
     .option('--deployment <name>', "the deployment's name there (default: the repository's)")
@@ -113,9 +116,16 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
       }),
     );
 
-  command('doctor', 'What is missing for a release, and the command that mends it', 'slipway doctor --fix')
+  command(
+    'doctor',
+    'Check what a release needs, and print the command that fixes each problem',
+    'slipway doctor --fix',
+  )
     .addOption(configOption())
-    .option('--fix', 'register what is missing in Temporal; terminate workflows that no worker can continue')
+    .option(
+      '--fix',
+      'register missing search attributes in Temporal; terminate workflows that no worker can continue',
+    )
     .action((options: CommonOptions & DoctorCommandOptions) =>
       run(options, async (context) =>
         (await import('../commands/doctor/doctor.ts')).runDoctorCommand(context, options),
@@ -124,7 +134,7 @@ function addInstallationCommands({ program, command, group, run }: CommandTable)
 
   command(
     'completion <shell>',
-    'Completion for bash, zsh or fish: commands, options, and the names in slipway.yaml',
+    'Print the completion script for bash, zsh or fish',
     'source <(slipway completion bash)',
     'slipway completion fish > ~/.config/fish/completions/slipway.fish',
   )

@@ -10,12 +10,12 @@ import { configOption } from './targetOptions.ts';
 /** Saying one thing to a target, or to the release that runs on it. */
 export function addMessageCommands({ command, run }: CommandTable): void {
   for (const [name, holding, description] of [
-    ['hold', true, 'Take no release on a target until the hold is ended'],
-    ['unhold', false, 'End a hold: the target takes releases again'],
+    ['hold', true, 'Put a target on hold: it rejects releases until the hold ends'],
+    ['unhold', false, 'End a hold: the target accepts releases again'],
   ] as const) {
     command(`${name} [target]`, description, `slipway ${name} production --reason "incident 42"`)
       .addOption(configOption())
-      .option('--reason <text>', 'why, for whoever finds it')
+      .option('--reason <text>', 'why: shown to other people')
       .action((target: string | undefined, options: CommonOptions & HoldOptions) =>
         run(options, async (context) =>
           (await import('../commands/target/hold.ts')).runHoldCommand(context, holding, target, options),
@@ -24,28 +24,26 @@ export function addMessageCommands({ command, run }: CommandTable): void {
   }
 
   for (const [kind, description] of [
-    ['abort', 'Stop the release that runs, and put back what it changed'],
-    ['pause', 'Let the release that runs begin no further step'],
-    ['resume', 'Let a paused release go on'],
+    ['abort', 'Abort the running release and restore what it changed'],
+    ['pause', 'Pause the running release before its next step'],
+    ['resume', 'Continue a paused release'],
     ['approve', 'Approve a release that waits for it'],
-    ['reject', 'End a release that waits for approval, with nothing changed'],
-    ['retry', 'Take up the step again that nobody could tell the outcome of'],
-    ['skip', 'Leave a check, the rest of the soak, the judge, or a freeze out'],
+    ['reject', 'Reject a release that waits for approval; it changes nothing'],
+    ['retry', 'Retry a step whose outcome is unknown'],
+    ['skip', 'Skip a check, the rest of the soak, the judge, or a freeze'],
   ] as const) {
     const example = kind === 'skip' ? 'skip production --check greets' : `${kind} production`;
     const said = command(`${kind} [target]`, description, `slipway ${example} --reason "incident 42"`)
       .addOption(configOption())
       .option('--reason <text>', 'why, for the record')
-      .option('--release <id>', 'only this release (default: the one that runs)')
+      .option('--release <id>', 'only this release (default: the running one)')
       .option('--promotion <name>', 'this promotion, instead of a release');
     if (kind === 'skip') {
       said
-        .addOption(
-          new Option('--check <name>', 'the check that is left out').conflicts(['soak', 'judge', 'freeze']),
-        )
-        .addOption(new Option('--soak', 'leave the rest of the soak out').conflicts(['judge', 'freeze']))
-        .addOption(new Option('--judge', 'promote without the verdict of the judge').conflicts('freeze'))
-        .option('--freeze', 'do not wait for the end of a freeze');
+        .addOption(new Option('--check <name>', 'the check to skip').conflicts(['soak', 'judge', 'freeze']))
+        .addOption(new Option('--soak', 'skip the rest of the soak').conflicts(['judge', 'freeze']))
+        .addOption(new Option('--judge', 'skip the judge: promote without its verdict').conflicts('freeze'))
+        .option('--freeze', 'skip the freeze: do not wait for its end');
     }
     said.action((target: string | undefined, options: CommonOptions & InterventionOptions) =>
       run(options, async (context) =>
@@ -60,8 +58,8 @@ export function addMessageCommands({ command, run }: CommandTable): void {
   }
 
   for (const [name, quarantined, description] of [
-    ['quarantine', true, 'Take no release of an artifact on a target any more'],
-    ['unquarantine', false, 'Take releases of an artifact again'],
+    ['quarantine', true, 'Block an artifact on a target: it rejects releases of it'],
+    ['unquarantine', false, 'Unblock an artifact on a target'],
   ] as const) {
     command(
       `${name} <target> <artifact>`,
@@ -69,7 +67,7 @@ export function addMessageCommands({ command, run }: CommandTable): void {
       `slipway ${name} production sha256:4be1f0c2 --reason "leaks memory"`,
     )
       .addOption(configOption())
-      .option('--reason <text>', 'why, for whoever finds it')
+      .option('--reason <text>', 'why: shown to other people')
       .action((target: string, artifact: string, options: CommonOptions & QuarantineOptions) =>
         run(options, async (context) =>
           (await import('../commands/target/quarantine.ts')).runQuarantineCommand(

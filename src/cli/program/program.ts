@@ -21,19 +21,19 @@ export interface ProgramOptions {
  */
 export function buildProgram({ version, onExit }: ProgramOptions): Command {
   const program = new Command('slipway')
-    .description('Releases agents, and takes them back.')
+    .description('Releases agents, and rolls them back.')
     .version(version)
     .showSuggestionAfterError()
     .exitOverride()
     .configureOutput(SILENT)
     .addHelpText('after', EXIT_CODES);
   const table = commandTable(program, onExit);
-  program.commandsGroup('Release, take back, look:');
+  program.commandsGroup('Release, roll back, inspect:');
   addReleaseCommands(table);
   addLookCommands(table);
   addPromotionCommands(table);
   addJudgeCommand(table);
-  program.commandsGroup('Say something to a target, or to the release that runs on it:');
+  program.commandsGroup('Control a target or its running release:');
   addMessageCommands(table);
   program.commandsGroup('Run on this machine:');
   addMachineCommands(table);
@@ -43,12 +43,12 @@ export function buildProgram({ version, onExit }: ProgramOptions): Command {
 
 const EXIT_CODES = `
 Exit codes:
-  0  released, or what was asked for is reached
-  1  the command line or slipway.yaml is not right
+  0  the command succeeded
+  1  the command line or slipway.yaml is not valid
   2  the release failed, and the previous revision serves
-  3  a person is needed: rolling back failed, or nobody can tell
+  3  a person is needed: the rollback failed, or the outcome is unknown
   4  aborted, rejected or superseded
-  5  gave up waiting; the release goes on
+  5  the command stopped waiting; the release continues
   6  Temporal, its worker or the control plane could not be reached; nothing was started
 
 Start here: slipway demo`;

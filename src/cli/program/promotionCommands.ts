@@ -19,7 +19,7 @@ const REHEARSED_DAYS = 7;
 export function addPromotionCommands({ command, run }: CommandTable): void {
   command(
     'promote [promotion]',
-    'Release on one target what is verified on another, once it has soaked and whoever must has agreed',
+    'Release on one target the artifact verified on another, after its soak and required approvals',
     'slipway promote canary-to-production --reason "faster greetings"',
   )
     .addOption(configOption())
@@ -36,15 +36,15 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
 
   command(
     'schedule',
-    'The times of promotions: apply (make them what slipway.yaml declares), list, pause, resume, trigger',
+    'Manage the schedules of promotions: apply slipway.yaml, list, pause, resume, trigger',
     'slipway schedule apply --dry-run',
     'slipway schedule pause canary-to-production --reason "incident 42"',
   )
     .addArgument(new Argument('<what>').choices(['apply', 'list', 'pause', 'resume', 'trigger']))
     .argument('[promotion]')
     .addOption(configOption())
-    .option('--reason <text>', 'why it is paused, or goes on')
-    .option('--dry-run', 'apply: show the difference alone')
+    .option('--reason <text>', 'why you pause or resume it')
+    .option('--dry-run', 'apply: only show the difference')
     .option('--prune', 'apply: remove schedules of these targets that slipway.yaml does not declare')
     .action((what: string, promotion: string | undefined, options: CommonOptions & ScheduleOptions) =>
       run(options, async (context) => runSchedule(context, what, promotion, options)),
@@ -52,13 +52,13 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
 
   command(
     'plan <what> [name]',
-    'What would happen, without doing it: "release" on a target now, or "promotion" in the coming days',
+    'Show what would happen: a "release" on a target now, or each "promotion" of the coming days',
     'slipway plan release staging',
     'slipway plan promotion',
     'slipway plan promotion canary-to-production --days 30',
   )
     .addOption(configOption())
-    .option('--days <count>', 'how many days of promotions are planned', numberOption, PLANNED_DAYS)
+    .option('--days <count>', 'how many days of promotions to plan', numberOption, PLANNED_DAYS)
     .action((what: string, name: string | undefined, options: CommonOptions & PlanOptions) =>
       run(options, async (context) =>
         (await import('../commands/plan.ts')).runPlanCommand(context, what, name, options),
@@ -67,15 +67,15 @@ export function addPromotionCommands({ command, run }: CommandTable): void {
 
   command(
     'rehearse [promotion]',
-    'Carry promotions out in skipped time, with what is let go wrong: a week in seconds, and nothing is touched',
+    'Simulate promotions, with the failures you inject: a week in seconds; touches no target',
     'slipway rehearse',
     'slipway rehearse canary-to-production --inject "check greets fails at 3h of the soak"',
     'slipway rehearse --days 14 --with incidents.txt',
   )
     .addOption(configOption())
-    .option('--days <count>', 'how many days are rehearsed', numberOption, REHEARSED_DAYS)
-    .option('--inject <sentence>', 'let something happen; may be repeated', repeated)
-    .option('--with <file>', 'a file of such sentences, one on each line')
+    .option('--days <count>', 'how many days to rehearse', numberOption, REHEARSED_DAYS)
+    .option('--inject <sentence>', 'inject an event or a failure; may be repeated', repeated)
+    .option('--with <file>', 'a file with one such sentence per line')
     .addHelpText('after', REHEARSED)
     .action((promotion: string | undefined, options: CommonOptions & RehearseOptions) =>
       run(options, async (context) =>
@@ -89,14 +89,14 @@ function repeated(text: string, earlier: readonly string[] = []): readonly strin
 }
 
 const REHEARSED = `
-What can be let happen:
+What you can inject:
 ${INJECTION_FORMS.map((form) => `  ${form}`).join('\n')}
 
 A TIME is a duration since the rehearsal began (26h), or since a promotion began to soak or to bake
 ("3h of the soak"), or a moment: "22:00" for every day, "Tue 22:00" for every week, "2026-12-23 18:00".
 A WHEN is "at TIME" (once, from then on), "from TIME", or "from TIME to TIME"; without one, always.
 
-Ends with 0 once the rehearsal is over, however its promotions ended.`;
+Exits with 0 at the end of the rehearsal, whatever the outcomes of its promotions.`;
 
 async function runSchedule(
   context: CommandContext,

@@ -2,18 +2,18 @@ import type { Command, Option } from 'commander';
 
 const INTRODUCTION = `# Commands
 
-This page is made from the definitions that the command line is read with (\`npm run build\`); \`slipway COMMAND --help\` says the
-same. What a command ends with: [Exit codes](exit-codes.md). Where a target or a promotion may be left out, the only one of
-\`slipway.yaml\` is meant.
+The build generates this page from the command line's own definitions (\`npm run build\`). \`slipway COMMAND --help\` prints the
+same. What each exit code means: [Exit codes](exit-codes.md). If you leave out a target or a promotion, the command uses the only one of
+\`slipway.yaml\`.
 
-Commands take these, too:
+Every command takes these options, too:
 
 | option         | what it does                                                 |
 | -------------- | ------------------------------------------------------------ |
 | \`--json\`       | print one JSON object per line: [\`--json\`](json.md)          |
-| \`-q, --quiet\`  | do not tell what goes on: only how it ends, and what is wrong |
+| \`-q, --quiet\`  | print only the result and errors |
 | \`--verbose\`    | show stacks and causes of errors                             |
-| \`--home <dir>\` | where state is kept (default: \`SLIPWAY_HOME\`, or \`.slipway\`) |
+| \`--home <dir>\` | the folder for state (default: \`SLIPWAY_HOME\`, or \`.slipway\`) |
 | \`--help\`       | show the help of the command                                 |
 `;
 

@@ -20,7 +20,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
     .addOption(configOption())
     .option('--reason <text>', 'why, for the record')
     .option('--override-hold', 'release although the target is on hold')
-    .option('--strict', 'refuse a source that holds what looks like a secret')
+    .option('--strict', 'reject a source that contains what looks like a secret')
     .option('--override-freeze', 'release although a freeze is in force; needs --reason')
     .option('--no-wait', 'return once the release is queued')
     .addOption(abortOnInterruptOption('release'))
@@ -33,19 +33,19 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
 
   command(
     'rollback [target]',
-    'Put an earlier verified revision back, before everything else, and hold the target',
+    'Restore an earlier verified revision at once, and put the target on hold',
     'slipway rollback production --reason "answers in French"',
     'slipway rollback production --to release-12',
     'slipway rollback production --break-glass --reason "Temporal is down"',
   )
     .addOption(configOption())
-    .option('--reason <text>', 'why, for the record and for whoever finds the hold')
+    .option('--reason <text>', 'why: shown with the hold and recorded')
     .option(
       '--to <revision>',
-      "a revision, the beginning of its id, or its release (default: an earlier release's newest verified one)",
+      'a revision, the beginning of its id, or its release (default: the newest verified one of an earlier release)',
     )
     .option('--break-glass', 'without Temporal: call the control plane from here')
-    .option('--no-wait', 'return once the rollback is taken')
+    .option('--no-wait', 'return once the target has accepted the rollback')
     .addOption(timeoutOption())
     .action((target: string | undefined, options: CommonOptions & RollbackOptions) =>
       run(options, async (context) =>
@@ -55,11 +55,11 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
 
   command(
     'lint [file]',
-    'Everything that is wrong in slipway.yaml, and what has no effect, without touching anything',
+    'List the errors in slipway.yaml, and settings without effect; change nothing',
     'slipway lint',
     'slipway lint --strict services/greeter/slipway.yaml',
   )
-    .option('--strict', 'what has no effect is an error, too')
+    .option('--strict', 'report settings without effect as errors')
     .action((file: string | undefined, options: CommonOptions & LintOptions) =>
       run(options, async (context) =>
         (await import('../commands/lint/lint.ts')).runLintCommand(context, file, options),
@@ -68,14 +68,14 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
 
   command(
     'pack',
-    'Show what a release would ship, with its digest, without shipping it',
+    'Show what a release would deploy, with its digest; deploy nothing',
     'slipway pack --list',
     'slipway pack --strict --output source.tar.gz',
   )
     .addOption(configOption())
-    .option('--list', 'print every path that is packed')
+    .option('--list', 'print every packed path')
     .option('--output <file>', 'write the tarball there')
-    .option('--strict', 'refuse a source that holds what looks like a secret')
+    .option('--strict', 'reject a source that contains what looks like a secret')
     .action((options: CommonOptions & PackCommandOptions) =>
       run(options, async (context) =>
         (await import('../commands/artifact/pack.ts')).runPackCommand(context, options),
@@ -84,23 +84,23 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
 
   command(
     'prune',
-    'Remove old artifacts from the artifact store, never one that a target, a promotion or a schedule needs',
+    'Remove old artifacts from the artifact store; keep those that a target, a promotion or a schedule needs',
     'slipway prune --dry-run',
     'slipway prune --older-than 90d --keep 50',
   )
     .addOption(configOption())
-    .option('--dry-run', 'show what would go, and why the rest is kept')
+    .option('--dry-run', 'show what would be removed, and why the rest is kept')
     .option(
       '--older-than <duration>',
-      'only what was put longer ago: 1h at least (default: artifact.prune.olderThan, or 30d)',
+      'remove only artifacts older than this, at least 1h (default: artifact.prune.olderThan, or 30d)',
       retentionAgeOption,
     )
     .option(
       '--keep <count>',
-      'the last so many released artifacts of each target stay (default: artifact.prune.keep, or 20)',
+      'keep the last COUNT released artifacts of each target (default: artifact.prune.keep, or 20)',
       numberOption,
     )
-    .option('--forget <target...>', 'keep nothing for a target that Temporal does not know any more')
+    .option('--forget <target...>', 'keep nothing for a target that Temporal no longer knows')
     .action((options: CommonOptions & PruneOptions) =>
       run(options, async (context) =>
         (await import('../commands/artifact/prune.ts')).runPruneCommand(context, options),
@@ -109,7 +109,7 @@ export function addReleaseCommands({ command, run }: CommandTable): void {
 
   command(
     'audit [target]',
-    'Hold what happened against the rules that hold always',
+    'Check past releases against the safety rules of Slipway',
     'slipway audit production',
   )
     .addOption(configOption())

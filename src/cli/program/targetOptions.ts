@@ -20,6 +20,6 @@ export function configOption(): Option {
 export function abortOnInterruptOption(what: 'release' | 'promotion'): Option {
   return new Option(
     '--abort-on-interrupt',
-    `Ctrl-C and SIGTERM ask the ${what} to abort (default: it goes on)`,
+    `Ctrl-C and SIGTERM ask the ${what} to abort (default: it continues)`,
   );
 }

@@ -13,7 +13,7 @@ export function reportError(error: unknown): EventOf<'error'> {
   const known = isCodedError(error)
     ? error
     : new SlipwayError('SLIPWAY_INTERNAL', messageOf(error), {
-        hint: 'run it again with --verbose, and report what it says',
+        hint: 'run the command again with --verbose, and report its output',
       });
   return {
     event: 'error',
@@ -41,7 +41,7 @@ export function printError(output: Output, error: unknown): number {
   }
   const { style } = output;
   // Its problems have been told, each with its place.
-  const told = error instanceof ConfigError ? { message: `${error.file} is not right`, place: null } : report;
+  const told = error instanceof ConfigError ? { message: `${error.file} is not valid`, place: null } : report;
   output.note(`${style.bad('error')} ${style.strong(report.code)}: ${told.message}`);
   // A place that the message names already is not repeated.
   if (told.place !== null && !told.message.includes(told.place)) output.note(`  at ${told.place}`);

@@ -17,7 +17,7 @@ export function tellFreezes(
 ): void {
   if (overrideFreeze && reason === undefined) {
     throw new SlipwayError('SLIPWAY_USAGE', '--override-freeze needs a reason', {
-      hint: 'add --reason "…": it stands in the record',
+      hint: 'add --reason "…": the record keeps it',
     });
   }
   const frozen = frozenAt(freezes, Date.now());
@@ -26,12 +26,12 @@ export function tellFreezes(
   const { then } = frozen;
   if (then === 'refuse' && !overrideFreeze) {
     throw new SlipwayError('SLIPWAY_TARGET_FROZEN', what, {
-      hint: '--override-freeze --reason "…" releases in spite of it; a rollback always passes',
+      hint: '--override-freeze --reason "…" releases during the freeze; a rollback is never blocked',
     });
   }
   const until = new Date(frozen.until).toISOString();
   output.event({ event: 'frozen', target, name: frozen.name, until, overridden: overrideFreeze });
   output.note(
-    output.style.warn(`${what}; ${overrideFreeze ? 'released all the same' : 'the release waits'}`),
+    output.style.warn(`${what}; ${overrideFreeze ? 'the release overrides it' : 'the release waits'}`),
   );
 }

@@ -98,7 +98,7 @@ export function createGithubClient(
     );
     const text = await opened(exchange);
     const parsed = answer.safeParse(jsonOf(text));
-    if (!parsed.success) throw exchange.badAnswer('not what GitHub’s documentation says');
+    if (!parsed.success) throw exchange.badAnswer('not as GitHub documents it');
     return parsed.data;
   };
 

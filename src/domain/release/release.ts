@@ -93,7 +93,7 @@ export interface StepRecord {
   readonly endedAt?: Instant;
   readonly attempts?: WholeNumber;
   readonly status: 'running' | 'done' | 'failed' | 'canceled' | 'skipped';
-  /** What came of it, in a few words. */
+  /** The step's result, in a few words. */
   readonly detail?: string;
 }
 
@@ -184,7 +184,7 @@ export interface Preemption extends RollbackRequest {
   readonly overtaker?: string;
 }
 
-/** What a release, a rollback or a promotion is, and where it stands: the answer to the query `progress`. */
+/** The kind and the progress of a release, a rollback or a promotion: the answer to the query `progress`. */
 export interface Progress {
   /** Of a promotion, its name. */
   readonly releaseId: string;
@@ -237,7 +237,7 @@ export interface ReleaseResult {
   readonly servingVerified: boolean;
   /** Other revisions with this release's artifact, beside the one that it followed. */
   readonly extraRevisionIds: readonly string[];
-  /** Revisions that the release stopped following while the control plane still worked on them. */
+  /** Revisions that the release stopped watching while the control plane still worked on them. */
   readonly givenUpRevisionIds: readonly string[];
   /** Revisions that redeploys made of earlier ones. Absent: none. */
   readonly copyRevisionIds?: readonly string[];

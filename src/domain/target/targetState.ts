@@ -138,7 +138,7 @@ interface FailedChecks {
 
 /** A notice that could not be delivered to a receiver. */
 export interface Undelivered {
-  /** When the worker gave up. */
+  /** When the worker stopped trying. */
   readonly at: string;
   /** The receiver's name. */
   readonly receiver: string;

@@ -41,9 +41,9 @@ export function verdictSentence({ verdict }: JudgeReport): string {
     case 'failed':
       return 'failed: the candidate is worse than the baseline';
     case 'inconclusive':
-      return 'inconclusive: the runs do not tell whether the candidate is worse';
+      return 'inconclusive: the runs do not show whether the candidate is worse';
     case 'errored':
-      return 'errored: the judge could not do its work, which says nothing about the candidate';
+      return 'errored: the judge could not run, so there is no verdict on the candidate';
   }
 }
 
@@ -65,7 +65,7 @@ function tableOf(report: JudgeReport): ReportLine[] {
 function failuresOf({ sides }: JudgeReport, side: Side): ReportLine[] {
   const { failures, repeated, feedback } = sides[side];
   const told = failures.map(({ reason, runs }) => `    ${runs} × ${reason}`);
-  if (repeated > 0) told.push(`    ${repeated} × begun again, since the agent was away`);
+  if (repeated > 0) told.push(`    ${repeated} × run again, because the agent did not answer`);
   if (feedback.lost > 0) told.push(`    ${feedback.lost} × the verdict could not be recorded as feedback`);
   if (told.length === 0) return [];
   return ['', `  what went wrong on the ${side}:`, ...told].map((text) => ({

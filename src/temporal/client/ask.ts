@@ -71,7 +71,7 @@ export function refusal(error: unknown): SlipwayError | undefined {
 export function neverReleased(workflowId: string): SlipwayError {
   return new SlipwayError('SLIPWAY_TARGET_NEVER_RELEASED', 'this target has never taken a release', {
     place: workflowId,
-    hint: 'release once with "slipway release"; to put a revision back without it: slipway rollback --break-glass',
+    hint: 'release once with "slipway release"; to restore a revision without one: slipway rollback --break-glass',
   });
 }
 
@@ -81,7 +81,7 @@ export function releaseUnknown(target: string, wanted: string, known: readonly s
     hint:
       known.length === 0
         ? 'it has never taken one'
-        : `its last ones: ${known.slice(0, KNOWN_SHOWN).join(', ')}; all: slipway history ${target}`,
+        : `its last releases: ${known.slice(0, KNOWN_SHOWN).join(', ')}; list all: slipway history ${target}`,
   });
 }
 

@@ -101,7 +101,7 @@ async function requireListener(settings: TemporalSettings, timeoutMs: number): P
     if (code === 'ECONNREFUSED') {
       throw unreachable(settings, error, `Temporal at ${settings.address} refuses connections`);
     }
-    if (code === 'ENOTFOUND') throw unreachable(settings, error, `there is no host "${host}"`);
+    if (code === 'ENOTFOUND') throw unreachable(settings, error, `the host "${host}" does not exist`);
   } finally {
     socket.destroy();
   }

@@ -82,7 +82,7 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
     `workers cannot continue this workflow: its task failed ${stuck.attempts} times in a row: ${stuck.cause}`,
     {
       place: workflowId,
-      hint: 'end it with "slipway doctor --fix"; to put a revision back meanwhile: slipway rollback --break-glass',
+      hint: 'end it with "slipway doctor --fix"; to restore a revision meanwhile: slipway rollback --break-glass',
     },
   );
 }

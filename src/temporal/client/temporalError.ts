@@ -61,7 +61,7 @@ export function temporalError(error: unknown, place: Place): unknown {
       `Temporal at ${place.address} refused the credentials`,
       {
         place: place.address,
-        hint: 'look at TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml',
+        hint: 'check TEMPORAL_API_KEY, TEMPORAL_TLS_… or the profile of temporal.toml',
         cause: error,
       },
     );
@@ -91,7 +91,7 @@ export function unreachable(
     place: place.address,
     hint:
       place.origin === 'environment'
-        ? 'look at TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
+        ? 'check TEMPORAL_ADDRESS (or the profile of temporal.toml), and whether Temporal runs there'
         : 'run "slipway dev", or set TEMPORAL_ADDRESS to a running Temporal',
     cause,
   });

@@ -82,7 +82,7 @@ function load(environment: Environment): ClientConnectConfig {
       `Temporal's own configuration could not be read: ${why}`,
       {
         place: nonEmpty(environment['TEMPORAL_CONFIG_FILE']) ?? 'temporal.toml',
-        hint: 'look at TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself',
+        hint: 'check TEMPORAL_PROFILE, TEMPORAL_CONFIG_FILE and the file itself',
         cause: error,
       },
     );

@@ -80,7 +80,7 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
     didNotServe: ({ message, cause }) =>
       new SlipwayError('SLIPWAY_TEMPORAL_UNREACHABLE', `Temporal's dev server ${message}`, {
         place: options.databaseFile,
-        hint: 'look at what it said; where its file is damaged, moving it away begins with an empty one',
+        hint: 'read its output; if its file is damaged, move it away to start with an empty one',
         cause,
       }),
   });

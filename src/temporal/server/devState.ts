@@ -45,7 +45,7 @@ export async function readDevState(home: string): Promise<DevState | undefined> 
   }
   const state = parse(text);
   if (state === undefined) {
-    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} is not what "slipway dev" writes`, {
+    throw new SlipwayError('SLIPWAY_CONFIG_INVALID', `${file} was not written by "slipway dev"`, {
       place: file,
       hint: 'remove the file, or start "slipway dev" again',
     });

@@ -81,7 +81,7 @@ export async function startGuardedServer(options: ServerProcess): Promise<Guarde
       }
       await stop();
       signal?.throwIfAborted();
-      const said = lastLines.length === 0 ? '' : `; it said:\n${lastLines.join('\n')}`;
+      const said = lastLines.length === 0 ? '' : `; its output:\n${lastLines.join('\n')}`;
       const what = ended ? 'ended before it served' : `did not serve within ${readyTimeoutMs / 1_000} s`;
       throw options.didNotServe({ message: `${what}${said}`, cause });
     }

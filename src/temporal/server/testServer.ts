@@ -55,7 +55,7 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     didNotServe: ({ message, cause }) =>
       new SlipwayError('SLIPWAY_TEST_SERVER_UNAVAILABLE', `Temporal's test server ${message}`, {
         place: executable,
-        hint: 'look at what it said; where it does not run any more, remove it, and it is installed anew',
+        hint: 'read its output; if the program no longer runs, delete it, and Slipway installs it again',
         cause,
       }),
   });

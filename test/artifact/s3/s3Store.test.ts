@@ -185,7 +185,7 @@ describe('a store in S3', () => {
     const gone = openArtifactStore(server.storeUrl('x').replace(server.bucket, 'nobodys'));
     const refused = {
       code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
-      message: 'there is no bucket "nobodys"',
+      message: 'the bucket "nobodys" does not exist',
       place: gone.url,
     };
     await expect(gone.put(file, DIGEST)).rejects.toMatchObject(refused);
@@ -219,7 +219,7 @@ describe('a store in S3', () => {
     };
     await expect(store.has(DIGEST)).rejects.toMatchObject({
       code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
-      message: 'the bucket "releases" did not accept the credentials: HTTP 403',
+      message: 'the bucket "releases" rejected the credentials: HTTP 403',
     });
   });
 

@@ -33,7 +33,7 @@ describe('the summary of a job', () => {
   it('tells the outcome and why, what was put back, the steps with their times, and the links', () => {
     const text = summary();
     expect(text).toMatch(/^## ✖ release-1 on production: rolled back\n\ncheck "greets" failed\n/);
-    expect(text).toContain('| put back | `revision-1` |');
+    expect(text).toContain('| restored | `revision-1` |');
     expect(text).toContain('| serves | `revision-1`, verified |');
     expect(text).toContain('| patch | done | 2026-11-21 12:00:00Z | 1.0s | 3 | revision revision-2 |');
     expect(text).toContain('| Temporal | http://temporal/w |');

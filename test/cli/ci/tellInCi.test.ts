@@ -42,13 +42,13 @@ describe('a command that followed nothing to its end, in CI', () => {
     ]);
   });
 
-  it('that gave up waiting stands at the run as an error, since the job fails', async () => {
-    const title = 'release-4 on production: not followed to its end';
-    await tellInCi(context, { exitCode: 5, title, why: ['gave up waiting'], outputs });
+  it('that timed out stands at the run as an error, since the job fails', async () => {
+    const title = 'release-4 on production: not watched to its end';
+    await tellInCi(context, { exitCode: 5, title, why: ['timed out'], outputs });
     expect(context.output.said).toEqual([
-      '::error title=release-4 on production%3A not followed to its end::gave up waiting',
+      '::error title=release-4 on production%3A not watched to its end::timed out',
     ]);
-    expect(await told()).toEqual([`## ✖ ${title}\n\ngave up waiting\n`, 'release-id=release-4\n']);
+    expect(await told()).toEqual([`## ✖ ${title}\n\ntimed out\n`, 'release-id=release-4\n']);
   });
 
   it('that did not wait gives the job its release, and nothing at the run', async () => {

@@ -37,7 +37,7 @@ describe('following, as text', () => {
       '… waiting: next in the queue',
       '✔ find',
       '✖ check greets',
-      'putting a good revision back',
+      'restoring a good revision',
       '✔ restore: redeploy revision-1',
     ]);
   });

@@ -67,8 +67,8 @@ describe('printing an error', () => {
       'slipway.yaml:3:5 error targets.a: expected text',
       '  3 |     a: 12',
       '    |     ^^',
-      'error SLIPWAY_CONFIG_INVALID: slipway.yaml is not right',
-      '  mend the file; docs/slipway.schema.json describes every field',
+      'error SLIPWAY_CONFIG_INVALID: slipway.yaml is not valid',
+      '  correct the file; docs/slipway.schema.json describes every field',
       '  docs/errors.md#slipway_config_invalid',
     ]);
     const json = testOutput({ json: true });

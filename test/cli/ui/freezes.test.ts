@@ -39,7 +39,7 @@ describe('what is said of freezes before a release', () => {
     expect(() => tellFreezes(testOutput(), 'production', [], override)).toThrow('needs a reason');
     const output = testOutput();
     tellFreezes(output, 'production', [ALWAYS], { overrideFreeze: true, reason: 'incident 42' });
-    expect(output.noted.join()).toContain('released all the same');
+    expect(output.noted.join()).toContain('the release overrides it');
   });
 
   it('says nothing where no freeze is in force', () => {

@@ -124,9 +124,9 @@ describe('the report', () => {
     expect(latency).toMatchObject({ baseline: { runs: RUNS }, candidate: { runs: 90 } });
   });
 
-  it('says of an errored judgement that it says nothing about the candidate', () => {
+  it('says of an errored judgement that it gives no verdict on the candidate', () => {
     const [verdict] = textReport(madeReport('errored'));
-    expect(verdict!.text).toContain('says nothing about the candidate');
+    expect(verdict!.text).toContain('there is no verdict on the candidate');
     expect(markdownReport(madeReport('errored'))).toContain('errored');
   });
 });

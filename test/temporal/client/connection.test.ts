@@ -38,7 +38,7 @@ describe('connecting to Temporal', () => {
   it('fails at once if the host does not exist', async () => {
     await expect(connectTemporal(settingsFor('temporal.invalid:7233'))).rejects.toMatchObject({
       code: 'SLIPWAY_TEMPORAL_UNREACHABLE',
-      message: 'there is no host "temporal.invalid"',
+      message: 'the host "temporal.invalid" does not exist',
     });
   });
 

@@ -12,7 +12,7 @@ export function createFailedAttempts(): (address: string | null) => void {
   const failures = createTokenBuckets(FAILURES);
   return (address) => {
     const wait = address === null ? 0 : failures.take(address);
-    if (wait > 0) throw tooMany('Too many API keys that are not valid came from this address.', wait);
+    if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
   };
 }
 

@@ -209,7 +209,7 @@ function failureOf(
 ): BuildFailure {
   const full = lines.tellOfFullDisk ? 'The disk is full (ENOSPC). ' : '';
   const shown = lines.shown();
-  const said = shown.length === 0 ? ' It said nothing.' : ` Its last lines:\n${shown.join('\n')}`;
+  const said = shown.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${shown.join('\n')}`;
   return new BuildFailure(`${full}${what} (\`${command}\`) ${ending(end, limits)}.${said}`);
 }
 
@@ -239,5 +239,7 @@ function reasonOf(error: unknown): string | undefined {
   if (error instanceof BuildFailure) return error.message;
   const { code, syscall, message } = error as NodeJS.ErrnoException;
   if (code === 'ENOSPC' || code === 'EDQUOT') return `The disk is full (${code}): ${message}.`;
-  return code !== undefined && syscall !== undefined ? `The build could not go on: ${message}.` : undefined;
+  return code !== undefined && syscall !== undefined
+    ? `The build could not continue: ${message}.`
+    : undefined;
 }

@@ -102,7 +102,7 @@ export function createFleet(options: FleetOptions): Fleet {
         failures = performance.now() - since >= LIVED_WELL_MS ? 0 : failures + 1;
         options.log.warn(
           { ...idsOf(post.spec), ...exit, failures },
-          'an agent ended by itself and is started again',
+          'an agent ended by itself; restarting it',
         );
       }
       options.gateway.register(post.spec.deploymentId, { starting: true });

@@ -109,7 +109,7 @@ export function createRevisionWork(options: RevisionWorkOptions): RevisionWork {
       if (signal.aborted) return CALLED_OFF;
       if (isDiskFull(error)) return { ok: false, reason: 'The disk of this platform is full.' };
       options.log.error({ err: error, revision: revision.id }, 'the builder failed');
-      return { ok: false, reason: 'The builder itself failed; the log of the platform says how.' };
+      return { ok: false, reason: 'The builder failed unexpectedly; see the log of the platform.' };
     }
   };
 
@@ -271,7 +271,7 @@ function guarded<T>(
     } catch (error) {
       options.log.error({ err: error, revision: revisionId }, 'work on a revision failed');
     }
-    const reason = 'The platform itself failed; its log says how.';
+    const reason = 'The platform failed unexpectedly; see its log.';
     try {
       const ended = await record({ revisionId, event: 'buildFailed', reason });
       if (!ended) await record({ revisionId, event: 'deployFailed', reason });

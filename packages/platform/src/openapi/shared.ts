@@ -40,8 +40,8 @@ const MEANINGS: Readonly<Record<number, string>> = {
   410: 'It has expired',
   413: 'The body is too large',
   422: 'The request fails validation',
-  429: 'Too many requests; Retry-After says when to come back',
-  500: 'The platform failed; its log says how',
+  429: 'Too many requests; Retry-After says when to retry',
+  500: 'The platform failed unexpectedly; see its log',
   503: 'The platform cannot answer right now',
   507: 'The disk of the platform is full',
 };

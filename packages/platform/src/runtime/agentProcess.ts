@@ -82,7 +82,7 @@ export async function startAgent(options: StartAgentOptions): Promise<AgentProce
   const start = startLimits(options, child, () => seen);
   try {
     const url = await start.within(output.ready);
-    seen = `it said that it was ready at ${url}, and nothing answered there`;
+    seen = `it reported that it is ready at ${url}, but nothing answered there`;
     await start.within(probeUntilOk(url, (answer) => (seen = answer), start.signal));
     return runningAgent(url, child, exited);
   } catch (error) {
@@ -122,7 +122,7 @@ function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () =
   const onAbort = () => fail({ kind: 'aborted' });
   const onError = ({ code, message }: NodeJS.ErrnoException) => {
     // What is spawned is the shell, which is there: so it is the directory that is not.
-    const cause = code === 'ENOENT' ? `there is no directory ${options.agentDir}` : message;
+    const cause = code === 'ENOENT' ? `the directory ${options.agentDir} does not exist` : message;
     fail({ kind: 'not_runnable', cause });
   };
   const onExit = (code: number | null, by: string | null) => fail({ kind: 'exited', code, signal: by });
@@ -138,7 +138,7 @@ function startLimits(options: StartAgentOptions, child: ChildProcess, seen: () =
     failure: () => signal.reason as AgentStartFailure,
     within: (promise) =>
       new Promise((done, reject) => {
-        const stop = () => reject(new Error('The start has come to its limit.'));
+        const stop = () => reject(new Error('The start timed out.'));
         if (signal.aborted) stop();
         signal.addEventListener('abort', stop, { once: true });
         promise.then(done, reject).finally(() => signal.removeEventListener('abort', stop));

@@ -172,7 +172,7 @@ describe('loading graphs', () => {
     });
     const { graphs } = await loadGraphs(dir, undefined, log);
     await expect(graphs.get('bot')!.resolve({})).rejects.toThrow(
-      '"bot" (./bot.mjs:graph) is a function that returned',
+      '"bot" (./bot.mjs:graph) is a function that did not return a graph',
     );
   });
 });

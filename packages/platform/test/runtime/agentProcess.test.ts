@@ -171,7 +171,13 @@ describe('an agent that does not come up', () => {
   });
 
   it.each([
-    ['its directory is not there', '/nowhere', process.execPath, 'not_runnable', 'no directory /nowhere'],
+    [
+      'its directory is not there',
+      '/nowhere',
+      process.execPath,
+      'not_runnable',
+      'the directory /nowhere does not exist',
+    ],
     ['its program is not there', tmpdir(), '/nowhere/program', 'exited', '/nowhere/program: not found'],
   ])('is reported when %s', async (_, directory, program, kind, told) => {
     const error = await failureOf(

@@ -76,7 +76,7 @@ async function prune(store: ArtifactStore, retention: Retention, dryRun: boolean
   if (kept.length > 0) return { ...retention, state: 'kept' };
   if (dryRun) return { ...retention, state: 'would_go' };
   if (await store.removeArtifact(artifact.digest, artifact.putAt)) return { ...retention, state: 'removed' };
-  return { ...retention, kept: ['put again meanwhile'], state: 'kept' };
+  return { ...retention, kept: ['uploaded again meanwhile'], state: 'kept' };
 }
 
 function eventOf({ artifact: { digest, sizeBytes, putAt }, last, kept, state }: Pruned) {

@@ -34,7 +34,7 @@ export function prunedLines(
   const rows = [...pruned.filter(goes), ...pruned.filter((one) => !goes(one))].map((one): Cell[] => {
     const { artifact, last, kept, state } = one;
     const { sizeBytes, putAt } = artifact;
-    const [why = 'nobody needs it', ...more] = kept;
+    const [why = 'not needed', ...more] = kept;
     return [
       {
         text: describeArtifact({ kind: 'tarball', store: '', ...artifact }),

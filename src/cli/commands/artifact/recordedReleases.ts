@@ -50,8 +50,8 @@ async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseResu
 }
 
 function unreadable(name: string, place: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not one of a release`, {
+  return new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not the record of a release`, {
     place,
-    hint: 'Look at it, and move it out of the store where it cannot be mended: what it tells is lost already.',
+    hint: 'Restore the file from a backup, or move it out of the store.',
   });
 }

@@ -22,15 +22,15 @@ export async function tellSuspectedSecrets(
   if (strict) {
     throw new SlipwayError(
       'SLIPWAY_ARTIFACT_HOLDS_SECRET',
-      `the source holds what looks like a secret: ${listed(found)}`,
+      `the source contains what looks like a secret: ${listed(found)}`,
       {
         place: placeOf(first),
-        hint: 'Leave it out by .slipwayignore, or give it by reference: secrets: [{ name: …, from: env:… }].',
+        hint: 'Exclude it in .slipwayignore, or refer to it: secrets: [{ name: …, from: env:… }].',
       },
     );
   }
   output.note(output.style.warn(`this ships what looks like a secret: ${listed(found)}`));
-  output.note('  leave it out by .slipwayignore; --strict refuses a source with such places');
+  output.note('  exclude it in .slipwayignore; --strict rejects such a source');
 }
 
 const NAMED = 5;

@@ -41,7 +41,7 @@ export async function runDevCommand(
       tellReady(output, stack, options.port);
       await tellNextStep(output, home);
       await untilAborted(interruption.signal);
-      output.note('stopping; what runs gets a moment to finish (Ctrl-C again to stop at once)');
+      output.note('stopping; running work gets a moment to finish (Ctrl-C again to stop at once)');
     } finally {
       await stack.stop();
     }
@@ -98,7 +98,7 @@ function tell(output: Output, event: SupervisorEvent): void {
   switch (event.what) {
     case 'died':
       output.event({ event: 'service', name, state: 'died', restartInMs: event.restartInMs });
-      output.note(output.style.warn(`${name} has ended; it is started again`));
+      output.note(output.style.warn(`${name} has ended; restarting it`));
       return;
     case 'restarted':
       output.event({ event: 'service', name, state: 'restarted' });
@@ -107,7 +107,7 @@ function tell(output: Output, event: SupervisorEvent): void {
     case 'not_restarted': {
       const why = event.error instanceof Error ? event.error.message : String(event.error);
       output.event({ event: 'service', name, state: 'not_restarted', reason: why });
-      output.note(output.style.bad(`${name} could not be started again: ${why}`));
+      output.note(output.style.bad(`${name} could not be restarted: ${why}`));
       return;
     }
   }

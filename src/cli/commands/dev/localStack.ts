@@ -167,7 +167,7 @@ async function startTemporal(start: Start): Promise<TemporalSettings> {
         signal,
         onLog: (line) => {
           appendFile(logFile, `${line}\n`).catch((error: unknown) => {
-            onProgress(`the log of Temporal cannot be written: ${String(error)}`);
+            onProgress(`the log of Temporal could not be written: ${String(error)}`);
           });
         },
       }),

@@ -13,8 +13,8 @@ export interface DevPlace {
 /** What to type next, in another terminal. */
 export function nextStep({ home, usualHome, hasConfig }: DevPlace): readonly string[] {
   if (hasConfig && usualHome) {
-    return ['Release something, in another terminal in this folder:', '  slipway release'];
+    return ['Next, release in another terminal in this folder:', '  slipway release'];
   }
   const where = hasConfig ? 'this folder' : `an agent's folder ("slipway init" writes its ${CONFIG_FILE})`;
-  return [`Release something, in another terminal in ${where}:`, `  SLIPWAY_HOME=${home} slipway release`];
+  return [`Next, release in another terminal in ${where}:`, `  SLIPWAY_HOME=${home} slipway release`];
 }

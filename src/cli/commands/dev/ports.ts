@@ -24,7 +24,9 @@ export async function choosePort({ option, asked, preferred }: PortWish): Promis
     const port = await tryPort(asked);
     if (typeof port === 'number') return port;
     const message =
-      port === 'EADDRINUSE' ? `another process listens on port ${asked}` : `port ${asked} needs more rights`;
+      port === 'EADDRINUSE'
+        ? `another process listens on port ${asked}`
+        : `port ${asked} needs more permissions`;
     throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', message, {
       place: `${HOST}:${asked}`,
       hint: `choose another one with ${option}; ${option} 0 takes a free one`,
@@ -34,7 +36,7 @@ export async function choosePort({ option, asked, preferred }: PortWish): Promis
     const port = await tryPort(wish);
     if (typeof port === 'number') return port;
   }
-  throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port can be listened on', { place: HOST });
+  throw new SlipwayError('SLIPWAY_PORT_UNAVAILABLE', 'no port is free to listen on', { place: HOST });
 }
 
 /** The port, or why it cannot be listened on. */

@@ -151,7 +151,7 @@ function errorOf(event: Readonly<Record<string, unknown>>): CodedError {
   return new CodedError(
     text('code') ?? 'SLIPWAY_INTERNAL',
     Number(event['exitCode'] ?? 3),
-    text('message') ?? 'it said no more',
+    text('message') ?? 'it printed no message',
     { place, hint },
   );
 }

@@ -128,14 +128,14 @@ export async function* stuckFindings(
       ? ok(name, `${stuck.workflowId}: terminated${stuck.isTarget ? ' and started again' : ''}`)
       : lacking(name, `SLIPWAY_WORKFLOW_STUCK: ${detail}`, 'slipway doctor --fix', 3);
   }
-  if (found.value.length === 0) yield ok(name, 'workers can continue each of them');
+  if (found.value.length === 0) yield ok(name, 'workers can continue all of them');
 }
 
 async function workerFinding(temporal: TemporalConnection, taskQueue: string): Promise<Finding> {
   const workers = await attempt('worker', () => pollingWorkers(temporal));
   if ('finding' in workers) return workers.finding;
   if (workers.value.length === 0)
-    return lacking('worker', `none polls the task queue "${taskQueue}"`, 'slipway worker', 6);
+    return lacking('worker', `no worker polls the task queue "${taskQueue}"`, 'slipway worker', 6);
   return ok('worker', `${workers.value.join(', ')} on the task queue "${taskQueue}"`);
 }
 
@@ -154,8 +154,8 @@ async function* configFindings(
     ? {
         name: 'slipway.yaml',
         state: 'warning',
-        detail: `${file} names no checks`,
-        mend: 'add checks: a revision otherwise counts as good once it serves',
+        detail: `${file} has no checks`,
+        mend: 'add checks: without them a revision counts as verified once it serves',
         exitCode: 0,
       }
     : ok(
@@ -198,14 +198,14 @@ async function controlPlaneFinding(
       else await client.listDeployments({ limit: 1 });
     }),
   );
-  if (!('finding' in asked)) return ok(title, `${target.controlPlane} answers and takes the key`);
+  if (!('finding' in asked)) return ok(title, `${target.controlPlane} answers and accepts the key`);
   const { code } = asked;
   if (code !== 'SLIPWAY_SECRET_MISSING') return asked.finding;
   // The worker may have the key all the same.
   return {
     ...asked.finding,
     state: 'warning',
-    mend: `set ${target.apiKey.from} here too, to try the key`,
+    mend: `set ${target.apiKey.from} here too, to check the key`,
     exitCode: 0,
   };
 }

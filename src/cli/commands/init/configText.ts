@@ -13,11 +13,11 @@ export function configText(
 ): string {
   const lines = [
     `# yaml-language-server: $schema=${SCHEMA_URL}`,
-    '# How this agent is released. Every field: docs/slipway-yaml.md of Slipway; "slipway lint" says what is wrong.',
+    '# How this agent is released. Every field: docs/slipway-yaml.md of Slipway. Check the file: slipway lint',
     'targets:',
     `  ${scalar(target)}:`,
     `    controlPlane: ${scalar(controlPlane)}`,
-    '    # Resolved where the worker runs; a secret itself never belongs in this file.',
+    '    # The worker reads it where it runs. Never write a secret itself into this file.',
     '    apiKey: { from: env:SLIPWAY_API_KEY }',
     `    deployment: ${scalar(deployment)}`,
   ];
@@ -28,8 +28,8 @@ export function configText(
   if (assistant !== undefined) {
     lines.push(
       '',
-      '# What a released revision has to pass: real runs. Whatever fails here puts the previous revision back.',
-      '# Change the input to what this agent takes, and say what it has to answer: expect: { contains: … }',
+      '# Checks run the agent of the released revision. If one fails, Slipway restores the previous revision.',
+      '# Set an input for this agent, and the answer that you expect: expect: { contains: … }',
       'checks:',
       '  - name: answers',
       `    assistant: ${scalar(assistant)}`,

@@ -64,8 +64,8 @@ export async function runInitCommand(
   output.say('');
   output.say(
     isLocal
-      ? `Next: "slipway dev" in another terminal, then "slipway release ${answers.target}"`
-      : `Next: "slipway doctor" says what is still missing, then "slipway release ${answers.target}"`,
+      ? `Next: run "slipway dev" in another terminal, then "slipway release ${answers.target}"`
+      : `Next: run "slipway doctor" to see what is missing, then "slipway release ${answers.target}"`,
   );
   return 0;
 }
@@ -73,7 +73,7 @@ export async function runInitCommand(
 function factLines({ graphConfig, graphs, packageManager }: RepositoryFacts): readonly string[] {
   const found =
     graphConfig === undefined
-      ? 'there is no graph.json here yet: a release needs one, and a check needs one of its graphs'
+      ? 'this folder has no graph.json: a release needs one, and a check needs one of its graphs'
       : `${graphConfig}: ${graphs.length === 0 ? 'no graphs' : graphs.join(', ')}`;
   return [
     found,
@@ -88,8 +88,8 @@ async function answersOf(
 ): Promise<InitAnswers> {
   if (yes) return defaultAnswers(facts);
   if (terminal === undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', 'there is no terminal to ask on', {
-      hint: 'slipway init --yes takes what it finds; --target, --control-plane, --deployment and --ci say more',
+    throw new SlipwayError('SLIPWAY_USAGE', 'slipway init needs a terminal for its questions', {
+      hint: 'without questions: slipway init --yes; set the rest with --target, --control-plane, --deployment and --ci',
     });
   }
   const interruption = onInterruption();
@@ -135,9 +135,9 @@ async function writeAll(
   const there: string[] = [];
   for (const { path } of files) if (await isThere(join(folder, path))) there.push(path);
   if (there.length > 0 && !force) {
-    throw new SlipwayError('SLIPWAY_USAGE', `${there.join(' and ')} is there already`, {
+    throw new SlipwayError('SLIPWAY_USAGE', `${there.join(' and ')} exists already`, {
       place: resolve(folder, there[0] ?? ''),
-      hint: '--force writes over it; "slipway lint" says whether it is right',
+      hint: 'overwrite it with --force, or check it: slipway lint',
     });
   }
   for (const { path, text } of files) {

@@ -30,20 +30,25 @@ export function defaultAnswers({ graphs, name, host }: RepositoryFacts): InitAns
 /** Asks for what cannot be found out; what is offered is what would be taken unasked. */
 export async function askAnswers(facts: RepositoryFacts, ask: Ask): Promise<InitAnswers> {
   const offered = defaultAnswers(facts);
-  const target = await asked(ask, 'What is the first target called?', offered.target, (text) =>
-    /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text) ? undefined : 'letters, digits, dots and dashes, please',
+  const target = await asked(ask, 'What is the name of the first target?', offered.target, (text) =>
+    /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(text) ? undefined : 'use letters, digits, dots and dashes only',
   );
   const controlPlane = await asked(
     ask,
-    'Where is its control plane? (that of "slipway dev" is offered)',
+    'What is the URL of its control plane? (default: that of "slipway dev")',
     offered.controlPlane,
-    (text) => (URL.canParse(text) && /^https?:/.test(text) ? undefined : 'an http or https URL, please'),
+    (text) => (URL.canParse(text) && /^https?:/.test(text) ? undefined : 'use an http or https URL'),
   );
-  const deployment = await ask('What is the deployment called there?', offered.deployment);
+  const deployment = await ask('What is the name of the deployment there?', offered.deployment);
   const { graphs } = facts;
   const assistant =
     graphs.length > 1
-      ? await asked(ask, `Which graph is checked? (${graphs.join(', ')})`, graphs[0] ?? '', oneOf(graphs))
+      ? await asked(
+          ask,
+          `Which graph should the check run? (${graphs.join(', ')})`,
+          graphs[0] ?? '',
+          oneOf(graphs),
+        )
       : offered.assistant;
   const ci = await asked(ask, `Write a CI file? (${CI_KINDS.join(', ')})`, offered.ci, oneOf(CI_KINDS));
   return { target, controlPlane, deployment, assistant, ci: CI_KINDS.find((kind) => kind === ci) ?? 'none' };

@@ -39,7 +39,7 @@ export async function runInterventionCommand(
 ): Promise<number> {
   const { promotion, ...rest } = options;
   if (kind === 'skip' && skipped(options).what === undefined) {
-    throw new SlipwayError('SLIPWAY_USAGE', '"skip" does not say what is left out', {
+    throw new SlipwayError('SLIPWAY_USAGE', 'name what to skip', {
       hint: 'name it: --check NAME, --soak, --judge, or --freeze',
     });
   }

@@ -152,7 +152,7 @@ function keyOf({ environment }: CommandContext, reference: string | undefined): 
   if (reference === undefined) return undefined;
   if (!SECRET_REFERENCE.test(reference)) {
     throw new SlipwayError('SLIPWAY_USAGE', 'an API key is given by reference', {
-      hint: 'write env:NAME or file:/absolute/path; a key on the command line is seen by everybody',
+      hint: 'write env:NAME or file:/absolute/path; other users can read a key on the command line',
     });
   }
   return resolveSecret({ from: reference }, environment);

@@ -61,9 +61,9 @@ export async function logEnd(
     return { lines: await publicLines(client, revision, stage, count, call), after: undefined };
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane gives out no logs', {
+    throw new SlipwayError('SLIPWAY_NOT_FOUND', 'this control plane serves no logs', {
       place: revision.revisionId,
-      hint: 'look at them where it keeps them',
+      hint: 'read them in the control plane’s own interface',
       cause: error,
     });
   }

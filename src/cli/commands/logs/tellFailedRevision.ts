@@ -28,6 +28,6 @@ export async function tellFailedRevision(
     lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;
-    output.note(`why the revision failed, where the control plane can be called: ${command}`);
+    output.note(`to see why the revision failed, run this with access to the control plane: ${command}`);
   }
 }

@@ -10,22 +10,18 @@ import type { PlatformClientOptions } from './platformClient.ts';
 
 /** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
 export function addAccessCommands(platform: Command, run: Run): void {
-  const keys = platform.command('keys').description('Who may do what: API keys');
-  callingCommand(keys, 'create <name>', 'Make a key, and show it this once')
+  const keys = platform.command('keys').description('Manage API keys');
+  callingCommand(keys, 'create <name>', 'Create a key, and print it once')
     .requiredOption('--scope <scope>', 'what it may do: read, deploy or admin')
-    .option(
-      '--expires-in <duration>',
-      'until when it is good: 720h (default: until it is revoked)',
-      durationOption,
-    )
+    .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
     .action((name: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & KeysCreateOptions>();
       return run(options, async (context) =>
         (await import('./keys.ts')).runKeysCreateCommand(context, name, options),
       );
     });
-  callingCommand(keys, 'list', 'The keys of the tenant')
-    .option('--revoked', 'the revoked ones too')
+  callingCommand(keys, 'list', 'List the keys of the tenant')
+    .option('--revoked', 'list revoked keys, too')
     .action((_: unknown, command: Command) => {
       const options = command.optsWithGlobals<
         CommonOptions & PlatformClientOptions & { revoked?: boolean }
@@ -34,7 +30,7 @@ export function addAccessCommands(platform: Command, run: Run): void {
         (await import('./keys.ts')).runKeysListCommand(context, options),
       );
     });
-  callingCommand(keys, 'revoke <id>', 'End a key, at once').action(
+  callingCommand(keys, 'revoke <id>', 'Revoke a key at once').action(
     (id: string, _: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
       return run(options, async (context) =>
@@ -42,8 +38,8 @@ export function addAccessCommands(platform: Command, run: Run): void {
       );
     },
   );
-  const secrets = platform.command('secrets').description('What the platform stores encrypted');
-  callingCommand(secrets, 'rotate', 'Give the stored secrets a new master key').action(
+  const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
+  callingCommand(secrets, 'rotate', 'Encrypt the stored secrets with a new master key').action(
     (_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
       return run(options, async (context) =>
@@ -51,10 +47,10 @@ export function addAccessCommands(platform: Command, run: Run): void {
       );
     },
   );
-  callingCommand(platform, 'audit', 'Who changed what')
+  callingCommand(platform, 'audit', 'List who changed what')
     .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
     .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
-    .option('--resource <id>', 'only what was about this deployment, revision or key')
+    .option('--resource <id>', 'only changes of this deployment, revision or key')
     .action((_: unknown, command: Command) => {
       const options = command.optsWithGlobals<CommonOptions & AuditOptions>();
       return run(options, async (context) => (await import('./audit.ts')).runAuditCommand(context, options));

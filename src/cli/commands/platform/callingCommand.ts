@@ -5,6 +5,6 @@ export function callingCommand(parent: Command, name: string, description: strin
   return parent
     .command(name)
     .description(description)
-    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or as the home says)")
-    .option('--tenant <id>', "for which of the key's tenants (default: its first)");
+    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or from the home)")
+    .option('--tenant <id>', "one of the key's tenants (default: its first)");
 }

@@ -12,6 +12,6 @@ export function findByName<T extends { readonly id: string }>(
   const found = all.find((each) => nameOf(each) === nameOrId) ?? all.find(({ id }) => id === nameOrId);
   if (found !== undefined) return found;
   throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, {
-    hint: `slipway platform ${kind}s list shows those there are`,
+    hint: `list them: slipway platform ${kind}s list`,
   });
 }

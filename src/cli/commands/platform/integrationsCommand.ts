@@ -10,14 +10,14 @@ import type { PlatformClientOptions } from './platformClient.ts';
 export function addIntegrationsCommand(platform: Command, run: Run): void {
   const integrations = platform
     .command('integrations')
-    .description('Which git repositories deployments may be built from (docs/git-sources.md)')
+    .description('Manage the git repositories that deployments build from (docs/git-sources.md)')
     .addHelpText('after', EXAMPLES);
 
   callingCommand(integrations, 'add <name>', 'Register an integration')
-    .requiredOption('--prefix <url>', 'what the addresses of its repositories begin with')
+    .requiredOption('--prefix <url>', 'the common prefix of its repository addresses')
     .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
-    .option('--username <name>', 'goes with a token (default: x-access-token)')
-    .option('--webhook-secret <reference>', 'env:NAME or file:/path: what signs its pushes')
+    .option('--username <name>', 'the user name for a token (default: x-access-token)')
+    .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
     .action((name: string, _options: unknown, self: Command) => {
       const options = self.optsWithGlobals<CommonOptions & IntegrationOptions>();
       return run(options, async (context) =>

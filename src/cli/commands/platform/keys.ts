@@ -19,9 +19,9 @@ export async function runKeysCreateCommand(
 ): Promise<number> {
   const scope = Scope.safeParse(options.scope);
   if (!scope.success) {
-    throw new SlipwayError('SLIPWAY_USAGE', `There is no scope '${options.scope}'.`, {
+    throw new SlipwayError('SLIPWAY_USAGE', `'${options.scope}' is not a scope.`, {
       place: '--scope',
-      hint: 'Give read, deploy or admin.',
+      hint: 'Use read, deploy or admin.',
     });
   }
   const { expiresIn } = options;

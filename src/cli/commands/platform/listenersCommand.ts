@@ -10,17 +10,17 @@ import type { PlatformClientOptions } from './platformClient.ts';
 export function addListenersCommand(platform: Command, run: Run): void {
   const listeners = platform
     .command('listeners')
-    .description("What deploys to somebody's own compute: deployments name one in listener_id")
+    .description('Manage listeners, which deploy to your own compute; deployments name one in listener_id')
     .addHelpText('after', EXAMPLES);
 
   callingCommand(listeners, 'add <compute-id>', "Register a listener, by the operator's name of its compute")
     .addOption(
-      new Option('--type <type>', "what it deploys to; docker: the engine of the platform's own machine")
+      new Option('--type <type>', "where it deploys to; docker: the engine of the platform's machine")
         .choices(['cluster', 'docker'])
         .makeOptionMandatory(),
     )
-    .option('--namespace <name...>', 'what of a cluster deployments may name (default: any)')
-    .option('--listener-version <version>', 'the version of what listens')
+    .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
+    .option('--listener-version <version>', 'the version of the listener')
     .action((computeId: string, _options: unknown, self: Command) => {
       const options = self.optsWithGlobals<CommonOptions & ListenerOptions>();
       return run(options, async (context) =>

@@ -14,7 +14,7 @@ export async function loadPlatform<Part>(load: () => Promise<Part>): Promise<Par
     if (!isMissing(error)) throw error;
     throw new SlipwayError(
       'SLIPWAY_PLATFORM_NOT_INSTALLED',
-      'this command runs a platform, which is not installed; install it: npm install @slipway/platform',
+      'this command needs the platform, which is not installed; install it: npm install @slipway/platform',
       { cause: error },
     );
   }

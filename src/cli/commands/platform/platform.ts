@@ -35,7 +35,7 @@ export async function runPlatformCommand(
   process.stdout.write(
     options.json
       ? jsonLine({ event: 'ready', controlPlane: platform.url, apiKey: platform.apiKey })
-      : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless it was given.\n`,
+      : `The platform is ready at ${platform.url}. Its API key is in ${options.home}/api.key, unless you set one.\n`,
   );
   // Not closed in good order: all that this process would still write belongs to the other platform.
   void platform.lost.then((error) => process.exit(printError(output, error)));

@@ -21,17 +21,20 @@ export function addPlatformCommand(platform: Command, run: Run): void {
       new Option('--database-url <url>', 'any Postgres (default: an embedded one)').env('DATABASE_URL'),
     )
     .addOption(
-      new Option('--vocabulary <whose>', 'the names on the wire: of the contract, of its public relative')
+      new Option('--vocabulary <whose>', 'the field names on the wire: of the contract, or of the public API')
         .choices(['contract', 'public', 'both'])
         .default('both'),
     )
     .addOption(
-      new Option('--rate-limit <requests>', 'requests a second of each key; 0: any number (default: 500)')
+      new Option('--rate-limit <requests>', 'requests per second of each key; 0: unlimited (default: 500)')
         .env('SLIPWAY_RATE_LIMIT')
         .argParser(wholeNumber(0, 1_000_000)),
     )
     .addOption(
-      new Option('--rate-burst <requests>', 'requests of each key at once (default: ten seconds of them)')
+      new Option(
+        '--rate-burst <requests>',
+        'burst of requests of each key (default: ten seconds of the rate)',
+      )
         .env('SLIPWAY_RATE_BURST')
         .argParser(wholeNumber(1, 10_000_000)),
     )
@@ -50,10 +53,7 @@ export function addPlatformCommand(platform: Command, run: Run): void {
         .env('SLIPWAY_AUDIT_DAYS')
         .argParser(wholeNumber(1, 36_500)),
     )
-    .option(
-      '--adopt-database',
-      'start although home and database do not belong together; from then on they do',
-    )
+    .option('--adopt-database', 'start although home and database do not belong together, and join them')
     .action((options: CommonOptions & Omit<PlatformCommandOptions, 'home' | 'json'>) =>
       run(options, async (context) => {
         exitWithParent(context.environment);

@@ -63,8 +63,8 @@ export async function followPromotion(
   }
   const why = signal.aborted ? 'stopped' : 'timeout';
   const said = why === 'stopped' ? await onStopped?.() : undefined;
-  const words = why === 'stopped' ? 'stopped following' : 'gave up waiting';
-  const gaveUp = `${words}; ${said ?? 'the promotion goes on'}. Look: slipway status`;
+  const words = why === 'stopped' ? 'stopped watching' : 'timed out';
+  const gaveUp = `${words}; ${said ?? 'the promotion continues'}. See: slipway status`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
   output.say(output.style.warn(gaveUp));
   return { exitCode: GAVE_UP, result: undefined, gaveUp };

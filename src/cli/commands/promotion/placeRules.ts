@@ -19,7 +19,7 @@ export function placeRules(environment: Readonly<Record<string, string | undefin
 }
 
 function wrong(name: string, expected: string): SlipwayError {
-  return new SlipwayError('SLIPWAY_USAGE', `${name} is not right`, {
+  return new SlipwayError('SLIPWAY_USAGE', `${name} is not valid`, {
     place: name,
     hint: `expected ${expected}`,
   });

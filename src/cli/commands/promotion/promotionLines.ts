@@ -29,12 +29,12 @@ export function promotionLines(
 function viewLines(name: string, view: PromotionView, now: number, style: Style): readonly string[] {
   switch (view.state) {
     case 'none':
-      return ['  has never run, or Temporal keeps it no longer'];
+      return ['  has never run, or Temporal no longer keeps it'];
     case 'stopped':
-      return [`  ${style.bad(`${MARKS.failed} ended without a word: its workflow is ${view.status}`)}`];
+      return [`  ${style.bad(`${MARKS.failed} ended without a result: its workflow is ${view.status}`)}`];
     case 'running': {
       const { progress } = view;
-      if (progress === undefined) return ['  running  no worker says what it does'];
+      if (progress === undefined) return ['  running  no worker answers'];
       const judged = progress.judgement === undefined ? [] : [judgedLine(progress.judgement)];
       return [
         `  running  ${progress.phase}`,

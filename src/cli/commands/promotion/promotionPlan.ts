@@ -109,7 +109,7 @@ function tellPlan(
   turns: readonly PlannedTurn[],
 ): void {
   if (planned.length === 0)
-    output.say('slipway.yaml declares no schedules: promotions are done by hand alone');
+    output.say('slipway.yaml declares no schedules: promotions start only with "slipway promote"');
   for (const { name, at, decisions } of turns.slice(0, TURNS_MAX)) {
     const timeZone = planned.find(({ request }) => request.name === name)?.schedule.timeZone ?? 'UTC';
     output.event({

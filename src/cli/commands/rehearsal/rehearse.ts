@@ -99,7 +99,7 @@ async function read(file: string): Promise<string> {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new SlipwayError('SLIPWAY_USAGE', `the file of injections cannot be read: ${why}`, {
       place: file,
-      hint: 'slipway rehearse --help shows what stands in it',
+      hint: 'slipway rehearse --help shows what it may contain',
       cause,
     });
   }

@@ -34,7 +34,7 @@ export class Story {
     for (const told of this.#told.toSorted((one, other) => one.at - other.at)) this.#tellOne(told);
     for (const { text } of unmet) {
       this.#output.event({ event: 'rehearsal_unmet', injection: text });
-      this.#output.say(style.warn(`${MARKS.warning} never came to pass: ${text}`));
+      this.#output.say(style.warn(`${MARKS.warning} never happened: ${text}`));
     }
     this.#output.event({
       event: 'rehearsal_ended',
@@ -78,7 +78,11 @@ export class Story {
         output.event({ event: 'rehearsed_promotion', name, at, state: what, result: null, progress: null });
         const words = { left_out: 'is left out', done_after: 'is done after it' };
         this.#head(told.at, this.#zoneOf(name), name);
-        this.#line(told.at, this.#zoneOf(name), `${words[what]}: the promotion of an earlier time goes on`);
+        this.#line(
+          told.at,
+          this.#zoneOf(name),
+          `${words[what]}: the promotion of an earlier time is still running`,
+        );
         return;
       }
       case 'goes_on':
@@ -115,7 +119,7 @@ export class Story {
       if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
     }
     const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
-    this.#output.say(`  ${this.#output.style.warn(`${MARKS.running} goes on: ${waits}`)}`);
+    this.#output.say(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
   }
 
   #tellResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {

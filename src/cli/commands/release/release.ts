@@ -70,11 +70,11 @@ function interrupted({ output }: CommandContext): number {
   output.event({
     event: 'error',
     code: 'SLIPWAY_USAGE',
-    message: 'stopped before anything was started',
+    message: 'stopped; nothing was started',
     place: null,
     hint: null,
     exitCode: 1,
   });
-  output.note('stopped before anything was started');
+  output.note('stopped; nothing was started');
   return 1;
 }

@@ -40,11 +40,11 @@ export interface ReleasePlan {
   readonly files: readonly ArtifactFile[] | null;
   /** In what that differs from what serves; `null` where what serves is not known, or not in the artifact store. */
   readonly difference: FilesDifference | null;
-  /** The deployment as it is; `null`: there is none yet; `undefined`: the control plane could not be asked. */
+  /** The deployment as it is; `null`: there is none yet; `undefined`: the control plane did not answer. */
   readonly deployment: Deployment | null | undefined;
   /** What the target knows of the revision that serves; `undefined`: nothing. */
   readonly serving: KnownRevision | undefined;
-  /** `undefined`: the control plane could not be asked. */
+  /** `undefined`: the control plane did not answer. */
   readonly change: PlannedChange | undefined;
   readonly steps: readonly PlannedStep[];
   /** How long the release takes at most, in milliseconds; what a person or a freeze lets it wait comes on top. */

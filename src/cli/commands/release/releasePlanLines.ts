@@ -24,11 +24,11 @@ const LARGEST_TOLD = 3;
 export function releasePlanLines(plan: ReleasePlan, style: Style): readonly string[] {
   const { target, request, taken, change, steps, longestMs, restoringLongestMs } = plan;
   return [
-    `A release on ${style.strong(target)}, as things stand; nothing is made, started or stored`,
+    `A release on ${style.strong(target)}would do this now; nothing is made, started or stored`,
     ...artifactLines(plan),
     ...deploymentLines(plan, style),
     ...(taken === undefined
-      ? [`  taken      ${style.warn('not known: the target could not be asked')}`]
+      ? [`  taken      ${style.warn('not known: the target did not answer')}`]
       : takenLines(taken, style)),
     ...waitLines(plan, style),
     ...(change === undefined ? [] : changeLines(change, style)),
@@ -37,7 +37,7 @@ export function releasePlanLines(plan: ReleasePlan, style: Style): readonly stri
     ...(request.soakMs === 0 ? [] : [`  soaks      for ${formatDuration(request.soakMs)}`]),
     '  checks',
     ...(request.checks.length === 0
-      ? [`    ${style.warn('none: a revision counts as good once it serves')}`]
+      ? [`    ${style.warn('none: a revision counts as verified once it serves')}`]
       : request.checks.map(checkLine)),
     `  takes      at most ${formatDuration(longestMs)}, by the deadlines of its steps`,
     `  taken back in at most ${formatDuration(restoringLongestMs)} for each revision that is tried`,
@@ -69,8 +69,8 @@ function bySize(one: ArtifactFile, other: ArtifactFile): number {
 function deploymentLines({ deployment, serving, taken, request }: ReleasePlan, style: Style): string[] {
   const { deployment: name } = request.target;
   if (deployment === undefined)
-    return [`  deployment ${name}: ${style.warn('the control plane could not be asked')}`];
-  if (deployment === null) return [`  deployment ${name} is created: there is none yet`];
+    return [`  deployment ${name}: ${style.warn('the control plane did not answer')}`];
+  if (deployment === null) return [`  deployment ${name} does not exist: the release creates it`];
   const active = deployment.active_revision_id;
   // Only the target knows whether it was verified.
   const verified = taken === undefined ? '' : `, ${verifiedWords(serving)}`;
@@ -104,7 +104,7 @@ function waitLines({ frozen, localHold, request }: ReleasePlan, style: Style): s
   }
   if (frozen !== null) {
     const until = tellInstant(frozen.until, frozen.timeZone);
-    const then = frozen.then === 'refuse' ? 'it is refused' : 'it waits';
+    const then = frozen.then === 'refuse' ? 'the release is rejected' : 'the release waits';
     lines.push(`  frozen     ${style.warn(`by "${frozen.name}" until ${until}: ${then}`)}`);
   }
   if (approval !== undefined && approval.required > 0) {
@@ -125,7 +125,7 @@ function changeLines({ fields, immutable, secrets }: PlannedChange, style: Style
     ),
     '  secrets',
     ...(secrets === null
-      ? ['    those of the deployment are carried over']
+      ? ['    unchanged: the deployment keeps its own']
       : secrets.length === 0
         ? ['    none']
         : secrets.map((secret) => secretLine(secret, style))),

@@ -114,7 +114,7 @@ export async function releaseTarget(
     const hints = [
       ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
       ...(answer.rejectedFor === 'quarantine'
-        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" lets it be released again`]
+        ? [`"slipway unquarantine ${name} ${artifactIdentity(request.artifact)}" unblocks it`]
         : []),
     ];
     for (const hint of hints) output.note(`  ${hint}`);
@@ -193,7 +193,7 @@ async function refuseOnLocalHold(
   const hold = await readLocalHold(home, target);
   if (hold === undefined) return;
   if (override) {
-    output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; released all the same`));
+    output.note(output.style.warn(`"${target}" is ${describeHold(hold)}; this release overrides the hold`));
     return;
   }
   throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `"${target}" is ${describeHold(hold)}`, {
@@ -202,7 +202,7 @@ async function refuseOnLocalHold(
 }
 
 function endOfHold(target: string): string {
-  return `"slipway unhold ${target}" ends the hold; --override-hold releases in spite of it`;
+  return `"slipway unhold ${target}" ends the hold; --override-hold releases during the hold`;
 }
 
 function tellPrepared(
@@ -225,6 +225,8 @@ function tellPrepared(
     commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
   output.tell(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
-    output.note(output.style.warn('slipway.yaml names no checks: a revision counts as good once it serves'));
+    output.note(
+      output.style.warn('slipway.yaml has no checks: a revision counts as verified once it serves'),
+    );
   }
 }

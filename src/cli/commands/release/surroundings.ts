@@ -35,7 +35,7 @@ export async function askTarget(
   }
 }
 
-/** A target's deployment; `null` where there is none yet, an error where the control plane could not be asked. */
+/** A target's deployment; `null` where there is none yet, an error where the control plane did not answer. */
 export async function askDeployment(
   context: CommandContext,
   spec: TargetSpec,

@@ -53,7 +53,7 @@ export async function breakGlass(
       to,
       command,
     });
-    output.say(`Putting revision ${to} back without Temporal. The same by hand:`);
+    output.say(`Restoring revision ${to} without Temporal. The same by hand:`);
     output.say(`  ${command}`);
     output.say(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
 
@@ -61,7 +61,7 @@ export async function breakGlass(
       // Nothing was put back, so the hold that says so goes too.
       if (heldBefore === undefined) await removeLocalHold(home, target.name);
       else await writeLocalHold(home, heldBefore);
-      output.note(output.style.warn('refused: nothing was changed, and the hold is as it was before'));
+      output.note(output.style.warn('rejected: nothing was changed, and the hold is as it was before'));
     });
     return awaitServing(context, client, { ...order, deploymentId: before.id, followed }, signal);
   });
@@ -95,13 +95,13 @@ async function previousGood(
     if (previous !== undefined) return previous;
     throw nothingToRestore(
       deployment.id,
-      'the control plane offers no list of revisions, and the records name no good one from before the active one',
+      'the control plane lists no revisions, and the records name no good revision before the active one',
     );
   }
   if (previous !== undefined) return previous;
   throw nothingToRestore(
     deployment.id,
-    'no revision from before the active one was deployed and may be good',
+    'the deployment has no earlier revision that was deployed and is not known to be bad',
   );
 }
 
@@ -147,10 +147,10 @@ async function redeploy(
     if (after.active_revision_id === to && before.active_revision_id !== to) return to;
     throw new SlipwayError(
       'SLIPWAY_OUTCOME_UNKNOWN',
-      'the control plane did not say whether it took the redeploy',
+      'the control plane did not answer whether it accepted the redeploy',
       {
         place: before.id,
-        hint: 'run the same command again: redeploying a revision twice leaves the deployment where once does',
+        hint: 'run the same command again: a second redeploy of the same revision does no harm',
         cause: error,
       },
     );
@@ -196,7 +196,7 @@ async function awaitServing(
   output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
   output.say(
     output.style.warn(
-      `gave up waiting; the redeploy goes on. Look: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
+      `timed out; the redeploy continues. See: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
     ),
   );
   return GAVE_UP;

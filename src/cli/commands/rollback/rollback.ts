@@ -80,9 +80,7 @@ export async function runRollbackCommand(
       else output.say(answered);
       if (via === 'signal') {
         output.note(
-          output.style.warn(
-            `if no worker comes back: slipway rollback ${name} --break-glass, without Temporal`,
-          ),
+          output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),
         );
       }
       if (ended !== undefined) {
@@ -128,8 +126,8 @@ export async function runRollbackCommand(
 function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
   output.say(
     onHold
-      ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
-      : `"${name}" is not on hold; to take no release: slipway hold ${name} --reason "…"`,
+      ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
+      : `"${name}" is not on hold; to reject releases: slipway hold ${name} --reason "…"`,
   );
 }
 

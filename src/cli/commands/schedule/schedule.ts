@@ -44,7 +44,11 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
     for (const { name, kind, differences, scheduleId } of changes) {
       output.event({ event: 'schedule_change', name, scheduleId, kind, differences });
       const hint =
-        kind === 'undeclared' ? (prune ? ': removed' : ': slipway.yaml does not declare it (--prune)') : '';
+        kind === 'undeclared'
+          ? prune
+            ? ': removed'
+            : ': slipway.yaml does not declare it (remove it with --prune)'
+          : '';
       output.say(`${name}: ${kind}${hint}`);
       for (const difference of differences) output.say(`  ${difference}`);
     }
@@ -62,7 +66,8 @@ export async function runScheduleList(context: CommandContext, options: Schedule
   return withTemporal(context, async (temporal) => {
     const existing = await existingSchedules(context, file, temporal);
     for (const schedule of existing) tell(context, schedule);
-    if (existing.length === 0) context.output.say('there are no schedules: slipway schedule apply');
+    if (existing.length === 0)
+      context.output.say('Temporal has no schedules; create them: slipway schedule apply');
     return 0;
   });
 }
@@ -98,7 +103,7 @@ export async function runScheduleTrigger(
     const { request } = schedule;
     await triggerSchedule(temporal, schedule, by);
     context.output.event({ event: 'triggered', name: request.name, scheduleId });
-    context.output.say(`${request.name}: its time comes round now`);
+    context.output.say(`${request.name}: triggered now`);
     return 0;
   });
 }

@@ -38,7 +38,7 @@ function configurationOf(from: FoundRelease, to: FoundRelease): ReleaseDifferenc
 
 /** What of a request is configuration; a sentence where there is none. */
 function configured({ request, past }: FoundRelease): Partial<ReleaseRequest> | string {
-  if (request === null) return `${past.releaseId}: Temporal keeps what it was asked for no longer`;
+  if (request === null) return `${past.releaseId}: Temporal no longer keeps its request`;
   if (!('artifact' in request)) return `${past.releaseId}: a rollback has no configuration of its own`;
   const { target, graphConfigPath, checks, steps, soakMs, queue } = request;
   const { onError, pauseMs, approval, freezes } = request;
@@ -63,7 +63,8 @@ async function filesOf(
 ): Promise<ReleaseDifference['files']> {
   const listed = [];
   for (const { past } of [from, to]) {
-    if (past.artifact?.startsWith('sha256:') !== true) return `${past.releaseId}: its artifact is no tarball`;
+    if (past.artifact?.startsWith('sha256:') !== true)
+      return `${past.releaseId}: its artifact is not a tarball`;
     try {
       listed.push(await artifactFiles(await store.open(await wholeDigest(store, past.artifact))));
     } catch (error) {

@@ -55,7 +55,7 @@ export function releaseLines(
     );
     lines.push(...section('said', told.interventions.map(saidBranch)));
   } else if (past.outcome === 'running') {
-    lines.push(style.warn('  no worker says where it stands; what it has called so far:'));
+    lines.push(style.warn('  no worker answers; its calls so far:'));
     lines.push(...section('calls', calls.map(callBranch)));
   }
   lines.push(...underWayLines({ progress, call, buildLog, addressed: target }, now, style, columns));
@@ -103,8 +103,8 @@ function factLines(
 }
 
 const KNOWN_FROM = {
-  record: 'by its record in the artifact store: Temporal keeps it no longer',
-  target: 'by its row in the target’s history alone',
+  record: 'from its record in the artifact store; Temporal no longer keeps it',
+  target: 'only from its row in the target’s history',
 } as const;
 
 function fact(label: string, value: string): string {

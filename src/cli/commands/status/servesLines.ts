@@ -56,14 +56,14 @@ export function servesLines(
       restoredHere === undefined || restoredHere === known
         ? [`  serves   ${lastKnown}`]
         : [
-            `  serves   ${describe(restoredHere)}, put back by break-glass on this machine`,
+            `  serves   ${describe(restoredHere)}, restored by break-glass on this machine`,
             `  known    ${lastKnown}`,
           ];
-    return [...serves, `  ${style.warn(`the control plane did not say what serves: ${deployment}`)}`];
+    return [...serves, `  ${style.warn(`what serves is not known: ${deployment}`)}`];
   }
   const { activeRevisionId: active, latestRevisionId: latest } = deployment;
   return [
-    `  serves   ${active === null ? 'nothing' : describe(active)}, as the control plane says`,
+    `  serves   ${active === null ? 'nothing' : describe(active)}, according to the control plane`,
     ...(latest === null || latest === active ? [] : [`  newest   ${describe(latest)}`]),
     ...(known === null || known === active ? [] : [`  known    ${lastKnown}`]),
   ];

@@ -94,11 +94,11 @@ export function statusLines(
 function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
   return [
     ...late.map(
-      ({ revisionId, until }) =>
-        `revision ${revisionId}, which was given up on and may come up, until ${until}`,
+      ({ revisionId, until }) => `revision ${revisionId}, abandoned, which may become active until ${until}`,
     ),
     ...lateUploads.map(
-      ({ releaseId, until }) => `a PATCH of ${releaseId} that went unanswered and may land, until ${until}`,
+      ({ releaseId, until }) =>
+        `a PATCH of ${releaseId} without an answer, which may take effect until ${until}`,
     ),
   ].map((what) => `  watches  ${what}`);
 }

@@ -21,8 +21,7 @@ export const UNKNOWN_FIELDS = [
   'said',
 ] as const;
 
-const UNKNOWN_WORDS =
-  'what waits for its turn, hold, quarantine, changes by hand, whether a person is needed, what was said';
+const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a person is needed, past commands';
 
 /** The status of a target that no worker speaks for, for people. `now` in milliseconds since 1970. */
 export function unansweredLines(
@@ -37,7 +36,7 @@ export function unansweredLines(
     return describedText({ ...words, verified: null, at: null, copyOf: null }, now);
   };
   const lines = [
-    `  ${style.warn(`${silence.message}: this is what Temporal and the control plane tell`)}`,
+    `  ${style.warn(`${silence.message}: this comes from Temporal and the control plane`)}`,
     ...servesLines({ ...serves, known: servingRevisionId }, describe, style),
     ...(running === null ? ['  running  nothing'] : runningLines(running, now)),
     ...messages.map((message) => messageLine(message, now)),
@@ -60,7 +59,7 @@ function runningLines({ workflowId, startedAt, activities }: WorkFact, now: numb
 function messageLine({ message, at, who, reason }: KeptMessage, now: number): string {
   const by = who === null ? '' : ` by ${who}`;
   const why = reason === null ? '' : ` (${reason})`;
-  return `  kept     ${message}${by}${why}, said ${elapsed(Date.parse(at), now)} ago: it waits for a worker`;
+  return `  kept     ${message}${by}${why}, sent ${elapsed(Date.parse(at), now)} ago: it waits for a worker`;
 }
 
 function elapsed(since: number, now: number): string {

@@ -43,7 +43,7 @@ export async function runHoldCommand(
   } else {
     output.say(
       onHold
-        ? `"${name}" is on hold: it takes no release until "slipway unhold ${name}"`
+        ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
         : `"${name}" takes releases`,
     );
   }

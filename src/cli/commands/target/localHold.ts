@@ -27,7 +27,7 @@ export async function readLocalHold(home: string, target: string): Promise<Local
     // A hold that cannot be read is a hold: somebody put it there for a reason.
     throw new SlipwayError('SLIPWAY_TARGET_ON_HOLD', `the hold of "${target}" could not be read`, {
       place: file,
-      hint: `look at the file; "slipway unhold ${target}" removes it`,
+      hint: `read the file, or remove it: slipway unhold ${target}`,
       cause: error,
     });
   }

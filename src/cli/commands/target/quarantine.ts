@@ -46,8 +46,8 @@ export async function runQuarantineCommand(
     } else {
       output.say(
         quarantined
-          ? `${identity} is in quarantine: "${name}" takes no release of it until "slipway unquarantine ${name} ${identity}"`
-          : `"${name}" takes releases of ${identity} again`,
+          ? `${identity} is in quarantine: "${name}" rejects releases of it until "slipway unquarantine ${name} ${identity}"`
+          : `"${name}" accepts releases of ${identity} again`,
       );
     }
     return 0;

@@ -82,7 +82,7 @@ export async function findDeployment(
   }
   throw new SlipwayError('SLIPWAY_NOT_FOUND', `there is no deployment "${target.deployment}"`, {
     place: target.controlPlane,
-    hint: `look at targets.${target.name} in slipway.yaml`,
+    hint: `check targets.${target.name} in slipway.yaml`,
   });
 }
 

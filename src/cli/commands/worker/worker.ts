@@ -85,10 +85,7 @@ async function register(
     return await joinWorkers(home, settings);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    warn(
-      output,
-      `when this worker is killed, the next one cannot tell, and what it was doing waits for its deadlines: ${why}`,
-    );
+    warn(output, `if this worker is killed, its steps are retried only at their deadlines: ${why}`);
     return undefined;
   }
 }
@@ -98,13 +95,13 @@ function tell(output: Output, event: TakeOverEvent): void {
     const why = event.error instanceof Error ? event.error.message : String(event.error);
     warn(
       output,
-      `what killed workers left behind could not be looked for, and waits for its deadlines: ${why}`,
+      `steps of killed workers could not be found, and are retried only at their deadlines: ${why}`,
     );
     return;
   }
   const { workflowId, activityType, workerIdentity: from } = event.step;
   output.event({ event: 'took_over', workflowId, activityType, from });
-  output.note(`${activityType} of ${workflowId} is tried again: its worker ${from} was killed`);
+  output.note(`${activityType} of ${workflowId} is retried, because its worker ${from} was killed`);
 }
 
 function warn(output: Output, message: string): void {

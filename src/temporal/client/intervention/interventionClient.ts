@@ -195,7 +195,7 @@ function isNoWorker(error: unknown): boolean {
 
 function wrongMoment(message: string): SlipwayError {
   return new SlipwayError('SLIPWAY_WRONG_MOMENT', message, {
-    hint: 'slipway status says what runs and waits',
+    hint: 'see what runs and waits: slipway status',
   });
 }
 

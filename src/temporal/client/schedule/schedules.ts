@@ -171,6 +171,6 @@ async function asking<T>({ settings }: TemporalConnection, ask: () => Promise<T>
 function unknown(scheduleId: string): SlipwayError {
   return new SlipwayError('SLIPWAY_SCHEDULE_UNKNOWN', 'this promotion has no schedule in Temporal', {
     place: scheduleId,
-    hint: 'slipway schedule apply makes the schedules that slipway.yaml declares',
+    hint: 'create the schedules that slipway.yaml declares: slipway schedule apply',
   });
 }

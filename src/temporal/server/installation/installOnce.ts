@@ -116,7 +116,7 @@ async function tryEach<Origin extends string>(
       await moveIntoPlace(made.path, destination);
       return { path: destination, origin };
     } else {
-      tried.push(`${name}: what it made does not run`);
+      tried.push(`${name}: the installed program does not run`);
     }
   }
   throw failed(tried);

@@ -61,8 +61,7 @@ async function download(task: InstallTask, start: string, version: string): Prom
           signal: signal === undefined ? stalled.signal : AbortSignal.any([signal, stalled.signal]),
         }),
     );
-    if (stalled.signal.aborted)
-      return { ok: false, reason: `nothing came for ${Math.round(stallMs / 1_000)} s` };
+    if (stalled.signal.aborted) return { ok: false, reason: `no data for ${Math.round(stallMs / 1_000)} s` };
     if (!downloaded.ok) return downloaded;
   } finally {
     watch.end();

@@ -37,8 +37,8 @@ describe('what was pruned', () => {
   it('is a table: what went, then what was kept, with why', () => {
     expect(prunedLines(PRUNED, NOW, Infinity, styleOf(false))).toEqual([
       'ARTIFACT             SIZE  PUT          LAST RELEASED                      STATE    WHY',
-      'sha256:5f63285c3128  5 KB  92 days ago  release-3 on staging, 91 days ago  removed  nobody needs it',
-      'sha256:99aa00000001  5 KB  92 days ago  -                                  removed  nobody needs it',
+      'sha256:5f63285c3128  5 KB  92 days ago  release-3 on staging, 91 days ago  removed  not needed',
+      'sha256:99aa00000001  5 KB  92 days ago  -                                  removed  not needed',
       'sha256:5068ba98bbac  5 KB  92 days ago  release-3 on staging, 91 days ago  kept     serves on staging, and 1 more',
     ]);
   });

@@ -6,21 +6,21 @@ const home = '/home/ada/agent/.slipway';
 
 it('is a release where slipway.yaml stands', () => {
   expect(nextStep({ home, usualHome: true, hasConfig: true })).toEqual([
-    'Release something, in another terminal in this folder:',
+    'Next, release in another terminal in this folder:',
     '  slipway release',
   ]);
 });
 
 it('names the home where another terminal would take another one', () => {
   expect(nextStep({ home: '/srv/slipway', usualHome: false, hasConfig: true })).toEqual([
-    'Release something, in another terminal in this folder:',
+    'Next, release in another terminal in this folder:',
     '  SLIPWAY_HOME=/srv/slipway slipway release',
   ]);
 });
 
 it('says where to go from a folder without slipway.yaml, and what writes one', () => {
   expect(nextStep({ home, usualHome: true, hasConfig: false })).toEqual([
-    'Release something, in another terminal in an agent\'s folder ("slipway init" writes its slipway.yaml):',
+    'Next, release in another terminal in an agent\'s folder ("slipway init" writes its slipway.yaml):',
     `  SLIPWAY_HOME=${home} slipway release`,
   ]);
 });

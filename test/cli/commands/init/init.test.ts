@@ -52,7 +52,7 @@ describe('slipway init --yes', () => {
     const { targets, checks } = parseConfig(text, 'slipway.yaml');
     expect(targets['staging']?.deployment).toBe('greeter-agent');
     expect(checks[0]?.assistant).toBe('greeter');
-    expect(said.at(-1)).toBe('Next: "slipway dev" in another terminal, then "slipway release staging"');
+    expect(said.at(-1)).toBe('Next: run "slipway dev" in another terminal, then "slipway release staging"');
   });
 
   it('names a graph configuration that is not called as usual', async () => {
@@ -69,7 +69,7 @@ describe('slipway init --yes', () => {
       deployment: '123',
       controlPlane: 'https://control-plane.example.com',
     });
-    expect(said[0]).toContain('there is no graph.json here yet');
+    expect(said[0]).toContain('this folder has no graph.json');
     expect(said.at(-1)).toContain('slipway doctor');
     expect(parseConfig(await written(), 'f').targets['staging']?.deployment).toBe('123');
   });
@@ -95,7 +95,7 @@ describe('slipway init --yes', () => {
     const before = await written();
     await expect(init({ yes: true, ci: 'github' })).rejects.toMatchObject({
       code: 'SLIPWAY_USAGE',
-      message: 'slipway.yaml is there already',
+      message: 'slipway.yaml exists already',
     });
     await expect(written('.github/workflows/release.yml')).rejects.toThrow('ENOENT');
     expect(await written()).toBe(before);
@@ -127,8 +127,10 @@ describe('slipway init', () => {
       production: { controlPlane: 'http://control-plane', deployment: 'mine' },
     });
     expect(checks[0]?.assistant).toBe('judge');
-    expect(screen).toContain('What is the first target called? [staging]');
-    expect(screen).toContain('letters, digits, dots and dashes, please. What is the first target called?');
+    expect(screen).toContain('What is the name of the first target? [staging]');
+    expect(screen).toContain(
+      'use letters, digits, dots and dashes only. What is the name of the first target?',
+    );
   });
 
   it('writes nothing if it is left at a question', async () => {

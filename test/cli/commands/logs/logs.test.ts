@@ -95,7 +95,7 @@ describe('the end of a log', () => {
       getBuildLogs: gone,
     });
     await expect(logEnd(none, OF, undefined, 1)).rejects.toMatchObject({
-      message: 'this control plane gives out no logs',
+      message: 'this control plane serves no logs',
     });
   });
 });

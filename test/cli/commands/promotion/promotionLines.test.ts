@@ -33,7 +33,7 @@ describe('the status of a promotion', () => {
   it('says that it has never run, and when its time comes round', () => {
     expect(lines({ schedule: scheduled() })).toEqual([
       'up: canary → production',
-      'has never run, or Temporal keeps it no longer',
+      'has never run, or Temporal no longer keeps it',
       `schedule 0 10 * * * (UTC); next: ${NEXT}`,
     ]);
   });

@@ -89,7 +89,7 @@ describe('the story of a rehearsal', () => {
       '  2026-11-23 15:00  ada: approve, approved by 1 of 1',
       '  2026-11-23 15:00  ✔ promote release-1                      2m00s  released',
       '  2026-11-23 15:02  ✔ released: revision production-2 is deployed',
-      '! never came to pass: nobody approves',
+      '! never happened: nobody approves',
       '7 days rehearsed in 3.2s',
     ]);
   });
@@ -107,9 +107,9 @@ describe('the story of a rehearsal', () => {
       '2026-11-22 01:00 (Europe/Berlin)  release on canary',
       '  2026-11-22 01:00  refused: on hold',
       '2026-11-23 10:00 (Europe/Berlin)  up',
-      '  … goes on: one approval is needed',
+      '  … still running: one approval is needed',
       '2026-11-24 10:00 (Europe/Berlin)  up',
-      '  2026-11-24 10:00  is left out: the promotion of an earlier time goes on',
+      '  2026-11-24 10:00  is left out: the promotion of an earlier time is still running',
     ]);
   });
 

@@ -107,7 +107,7 @@ describe('a release that is shown', () => {
   });
 
   it('says so where only its record is left', () => {
-    expect(shown({ from: 'record', workflowUrl: null }).join('\n')).toContain('Temporal keeps it no longer');
+    expect(shown({ from: 'record', workflowUrl: null }).join('\n')).toContain('Temporal no longer keeps it');
   });
 });
 

@@ -115,8 +115,8 @@ describe('the status of a target', () => {
     expect(lines({ view: { state, running: null } })).toEqual(
       expect.arrayContaining([
         'extra revision r3: a PATCH of release-1 landed after it had ended; noticed at noon',
-        `watches  revision r3, which was given up on and may come up, until ${until}`,
-        `watches  a PATCH of release-1 that went unanswered and may land, until ${until}`,
+        `watches  revision r3, abandoned, which may become active until ${until}`,
+        `watches  a PATCH of release-1 without an answer, which may take effect until ${until}`,
       ]),
     );
   });
@@ -145,14 +145,14 @@ describe('the status of a target', () => {
     const view = { state: { ...EMPTY_TARGET, activeRevisionId: 'revision-1' }, running: null };
     const deployment = seen('revision-0');
     expect(lines({ localHold, view, deployment }).slice(2, 4)).toEqual([
-      'serves   revision revision-0, as the control plane says',
+      'serves   revision revision-0, according to the control plane',
       'known    revision revision-1, as the target last knew',
     ]);
     expect(lines({ localHold, view, deployment: 'no key' })).toEqual(
       expect.arrayContaining([
-        'serves   revision revision-0, put back by break-glass on this machine',
+        'serves   revision revision-0, restored by break-glass on this machine',
         'known    revision revision-1, as the target last knew',
-        'the control plane did not say what serves: no key',
+        'what serves is not known: no key',
       ]),
     );
   });
@@ -174,11 +174,11 @@ describe('the status of a target', () => {
     const progress = { ...sampleProgress([]), releaseId: 'release-2', revisionId: 'r2' };
     const view = { state, running: RUNNING };
     expect(lines({ view, progress, deployment: seen('r2') }).slice(1, 3)).toEqual([
-      'serves   revision r2 (release-2, commit fedcba987654, sha256:aaaaaaaaaaaa), not verified yet, as the control plane says',
+      'serves   revision r2 (release-2, commit fedcba987654, sha256:aaaaaaaaaaaa), not verified yet, according to the control plane',
       'known    revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the target last knew',
     ]);
     expect(lines({ view, deployment: seen('r1') })[1]).toBe(
-      'serves   revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, as the control plane says',
+      'serves   revision r1 (release-1, commit 0123456789ab), verified 1h00m ago, according to the control plane',
     );
   });
 
@@ -186,7 +186,7 @@ describe('the status of a target', () => {
     const state = { ...EMPTY_TARGET, activeRevisionId: 'r1' };
     expect(lines({ view: { state, running: null }, deployment: 'no key' }).slice(1, 3)).toEqual([
       'serves   revision r1, as the target last knew',
-      'the control plane did not say what serves: no key',
+      'what serves is not known: no key',
     ]);
   });
 
@@ -220,7 +220,7 @@ describe('the status of a target', () => {
     });
     expect(said).toEqual([
       'production',
-      'serves   revision revision-1, as the control plane says',
+      'serves   revision revision-1, according to the control plane',
       'on hold since 2026-11-21T12:00:00.000Z, set by eve: no reason given',
       'running  release-2',
       expect.stringMatching(/^… deployed +10m00s$/) as string,

@@ -23,8 +23,8 @@ function lines(change: Partial<Unanswered> = {}, deployment: DeploymentSeen | st
 describe('the status of a target without a worker', () => {
   it('names the task queue, says what serves by the control plane, and what is not known', () => {
     expect(lines()).toEqual([
-      'no worker polls the task queue "slipway": this is what Temporal and the control plane tell',
-      'serves   revision r2, as the control plane says',
+      'no worker polls the task queue "slipway": this comes from Temporal and the control plane',
+      'serves   revision r2, according to the control plane',
       'known    revision r1, as the target last knew',
       'running  nothing',
       expect.stringMatching(/^unknown {2}.*hold, quarantine/),
@@ -34,7 +34,7 @@ describe('the status of a target without a worker', () => {
   it('tells a newer revision than the one that serves', () => {
     const deployment = { deploymentId: 'd', activeRevisionId: null, latestRevisionId: 'r3' };
     expect(lines({}, deployment).slice(1, 3)).toEqual([
-      'serves   nothing, as the control plane says',
+      'serves   nothing, according to the control plane',
       'newest   revision r3',
     ]);
   });
@@ -42,7 +42,7 @@ describe('the status of a target without a worker', () => {
   it('falls back to what the target last knew to serve where the control plane cannot be asked', () => {
     expect(lines({}, 'it refused the key').slice(1, 3)).toEqual([
       'serves   revision r1, as the target last knew',
-      'the control plane did not say what serves: it refused the key',
+      'what serves is not known: it refused the key',
     ]);
   });
 
@@ -65,8 +65,8 @@ describe('the status of a target without a worker', () => {
     expect(lines({ kept: { ...unanswered.kept, running, messages } }).slice(3, 7)).toEqual([
       'running  release-7, for 1m00s, by its history',
       'awaitDeployed has not ended, since 50.0s',
-      'kept     rollback by ada (it lies), said 5.0s ago: it waits for a worker',
-      'kept     hold, said 5.0s ago: it waits for a worker',
+      'kept     rollback by ada (it lies), sent 5.0s ago: it waits for a worker',
+      'kept     hold, sent 5.0s ago: it waits for a worker',
     ]);
   });
 });

@@ -18,7 +18,7 @@ describe('a release that the target does not know', () => {
       code: 'SLIPWAY_RELEASE_UNKNOWN',
       exitCode: 1,
       message: '"production" knows no release "release-999"',
-      hint: 'its last ones: release-2, release-7, release-1; all: slipway history production',
+      hint: 'its last releases: release-2, release-7, release-1; list all: slipway history production',
     });
   });
 

@@ -167,7 +167,7 @@ describe('installing Temporal', () => {
         onProgress: (line) => lines.push(line),
       });
       expect(installed.origin).toBe('go');
-      expect(lines.some((line) => line.includes('nothing came for'))).toBe(true);
+      expect(lines.some((line) => line.includes('no data for'))).toBe(true);
     } finally {
       silent.close();
     }

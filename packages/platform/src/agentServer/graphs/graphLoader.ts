@@ -177,7 +177,7 @@ async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> 
       description,
       resolve: async (config) => {
         const graph = toCompiled(await make(config));
-        if (graph === undefined) throw new TypeError(`${told} is a function that returned no graph.`);
+        if (graph === undefined) throw new TypeError(`${told} is a function that did not return a graph.`);
         return graph;
       },
     };

@@ -204,7 +204,7 @@ export function runRoutes(parts: RunRouteParts): Hono {
     if (error instanceof RunMoved) throw error;
     // Nobody waits any more after an abort.
     if ((error as Error).name !== 'AbortError')
-      parts.log.error({ err: error }, 'the end of a run could not be told');
+      parts.log.error({ err: error }, 'the end of a run could not be reported');
     return JSON.stringify({
       __error__: { error: 'InternalError', message: 'The end of the run could not be read.' },
     });

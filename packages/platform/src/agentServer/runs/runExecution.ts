@@ -94,8 +94,7 @@ export class RunExecution {
     try {
       for (;;) {
         const step = await patience.within(events.next());
-        if (step === undefined)
-          throw new Error('The stopped graph did not come to rest and was left behind.');
+        if (step === undefined) throw new Error('The stopped graph did not end and was abandoned.');
         if (step.done === true) return step.value;
         if (live.stopReason === undefined) live.publish(step.value.event, step.value.data);
         await live.room();

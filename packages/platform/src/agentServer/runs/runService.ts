@@ -136,7 +136,10 @@ export class RunService {
     const live = this.#enter(record.run_id, record.thread_id, record.kwargs);
     live.record = record;
     if (record.cancel_action !== null) live.stop(record.cancel_action as CancelAction);
-    this.#log.info({ runId: record.run_id, attempt: record.attempt }, 'took up a run that nobody executed');
+    this.#log.info(
+      { runId: record.run_id, attempt: record.attempt },
+      'took over a run that no process executed',
+    );
     this.newRuns.tell(live);
     void this.#run(live, []);
   }

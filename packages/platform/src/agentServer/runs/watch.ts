@@ -39,7 +39,7 @@ export class Watch {
       const giveUp = () => {
         waiting.delete(waiter);
         if (waiting.size === 0) this.#waiting.delete(key);
-        reject(signal?.reason instanceof Error ? signal.reason : new Error('The wait was given up.'));
+        reject(signal?.reason instanceof Error ? signal.reason : new Error('The wait was canceled.'));
       };
       const waiter: Waiter = (problem) => {
         signal?.removeEventListener('abort', giveUp);
@@ -71,7 +71,7 @@ export class Watch {
     try {
       for (const key of await this.#options.look(asked)) this.#tell(key);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'what other processes have done could not be looked for');
+      this.#options.log.warn({ err: error }, 'the work of other processes could not be read');
     }
   }
 

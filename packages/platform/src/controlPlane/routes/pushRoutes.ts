@@ -77,14 +77,14 @@ async function receive(c: Context<Variables>, { pushes, log }: PushRoutesOptions
   if (!isSigned(body, secret, c.req.header('x-hub-signature-256') ?? '')) throw unsigned();
   const event = c.req.header('x-github-event') ?? '';
   if (event !== 'push') {
-    const reason = event === 'ping' ? 'The webhook works.' : 'Only the event push is looked at.';
+    const reason = event === 'ping' ? 'The webhook works.' : 'Only the event push is processed.';
     return c.json({ decision: 'nothing', reason, deployments: [] });
   }
   const push = Push.safeParse(payloadOf(c, body));
   if (!push.success) throw invalid(toValidationIssues(push.error, 'body'));
   const deliveryId = c.req.header('x-github-delivery')?.slice(0, DELIVERY_ID_MAX);
   const answer = await pushes.take(id, deliveryId === '' ? undefined : deliveryId, push.data);
-  log.info({ integration: id, delivery: deliveryId, decision: answer.decision }, 'a push was told of');
+  log.info({ integration: id, delivery: deliveryId, decision: answer.decision }, 'received a push');
   return c.json(answer, answer.decision === 'nothing' ? 200 : 202);
 }
 

@@ -134,7 +134,7 @@ class Container {
     const { stdout, stderr } = await this.#docker({ args: ['logs', '--tail', '20', this.#name] });
     const mask = createSecretMask(Object.values(this.#options.env));
     const lines = [...stdout, ...stderr].map((line) => mask(line));
-    const last = lines.length === 0 ? ' It said nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+    const last = lines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lines.join('\n')}`;
     return `The container publishes no port (${said}).${last}`;
   }
 

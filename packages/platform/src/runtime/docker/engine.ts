@@ -36,5 +36,5 @@ export async function coresOfEngine(docker: Docker, signal: AbortSignal): Promis
 /** What a failed call said last, for a sentence. */
 export function lastWords({ code, stdout, stderr }: DockerEnd): string {
   const said = [...stdout, ...stderr].at(-1);
-  return said ?? (code === null ? 'it was ended before it said anything' : `exit code ${code}`);
+  return said ?? (code === null ? 'it ended without output' : `exit code ${code}`);
 }
