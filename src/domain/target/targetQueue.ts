@@ -33,7 +33,7 @@ export function submitRelease(
   if (waiting !== undefined) {
     return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
   }
-  if (running?.requestKey === request.requestKey && !isGivenUp(state, running)) {
+  if (running?.requestKey === request.requestKey && !canOnlyFail(state, running)) {
     return joined(state, running.releaseId, 'joined', 'the same release is running');
   }
   const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
@@ -166,14 +166,14 @@ export function takeNext(
   };
 }
 
-/** Whether what runs will not be released any more: a request that joined it could only fail with it. */
-function isGivenUp(state: TargetState, { releaseId, restores }: Running): boolean {
+/** Whether what runs is being stopped or restores a revision: a request that joined it could only fail with it. */
+function canOnlyFail(state: TargetState, { releaseId, restores }: Running): boolean {
   return restores !== undefined || state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
 /**
- * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands. Where the one that made it
- * is forgotten, nobody knows, and it stands.
+ * Who withdrew a release by withdrawing every submission of it; `undefined` while one stands, and where the target does
+ * not remember the submission that made the release.
  */
 export function withdrawnBy(state: TargetState, releaseId: string): Actor | undefined {
   const all = state.submissions.filter(({ answer }) => answer?.releaseId === releaseId);

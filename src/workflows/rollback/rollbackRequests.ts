@@ -13,16 +13,16 @@ import {
 } from '../../domain/target/targetState.ts';
 import { now } from '../journal.ts';
 import { readWhatServes, ROLLBACK_LOOK_MS, whyNoRevision } from '../target/looks.ts';
-import type { Taken, TargetAccess } from '../target/targetAccess.ts';
+import type { Taken, TargetCore } from '../target/targetCore.ts';
 
 /** Takes requests for a rollback: looks at what they name, or at what serves, before anything is held or stopped. */
 export class RollbackRequests {
-  readonly #target: TargetAccess;
+  readonly #target: TargetCore;
   /** By request id: a client that does not wait for the answer sends the same as a signal. */
   readonly #taking = new Map<string, Promise<Taken<RollbackAnswer>>>();
   #looking: ReturnType<typeof readWhatServes> | undefined;
 
-  constructor(target: TargetAccess) {
+  constructor(target: TargetCore) {
     this.#target = target;
   }
 

@@ -4,14 +4,14 @@ import { isToBeKept, stateToKeep } from '../../domain/target/keptState.ts';
 import type { TargetState } from '../../domain/target/targetState.ts';
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
-import type { TargetAccess } from './targetAccess.ts';
+import type { TargetCore } from './targetCore.ts';
 
 /**
  * Writes what a target must not lose into its record store whenever it changes: hold, quarantine, verified revisions. It
  * is read where Temporal does not have the target's earlier runs any more, or cannot replay them.
  */
 export class StateKeeper {
-  readonly #target: TargetAccess;
+  readonly #target: TargetCore;
   readonly #recordStore: string | undefined;
   #kept: TargetState | null;
   #isWriting = false;
@@ -20,7 +20,7 @@ export class StateKeeper {
    * @param recordStore - where it is kept while no release has named a store.
    * @param kept - what is in the store already; `null`: that is not known.
    */
-  constructor(target: TargetAccess, recordStore: string | undefined, kept: TargetState | null) {
+  constructor(target: TargetCore, recordStore: string | undefined, kept: TargetState | null) {
     this.#target = target;
     this.#recordStore = recordStore;
     this.#kept = kept;

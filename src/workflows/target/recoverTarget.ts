@@ -12,7 +12,7 @@ import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
 import { doorway } from './doorway.ts';
-import type { TargetAccess } from './targetAccess.ts';
+import type { TargetCore } from './targetCore.ts';
 
 /**
  * Keeps a target going whatever Temporal's own tools do to it. A cancellation changes nothing: a target has no end of
@@ -61,7 +61,7 @@ const PATIENTLY = {
  * @returns what an earlier run left running.
  */
 export async function recoverTarget(
-  target: TargetAccess,
+  target: TargetCore,
   recordStore: string | undefined,
 ): Promise<NextWork | undefined> {
   if (doorway.door === 'open') return undefined;
@@ -91,7 +91,7 @@ interface Recalled {
 }
 
 async function recallOrWait(
-  target: TargetAccess,
+  target: TargetCore,
   recall: (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean) => Promise<Recalled>,
 ): Promise<Recalled> {
   try {

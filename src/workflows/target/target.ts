@@ -35,7 +35,7 @@ import { StateKeeper } from './keepState.ts';
 import { readWhatServes } from './looks.ts';
 import { recoverTarget, whenCanceled } from './recoverTarget.ts';
 import { RunLength } from './runLength.ts';
-import type { TargetAccess } from './targetAccess.ts';
+import type { TargetCore } from './targetCore.ts';
 import { LateWatch } from './watchLate.ts';
 import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from './work.ts';
 
@@ -43,7 +43,7 @@ import { adoptWork, describeWork, resultOf, startWork, type WorkHandle } from '.
  * A target's queue, lock, hold and history. It decides what runs on the target and when, one release or rollback at a
  * time, and never changes the deployment itself.
  */
-export class Target implements TargetAccess {
+export class Target implements TargetCore {
   readonly #input: TargetInput;
   readonly #startsAs: TargetState;
   readonly #runLength: RunLength;

@@ -54,7 +54,7 @@ import { now } from '../journal.ts';
 import { RollbackRequests } from '../rollback/rollbackRequests.ts';
 import { atTheDoor, doorway } from './doorway.ts';
 import type { Target } from './target.ts';
-import type { Taken } from './targetAccess.ts';
+import type { Taken } from './targetCore.ts';
 
 /** Has a target take its messages. */
 export function handleTargetMessages(target: Target): void {

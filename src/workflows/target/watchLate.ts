@@ -16,7 +16,7 @@ import { now } from '../journal.ts';
 import { Settings } from '../restore/settings.ts';
 import { activitiesOf } from '../steps.ts';
 import { readWhatServes, ROLLBACK_LOOK_MS } from './looks.ts';
-import type { TargetAccess } from './targetAccess.ts';
+import type { TargetCore } from './targetCore.ts';
 
 /**
  * Watches the revisions that were given up on and may still become active (design, rule 6), and the uploads whose PATCH
@@ -27,7 +27,7 @@ import type { TargetAccess } from './targetAccess.ts';
  * runs it tells that release.
  */
 export class LateWatch {
-  readonly #target: TargetAccess;
+  readonly #target: TargetCore;
   readonly #tellRelease: (counter: Preemption) => Promise<void>;
   /** What is being watched: ids of revisions, and paths of uploads. */
   readonly #watched = new Set<string>();
@@ -35,7 +35,7 @@ export class LateWatch {
   readonly #overtakers = new Set<string>();
 
   /** @param tellRelease - tells the running release that a revision that was given up on serves. */
-  constructor(target: TargetAccess, tellRelease: (counter: Preemption) => Promise<void>) {
+  constructor(target: TargetCore, tellRelease: (counter: Preemption) => Promise<void>) {
     this.#target = target;
     this.#tellRelease = tellRelease;
   }

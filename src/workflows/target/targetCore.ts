@@ -1,8 +1,8 @@
 import type { Preemption } from '../../domain/release/release.ts';
 import type { Running, TargetState } from '../../domain/target/targetState.ts';
 
-/** What the parts of a target, which watch, keep and restore its state, see and change of it. */
-export interface TargetAccess {
+/** What the parts of a target read and change: they watch late revisions, keep its state, recover it, take rollbacks. */
+export interface TargetCore {
   readonly state: TargetState;
   readonly running: Running | null;
   /** Replaces the state, and notifies the receivers of what changed. */
