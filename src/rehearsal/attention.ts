@@ -10,8 +10,11 @@ import { WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/server/skippedTime.ts';
 import { askAgain } from './askAgain.ts';
 
+/** The run of a workflow: its `workflowId` and `runId`. */
+export type WorkflowExecution = NonNullable<Info['workflowExecution']>;
+
 /** Told where a workflow stands that comes to a stop: it waits, or it has ended. The time is held meanwhile. */
-export type OnStop = (workflowId: string, progress: Progress) => Promise<void>;
+export type OnStop = (execution: WorkflowExecution, progress: Progress) => Promise<void>;
 
 const LOOK_MS = 5;
 const ATTENTIVE_TO: ReadonlySet<string> = new Set([WORKFLOW_TYPES.promotion, WORKFLOW_TYPES.release]);
@@ -52,8 +55,8 @@ export class Attention {
   }
 
   /** A query is answered with all that has been recorded, so that it is enough to wait for the activity's end. */
-  async #follow({ workflowId, runId }: WorkflowExecution, activityId: string): Promise<void> {
-    const handle = this.#client.workflow.getHandle(workflowId, runId);
+  async #follow(execution: WorkflowExecution, activityId: string): Promise<void> {
+    const handle = this.#client.workflow.getHandle(execution.workflowId, execution.runId);
     try {
       for (let isPending = true; isPending;) {
         await setTimeout(LOOK_MS);
@@ -62,12 +65,10 @@ export class Attention {
       }
       const progress = await askAgain(this.#client, () => handle.query(progressQuery));
       if (progress.steps.every(({ status }) => status !== 'running')) {
-        await this.#onStop(workflowId, progress);
+        await this.#onStop(execution, progress);
       }
     } finally {
       await this.#time.release();
     }
   }
 }
-
-type WorkflowExecution = NonNullable<Info['workflowExecution']>;

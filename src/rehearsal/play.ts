@@ -1,6 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 
-import { type Client, WithStartWorkflowOperation, WorkflowNotFoundError } from '@temporalio/client';
+import {
+  type Client,
+  WithStartWorkflowOperation,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
 
 import type { Artifact } from '../domain/artifact/artifact.ts';
 import {
@@ -21,6 +26,7 @@ import { targetStart } from '../messages/targetStart.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/server/skippedTime.ts';
 import { askAgain } from './askAgain.ts';
+import type { WorkflowExecution } from './attention.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
 import type { RehearsalEvent } from './told.ts';
@@ -78,6 +84,8 @@ export class Play {
   readonly #releases = new Map<string, AskedRelease>();
   /** The promotions that a time of their schedule waits for. */
   readonly #buffered = new Set<string>();
+  /** The runs that have ended: several activities of one may end after its outcome stands. */
+  readonly #ended = new Set<string>();
   readonly #failed: Promise<never>;
   #fail: (error: unknown) => void = () => undefined;
   #over = false;
@@ -120,17 +128,17 @@ export class Play {
   }
 
   /** Looks at a workflow that waits or has ended: the time is held meanwhile. */
-  async look(workflowId: string, progress: Progress): Promise<void> {
-    if (this.#over) return;
+  async look({ workflowId, runId }: WorkflowExecution, progress: Progress): Promise<void> {
+    if (this.#over || this.#ended.has(runId)) return;
     const scene = this.#sceneOf(workflowId);
     if (progress.outcome === null) {
       const policy = (this.#releases.get(workflowId) ?? scene)?.request.approval;
       await this.#people.look(workflowId, progress, policy);
-    } else if (scene !== undefined) {
-      await this.#promotionEnded(scene, workflowId);
-    } else {
-      await this.#releaseEnded(workflowId);
+      return;
     }
+    this.#ended.add(runId);
+    const handle = this.#options.client.workflow.getHandle(workflowId, runId);
+    await (scene === undefined ? this.#releaseEnded(handle) : this.#promotionEnded(scene, handle));
   }
 
   /** Does something at a moment, and holds the time while it does. Returns at once. */
@@ -201,10 +209,10 @@ export class Play {
     else this.#releases.set(`${targetId}/${releaseId}`, { request, at, releaseId });
   }
 
-  async #promotionEnded(scene: Scene, workflowId: string): Promise<void> {
+  async #promotionEnded(scene: Scene, handle: WorkflowHandle): Promise<void> {
+    const { workflowId } = handle;
     const at = this.#promotions.get(workflowId);
     if (at === undefined) return;
-    const handle = this.#options.client.workflow.getHandle(workflowId);
     const result = await workflowResult<PromotionResult>(handle);
     this.#promotions.delete(workflowId);
     const { name, to } = scene.request;
@@ -214,14 +222,14 @@ export class Play {
     if (result.outcome === 'released' && !result.nothingToDo) await this.#askOnwards(to.name, endedAt);
   }
 
-  async #releaseEnded(workflowId: string): Promise<void> {
+  async #releaseEnded(handle: WorkflowHandle): Promise<void> {
     const { client, onEvent } = this.#options;
-    const release = this.#releases.get(workflowId);
+    const release = this.#releases.get(handle.workflowId);
     if (release === undefined) return;
-    this.#releases.delete(workflowId);
+    this.#releases.delete(handle.workflowId);
     const { request, at, releaseId } = release;
     const target = request.target.name;
-    const result = await workflowResult<ReleaseResult>(client.workflow.getHandle(workflowId));
+    const result = await workflowResult<ReleaseResult>(handle);
     onEvent({ kind: 'release', target, at, result });
     if (result.outcome !== 'released') return;
     // What serves is the target's to tell, once it knows.

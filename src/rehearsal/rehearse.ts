@@ -58,7 +58,7 @@ export async function rehearse(
   const attention = new Attention(
     time,
     client,
-    (workflowId, progress) => play.look(workflowId, progress),
+    (execution, progress) => play.look(execution, progress),
     (error) => play.fail(error),
   );
   const world = {
