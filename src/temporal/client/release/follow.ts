@@ -151,11 +151,14 @@ class Trail {
     const known = this.#ended?.result;
     if (known?.releaseId === row.releaseId)
       return [{ kind: 'ended', ending: { from: 'result', result: known } }];
-    const workflowId = `${this.#targetId}/${row.releaseId}`;
+    const { releaseId } = row;
+    const workflowId = `${this.#targetId}/${releaseId}`;
     const asked = this.#ended?.workflowId === workflowId ? [] : await this.#askChild(workflowId);
     const result = this.#ended?.workflowId === workflowId ? this.#ended.result : undefined;
     const ending: Ending = result === undefined ? { from: 'history', row } : { from: 'result', result };
-    return [...asked.filter((event) => event.kind !== 'ended'), { kind: 'ended', ending }];
+    const story = asked.filter((event) => event.kind !== 'ended');
+    const begins: FollowEvent[] = story.length === 0 ? [] : [{ kind: 'started', releaseId, workflowId }];
+    return [...begins, ...story, { kind: 'ended', ending }];
   }
 
   async #askChild(workflowId: string): Promise<readonly FollowEvent[]> {

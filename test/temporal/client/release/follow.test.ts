@@ -103,7 +103,7 @@ describe('following', () => {
       lookup: [{ state: 'ended', row: { ...row, outcome: 'released' } }],
       children: { [`${TARGET}/release-1`]: { progress: [], result } },
     });
-    expect(events.map(({ kind }) => kind)).toEqual(['progress', 'ended']);
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'progress', 'ended']);
     expect(events.at(-1)).toEqual({ kind: 'ended', ending: { from: 'result', result } });
   });
 
