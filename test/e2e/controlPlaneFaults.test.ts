@@ -173,6 +173,8 @@ describe.concurrent('a command that is interrupted while it follows a release', 
       };
     });
     const command = on.project.run('release', 'staging', ...flags);
+    // A revision of an earlier release may be watched still: that it is polled does not tell that this one was taken.
+    await command.line((line) => JSON.stringify(line).includes('release-'));
     await polls;
     return command;
   }
