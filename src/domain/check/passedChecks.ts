@@ -8,7 +8,8 @@ export interface PassedChecks {
 }
 
 /**
- * Known revisions with the digests of the checks that they passed.
+ * Known revisions with the digests of the checks that they passed. A copy that a redeploy made has those of its
+ * original, also where the original passed them in the same release.
  *
  * @param digests - of each of `passed`, in its order.
  */
@@ -18,7 +19,8 @@ export function withDigests(
   digests: readonly string[],
 ): readonly KnownRevision[] {
   return known.map((revision) => {
-    const digest = digests[passed.findIndex(({ revisionId }) => revisionId === revision.revisionId)];
+    const original = revision.copyOf ?? revision.revisionId;
+    const digest = digests[passed.findIndex(({ revisionId }) => revisionId === original)];
     return digest === undefined ? revision : { ...revision, checks: digest };
   });
 }

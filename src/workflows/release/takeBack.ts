@@ -83,9 +83,7 @@ export async function restoreWhatServed(
     const stuck = await couldNotRestore(run, deploymentId, restored, setback, settings);
     return finish(run, { ...ending, ...stuck });
   }
-  const { revisionId, originalRevisionId, failed } = restored;
-  const passed = run.passed.find((other) => other.revisionId === originalRevisionId);
-  if (passed !== undefined && revisionId !== originalRevisionId) run.passed.push({ ...passed, revisionId });
+  const { revisionId, failed } = restored;
   run.agentUrl = restored.agentUrl;
   const cause = `${describeSetback(setback)}${silentBefore(run, found)}`;
   const serving = { servingRevisionId: revisionId, servingVerified: restored.verified };

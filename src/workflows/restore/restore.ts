@@ -64,8 +64,6 @@ export type Restored = {
   | ({
       readonly ok: true;
       readonly revisionId: string;
-      /** The revision that was redeployed: another one where the redeploy made a copy of it. */
-      readonly originalRevisionId: string;
       /** `null`: the agent does not answer. */
       readonly agentUrl: string | null;
       /** Revisions that were tried before it, and may still become active. */
@@ -138,11 +136,11 @@ async function restoreBestCandidate(journal: Journal, order: RestoreOrder): Prom
       if (attempt.isCopy) copyRevisionIds.push(attempt.revisionId);
     };
     const serves = (judgement: Judgement, word: KnownRevision): Restored => {
-      const { revisionId, original: originalRevisionId, asked } = attempt;
+      const { revisionId, asked } = attempt;
       const agentUrl = asked?.agentUrl ?? null;
       const givenUpRevisionIds = [...givenUp].filter((other) => other !== revisionId);
       const knownRevisions = [...copies, ...(judgement.failed === null ? unverified : []), word];
-      const what = { revisionId, originalRevisionId, agentUrl, knownRevisions };
+      const what = { revisionId, agentUrl, knownRevisions };
       return { ok: true, ...what, ...judgement, givenUpRevisionIds, copyRevisionIds };
     };
     try {
