@@ -1,15 +1,19 @@
-import type { BuildLogLine, BuildLogs, BuildLogsRequest } from '@slipway/contract/controlPlane/buildLogs';
+import type {
+  BuildLogLine,
+  BuildLogs,
+  BuildLogsRequest,
+  RevisionLogPage,
+  RevisionLogsQuery,
+} from '@slipway/contract/controlPlane/logs';
 import type {
   Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentPatch,
-} from '@slipway/contract/controlPlane/deployment';
-import type {
   DeploymentsDeleted,
   DeploymentsList,
   DeploymentsQuery,
-} from '@slipway/contract/controlPlane/deploymentLists';
+} from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
 import type {
@@ -19,7 +23,6 @@ import type {
   ListenersList,
 } from '@slipway/contract/controlPlane/listener';
 import type { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
-import type { RevisionLogPage, RevisionLogsQuery } from '@slipway/contract/controlPlane/revisionLogs';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import { LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';

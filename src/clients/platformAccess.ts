@@ -1,12 +1,13 @@
-import { ACCESS_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/accessEndpoints';
-import type {
-  ApiKeyCreate,
-  ApiKeysList,
-  ApiKeysQuery,
-  CreatedApiKey,
-} from '@slipway/contract/controlPlane/apiKey';
-import type { AuditList, AuditQuery } from '@slipway/contract/controlPlane/audit';
-import type { SecretsRotated } from '@slipway/contract/controlPlane/secretsRotation';
+import {
+  ACCESS_ENDPOINTS as ENDPOINTS,
+  type ApiKeyCreate,
+  type ApiKeysList,
+  type ApiKeysQuery,
+  type AuditList,
+  type AuditQuery,
+  type CreatedApiKey,
+  type SecretsRotated,
+} from '@slipway/contract/controlPlane/access';
 
 import { type CallOptions, createService, type ServiceOptions } from './service.ts';
 

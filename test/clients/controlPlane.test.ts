@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
-import { ACCESS_ENDPOINTS } from '@slipway/contract/controlPlane/accessEndpoints';
+import { ACCESS_ENDPOINTS } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { type FaultyService, json, type SeenRequest, startService } from './faultyService.ts';
 

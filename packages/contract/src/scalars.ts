@@ -142,3 +142,7 @@ export const QueryBoolean = z.preprocess((value) => {
   if (TRUE.has(word)) return true;
   return FALSE.has(word) ? false : value;
 }, z.boolean());
+
+/** What the counts of the public client answer: a bare number. */
+export const Count = z.int().min(0);
+export type Count = z.infer<typeof Count>;

@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 
+import { CONTROL_PLANE_ENDPOINTS } from '../src/controlPlane/endpoints.ts';
 import type { Endpoint } from '../src/endpoint.ts';
-import { ENDPOINTS } from '../src/endpoints.ts';
+import { RUN_API_ENDPOINTS } from '../src/runApi/endpoints.ts';
+
+const ENDPOINTS = { ...CONTROL_PLANE_ENDPOINTS, ...RUN_API_ENDPOINTS };
 
 const ALL: readonly Endpoint[] = Object.values(ENDPOINTS);
 

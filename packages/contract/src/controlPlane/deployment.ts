@@ -1,19 +1,23 @@
 import { z } from 'zod';
 
 import type { ValidationIssue } from '../httpErrors.ts';
-import { DEPLOYMENT_NAME_MAX, NAME_MAX } from '../limits.ts';
-import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, Timestamp, Uuid } from '../scalars.ts';
+import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
+import { PageQuery } from '../pageQuery.ts';
+import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
-import { AnsweredSourceConfig, SourceConfig } from './sourceConfig.ts';
-import { AnsweredSourceRevisionConfig, SourceRevisionConfig } from './sourceRevisionConfig.ts';
 import {
+  AnsweredSourceConfig,
+  AnsweredSourceRevisionConfig,
   type Breach,
   BUILDABLE_SOURCES,
   inapplicableFields,
+  PublicDeploymentType,
   Source,
+  SourceConfig,
+  SourceRevisionConfig,
   tagRule,
   valueAt,
-} from './sourceRules.ts';
+} from './source.ts';
 
 /** Contract 000, "States and transitions". Read-only. */
 export const DeploymentStatus = oneOf(['AWAITING_DATABASE', 'READY', 'UNUSED', 'AWAITING_DELETE', 'UNKNOWN']);
@@ -185,3 +189,76 @@ function sameJson(left: unknown, right: unknown): boolean {
     (names ?? []).every((name) => sameJson(valueAt(left, [name]), valueAt(right, [name])))
   );
 }
+
+/** `GET /v2/deployments` (public relative): newest first, `offset` being where the next page begins. */
+export const DeploymentsList = z.looseObject({ resources: z.array(Deployment), offset: z.int() });
+export type DeploymentsList = z.infer<typeof DeploymentsList>;
+
+/** Ids as a query has them: once with commas between them, or several times. */
+const Ids = z
+  .union([text(), z.array(text())])
+  .transform((given) => [given].flat().flatMap((list) => list.split(',')))
+  .transform((words) => words.map((word) => word.trim()).filter((word) => word !== ''))
+  .pipe(z.array(Uuid).max(LIST_IDS_MAX));
+
+/**
+ * The query of `GET /v2/deployments` (public relative): every filter that is given has to fit, and an empty one
+ * filters nothing. Decisions:
+ * `remote_reconciled` fits every deployment, because this platform carries out what it accepts by itself, and
+ * `tag_value_ids` fits none, because deployments have no tags here.
+ */
+export const DeploymentsQuery = z.object({
+  ...PageQuery.shape,
+  name_contains: text().optional(),
+  status: text().optional(),
+  image_version: text().optional(),
+  deployment_type: PublicDeploymentType.optional(),
+  deployment_ids: Ids.optional(),
+  remote_reconciled: QueryBoolean.optional(),
+  tag_value_ids: text().optional(),
+});
+export type DeploymentsQuery = z.infer<typeof DeploymentsQuery>;
+
+/** The query of `DELETE /v2/deployments` (public relative). */
+export const DeploymentsDeleteQuery = z.object({
+  deployment_ids: Ids.refine((ids) => ids.length > 0, { error: 'Input should name a deployment' }),
+});
+export type DeploymentsDeleteQuery = z.infer<typeof DeploymentsDeleteQuery>;
+
+/**
+ * What `DELETE /v2/deployments` answers; the public relative shows no shape. 200 where all of them are gone, 207 where
+ * some are not there; where none is, 404.
+ */
+export const DeploymentsDeleted = z.looseObject({
+  deleted: z.array(Uuid),
+  failed: z.array(z.looseObject({ deployment_id: Uuid, detail: z.string() })),
+});
+export type DeploymentsDeleted = z.infer<typeof DeploymentsDeleted>;
+
+/**
+ * The header `Idempotency-Key` (IETF draft "The Idempotency-Key HTTP Header Field"; neither the contract nor its public
+ * relative has it). The draft writes the key as a quoted text; decision: a bare one is taken as well, as most clients
+ * send it, and both say the same. 1 to 255 characters of printable ASCII; in quotes, `"` and `\` follow a backslash.
+ */
+const IdempotencyKey = z
+  .string()
+  .max(2 * IDEMPOTENCY_KEY_MAX + 2)
+  .transform((sent) => (QUOTED.test(sent) ? sent.slice(1, -1).replaceAll(/\\(["\\])/gu, '$1') : sent))
+  .pipe(
+    z
+      .string()
+      .min(1, { abort: true })
+      .max(IDEMPOTENCY_KEY_MAX)
+      .regex(/^[!-~](?:[ -~]*[!-~])?$/u, { error: 'Input should be printable ASCII' }),
+  );
+type IdempotencyKey = z.infer<typeof IdempotencyKey>;
+
+const QUOTED = /^"(?:[^"\\]|\\["\\])*"$/u;
+
+/** The headers of `POST /v2/deployments`. */
+export const DeploymentCreateHeaders = z.object({
+  'idempotency-key': IdempotencyKey.optional().describe(
+    'The same key with the same body creates once: the second answer is that of the first',
+  ),
+});
+export type DeploymentCreateHeaders = z.infer<typeof DeploymentCreateHeaders>;

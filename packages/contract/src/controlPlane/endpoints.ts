@@ -1,21 +1,27 @@
 import type { Endpoint } from '../endpoint.ts';
 import { PageQuery } from '../pageQuery.ts';
-import { ACCESS_ENDPOINTS } from './accessEndpoints.ts';
-import { BuildLogs, BuildLogsPath, BuildLogsRequest, DeployLogsPath } from './buildLogs.ts';
+import { ACCESS_ENDPOINTS } from './access.ts';
+import {
+  BuildLogs,
+  BuildLogsPath,
+  BuildLogsRequest,
+  DeployLogsPath,
+  RevisionLogPage,
+  RevisionLogsHeaders,
+  RevisionLogsQuery,
+} from './logs.ts';
 import {
   Deployment,
   DeploymentCreate,
+  DeploymentCreateHeaders,
   DeploymentDeleteQuery,
   DeploymentPatch,
   DeploymentPath,
-} from './deployment.ts';
-import {
   DeploymentsDeleted,
   DeploymentsDeleteQuery,
   DeploymentsList,
   DeploymentsQuery,
-} from './deploymentLists.ts';
-import { DeploymentCreateHeaders } from './idempotencyKey.ts';
+} from './deployment.ts';
 import {
   IntegrationCreate,
   IntegrationInstall,
@@ -24,7 +30,6 @@ import {
 } from './integration.ts';
 import { Listener, ListenerCreate, ListenerPatch, ListenerPath, ListenersList } from './listener.ts';
 import { Revision, RevisionPath, RevisionsList, RevisionsQuery } from './revision.ts';
-import { RevisionLogPage, RevisionLogsHeaders, RevisionLogsQuery } from './revisionLogs.ts';
 import { UploadUrl, UploadUrlRequest } from './uploadUrl.ts';
 
 const CONTRACT = 'contract 000, Endpoints';

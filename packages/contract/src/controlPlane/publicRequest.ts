@@ -2,8 +2,7 @@ import { z } from 'zod';
 
 import type { ValidationIssue } from '../httpErrors.ts';
 import { createBreaches, DeploymentFields, DeploymentPatch } from './deployment.ts';
-import { PublicSourceConfig } from './sourceConfig.ts';
-import { BUILDABLE_SOURCES } from './sourceRules.ts';
+import { BUILDABLE_SOURCES, PublicSourceConfig } from './source.ts';
 import { translate, translateIssues, VOCABULARY } from './vocabulary.ts';
 
 /** `POST /v2/deployments` by the contract's rules, but for `deployment_type`: every source may have it. */

@@ -2,8 +2,7 @@ import { z } from 'zod';
 
 import { PageQuery } from '../pageQuery.ts';
 import { oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
-import { Source } from './sourceRules.ts';
-import { AnsweredSourceRevisionConfig } from './sourceRevisionConfig.ts';
+import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
 /**
  * Contract 000, "States and transitions": "`DEPLOYED` is the only value named; other values and transitions: not

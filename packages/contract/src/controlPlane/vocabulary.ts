@@ -1,5 +1,5 @@
 import type { ValidationIssue } from '../httpErrors.ts';
-import { valueAt } from './sourceRules.ts';
+import { PUBLIC_DEPLOYMENT_TYPES, valueAt } from './source.ts';
 
 /** Whose names are on the wire: those of contract 000, or those of its public relative (facts, "in the wild"). */
 export type Vocabulary = 'contract' | 'public';
@@ -59,7 +59,7 @@ export function translate(resource: unknown, to: Vocabulary): unknown {
 }
 
 /** A name of one vocabulary that stands in a request: where, and as it was written. */
-export interface ToldName {
+interface ToldName {
   readonly place: readonly string[];
   readonly name: string;
 }
@@ -68,7 +68,7 @@ export interface ToldName {
  * The names in a request that only one of the vocabularies has, by vocabulary. Most requests have none of either:
  * they say the same in both.
  */
-export function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly ToldName[]>> {
+function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly ToldName[]>> {
   const told: Record<Vocabulary, ToldName[]> = { contract: [], public: [] };
   for (const vocabulary of ['contract', 'public'] as const) {
     for (const row of VOCABULARY.fields) {
@@ -166,4 +166,56 @@ function renamed(holder: Fields, from: string, into: string): Fields {
 
 function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Which vocabulary a request was written in: told by the names that only one of them has. Decisions:
+ * - `revision_source`, which the contract does not know, tells of the public relative.
+ * - So does a `deployment_type` that only it has, and any `deployment_type` beside source `internal_source` and an empty `source_revision_config`: the public deploy
+ *   command creates like that, and the contract forbids both.
+ * - A file's name is no sign: `graph_config_path: langgraph.json` is a contract's request about a file of that name.
+ * - Names of both: neither, see {@link mixedVocabulary}.
+ *
+ * `undefined`: the request says the same in both.
+ */
+export function toldVocabulary(request: unknown): Vocabulary | undefined {
+  const { contract, public: relative } = namesOf(request);
+  if (contract.length > 0) return 'contract';
+  if (relative.length > 0 || isPublicByShape(request)) return 'public';
+  return undefined;
+}
+
+/**
+ * What is wrong with a request that mixes the vocabularies: an issue for each name of the public relative. Decision: it
+ * is refused, since half of it would be ignored as unknown fields. Empty: it does not.
+ */
+export function mixedVocabulary(request: unknown): ValidationIssue[] {
+  const { contract, public: relative } = namesOf(request);
+  const [first] = contract;
+  if (first === undefined) return [];
+  return relative.map(({ place, name }) => ({
+    loc: ['body', ...place],
+    msg: `${name} is a name of the public vocabulary, and the request has ${first.name} of the contract's, too: use one`,
+    type: 'vocabulary_mixed',
+  }));
+}
+
+/** What is wrong with a request to a service that speaks the public vocabulary only. Empty: nothing. */
+export function notPublic(request: unknown): ValidationIssue[] {
+  return namesOf(request).contract.map(({ place, name }: ToldName) => ({
+    loc: ['body', ...place],
+    msg: `${name} is a name of the contract's vocabulary, which this control plane does not speak`,
+    type: 'vocabulary_unknown',
+  }));
+}
+
+function isPublicByShape(request: unknown): boolean {
+  if (valueAt(request, ['revision_source']) !== undefined) return true;
+  const type = valueAt(request, ['source_config', 'deployment_type']);
+  if (PUBLIC_DEPLOYMENT_TYPES.some((each) => each === type)) return true;
+  return (
+    valueAt(request, ['source']) === 'internal_source' &&
+    type != null &&
+    JSON.stringify(valueAt(request, ['source_revision_config'])) === '{}'
+  );
 }

@@ -1,12 +1,32 @@
-import type { Endpoint } from '../endpoint.ts';
+import { type Endpoint, RELATIVE } from '../endpoint.ts';
+import { ServerInfo, ServerOk } from './assistant.ts';
 import { ASSISTANTS_ENDPOINTS } from './endpoints/assistants.ts';
-import { FEEDBACK_ENDPOINTS } from './endpoints/feedback.ts';
-import { FOLLOWED_RUNS_ENDPOINTS } from './endpoints/followedRuns.ts';
-import { RUNS_ENDPOINTS } from './endpoints/runs.ts';
-import { SERVER_ENDPOINTS } from './endpoints/server.ts';
-import { STORE_ENDPOINTS } from './endpoints/store.ts';
-import { THREADS_ENDPOINTS } from './endpoints/threads.ts';
-import { THREAD_STATES_ENDPOINTS } from './endpoints/threadStates.ts';
+import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './endpoints/runs.ts';
+import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './endpoints/threads.ts';
+import { FEEDBACK_ENDPOINTS } from './feedback.ts';
+import { STORE_ENDPOINTS } from './store.ts';
+
+/** What the server tells of itself. */
+const SERVER_ENDPOINTS = {
+  getOk: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/ok',
+    response: ServerOk,
+    success: 200,
+    errors: [],
+    section: RELATIVE,
+  },
+  getInfo: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/info',
+    response: ServerInfo,
+    success: 200,
+    errors: [],
+    section: RELATIVE,
+  },
+} as const satisfies Record<string, Endpoint>;
 
 /**
  * The endpoints of the Run API (contract 001, "Endpoints"), those that the public client uses beside them, and the

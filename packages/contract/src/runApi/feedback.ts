@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { CONTRACT, type Endpoint } from '../endpoint.ts';
 import { COMMENT_MAX } from '../limits.ts';
 import { JsonObject, nonEmptyText, text } from '../scalars.ts';
 
@@ -44,7 +45,7 @@ export const FeedbackQuery = z.object({
 export type FeedbackQuery = z.infer<typeof FeedbackQuery>;
 
 /** What recording feedback answers. "Not shown"; an object of the service's own, perhaps empty. */
-export const FeedbackRecorded = z.unknown();
+const FeedbackRecorded = z.unknown();
 
 function isNumeric(value: unknown): value is string {
   return typeof value === 'string' && /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/iu.test(value);
@@ -60,3 +61,29 @@ function parseJson(value: unknown): unknown {
     return value;
   }
 }
+
+/** Feedback links: pre-signed, so they carry no key (contract 001, "Authentication"). */
+export const FEEDBACK_ENDPOINTS = {
+  submitFeedback: {
+    service: 'tracing',
+    method: 'POST',
+    path: '/api/v1/feedback/tokens/{token_id}',
+    params: FeedbackPath,
+    request: FeedbackSubmission,
+    response: FeedbackRecorded,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  submitFeedbackByQuery: {
+    service: 'tracing',
+    method: 'GET',
+    path: '/api/v1/feedback/tokens/{token_id}',
+    params: FeedbackPath,
+    query: FeedbackQuery,
+    response: FeedbackRecorded,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+} as const satisfies Record<string, Endpoint>;

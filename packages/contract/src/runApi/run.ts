@@ -9,6 +9,7 @@ import {
   nonEmptyText,
   oneOf,
   openEnum,
+  QueryBoolean,
   queryInteger,
   text,
   Timestamp,
@@ -39,8 +40,8 @@ export const StreamModes = z
 export type StreamModes = z.infer<typeof StreamModes>;
 
 /** What happens to the run when its client goes away. Contract 001 names `cancel`; `continue` is the default. */
-export const DisconnectMode = oneOf(['cancel', 'continue']);
-export type DisconnectMode = z.infer<typeof DisconnectMode>;
+const DisconnectMode = oneOf(['cancel', 'continue']);
+type DisconnectMode = z.infer<typeof DisconnectMode>;
 
 /** How a run was asked for (contract 001, "Run": `kwargs`). Loose: servers keep more in it. */
 export const RunKwargs = z.looseObject({
@@ -193,4 +194,46 @@ function orDefault<Schema extends z.ZodType>(schema: Schema, value: z.output<Sch
 /** Feedback keys make one link per key: a repeated key is one key. */
 function unique(keys: string[] | null | undefined): string[] | null {
   return keys == null ? null : [...new Set(keys)];
+}
+
+/**
+ * Whether a client's going away cancels the run, in every spelling: the contract's `cancel`, and what clients send
+ * (`1`, `0`, `true`, `false`, `continue`).
+ */
+const CancelOnDisconnect = z.preprocess((value) => {
+  if (typeof value !== 'string') return value;
+  const word = value.toLowerCase();
+  if (word === 'cancel') return true;
+  return word === 'continue' ? false : value;
+}, QueryBoolean);
+
+/** The query of `GET …/runs/{run_id}/join` (contract 001, "Endpoints"). `on_disconnect` is taken as well. */
+export const JoinQuery = z.object({
+  cancel_on_disconnect: CancelOnDisconnect.default(false),
+  on_disconnect: CancelOnDisconnect.optional(),
+});
+export type JoinQuery = z.infer<typeof JoinQuery>;
+
+/** The query of `GET …/runs/{run_id}/stream`: as join, and the modes that the public client asks for. */
+export const JoinStreamQuery = z.object({ ...JoinQuery.shape, stream_mode: StreamModes.optional() });
+export type JoinStreamQuery = z.infer<typeof JoinStreamQuery>;
+
+/** The query of the requests that create a run and follow it: `on_disconnect` "may be given in the query". */
+export const FollowQuery = z.object({
+  on_disconnect: CancelOnDisconnect.optional(),
+  cancel_on_disconnect: CancelOnDisconnect.optional(),
+});
+export type FollowQuery = z.infer<typeof FollowQuery>;
+
+/**
+ * What a client's going away does to the run, from query and body together. Decision: the query wins where it says
+ * anything, since it is the outermost; then the body; else the run goes on.
+ */
+export function disconnectMode(
+  query: { on_disconnect?: boolean | undefined; cancel_on_disconnect?: boolean | undefined },
+  body: Pick<RunCreate, 'on_disconnect'> = {},
+): DisconnectMode {
+  const asked = query.on_disconnect ?? query.cancel_on_disconnect;
+  if (asked !== undefined) return asked ? 'cancel' : 'continue';
+  return body.on_disconnect ?? 'continue';
 }

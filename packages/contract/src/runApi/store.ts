@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { type Endpoint, RELATIVE } from '../endpoint.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -93,16 +94,16 @@ const Item = z.looseObject({
 type Item = z.infer<typeof Item>;
 
 /** `GET /store/items` answers null where there is no such item. */
-export const ItemOrNull = Item.nullable();
-export type ItemOrNull = z.infer<typeof ItemOrNull>;
+const ItemOrNull = Item.nullable();
+type ItemOrNull = z.infer<typeof ItemOrNull>;
 
 /** What a search answers. */
-export const ItemsFound = z.looseObject({ items: z.array(Item) });
-export type ItemsFound = z.infer<typeof ItemsFound>;
+const ItemsFound = z.looseObject({ items: z.array(Item) });
+type ItemsFound = z.infer<typeof ItemsFound>;
 
 /** What a search for namespaces answers. */
-export const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
-export type Namespaces = z.infer<typeof Namespaces>;
+const Namespaces = z.looseObject({ namespaces: z.array(z.array(z.string())) });
+type Namespaces = z.infer<typeof Namespaces>;
 
 /** Namespace and key are an index's row, which has a size; so has each label beside its bytes. */
 function fits(labels: readonly string[]): boolean {
@@ -120,3 +121,57 @@ function hasKnownOperators(filter: JsonObject): boolean {
     });
   });
 }
+
+/** The long-term store, which the contract does not have: what the public client offers for it. */
+export const STORE_ENDPOINTS = {
+  putItem: {
+    service: 'runApi',
+    method: 'PUT',
+    path: '/store/items',
+    request: ItemPut,
+    response: null,
+    success: 204,
+    errors: [422],
+    section: RELATIVE,
+  },
+  getItem: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/store/items',
+    query: ItemQuery,
+    response: ItemOrNull,
+    success: 200,
+    errors: [422],
+    section: RELATIVE,
+  },
+  deleteItem: {
+    service: 'runApi',
+    method: 'DELETE',
+    path: '/store/items',
+    request: ItemDelete,
+    response: null,
+    success: 204,
+    errors: [422],
+    section: RELATIVE,
+  },
+  searchItems: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/store/items/search',
+    request: ItemSearch,
+    response: ItemsFound,
+    success: 200,
+    errors: [422],
+    section: RELATIVE,
+  },
+  listNamespaces: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/store/namespaces',
+    request: NamespaceSearch,
+    response: Namespaces,
+    success: 200,
+    errors: [422],
+    section: RELATIVE,
+  },
+} as const satisfies Record<string, Endpoint>;

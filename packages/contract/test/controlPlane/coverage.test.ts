@@ -17,16 +17,17 @@ import {
   EnvVar,
   LocalObjectReference,
   ResourceRequirements,
+  ResourceSpec,
   Volume,
   VolumeMount,
-} from '../../src/controlPlane/pod.ts';
-import { ResourceSpec } from '../../src/controlPlane/resourceSpec.ts';
+} from '../../src/controlPlane/resourceSpec.ts';
 import { Secret, SecretReference } from '../../src/controlPlane/secret.ts';
-import { AnsweredSourceConfig, SourceConfig } from '../../src/controlPlane/sourceConfig.ts';
 import {
+  AnsweredSourceConfig,
   AnsweredSourceRevisionConfig,
+  SourceConfig,
   SourceRevisionConfig,
-} from '../../src/controlPlane/sourceRevisionConfig.ts';
+} from '../../src/controlPlane/source.ts';
 import type { Held } from './coverage/row.ts';
 import { ROWS } from './coverage/rows.ts';
 

@@ -4,14 +4,12 @@ import {
   Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
-  DeploymentStatus,
-} from '../../src/controlPlane/deployment.ts';
-import { Source } from '../../src/controlPlane/sourceRules.ts';
-import {
   DeploymentsDeleteQuery,
   DeploymentsList,
   DeploymentsQuery,
-} from '../../src/controlPlane/deploymentLists.ts';
+  DeploymentStatus,
+} from '../../src/controlPlane/deployment.ts';
+import { Source } from '../../src/controlPlane/source.ts';
 import { expectAccepted, expectRefused, placesOf } from '../checking.ts';
 import { BY_SOURCE, CREATES, deployment, createWith, ID, SOURCES, withValue } from './requests.ts';
 

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { Container, EnvVar, LocalObjectReference, Volume, VolumeMount } from '../../src/controlPlane/pod.ts';
-import { ResourceSpec, withResourceDefaults } from '../../src/controlPlane/resourceSpec.ts';
+import {
+  Container,
+  EnvVar,
+  LocalObjectReference,
+  ResourceSpec,
+  Volume,
+  VolumeMount,
+  withResourceDefaults,
+} from '../../src/controlPlane/resourceSpec.ts';
 import { expectAccepted, expectRefused, issuesOf, placesOf } from '../checking.ts';
 
 /** Contract 000, "Limits". */

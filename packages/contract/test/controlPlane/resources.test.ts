@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { BuildLogs, BuildLogsRequest } from '../../src/controlPlane/buildLogs.ts';
+import { BuildLogs, BuildLogsRequest } from '../../src/controlPlane/logs.ts';
 import { IntegrationInstalls } from '../../src/controlPlane/integration.ts';
 import {
   Listener,
@@ -10,8 +10,7 @@ import {
 } from '../../src/controlPlane/listener.ts';
 import { Revision, RevisionsQuery, RevisionStatus } from '../../src/controlPlane/revision.ts';
 import { Secret, SecretReference, SecretReferences, Secrets } from '../../src/controlPlane/secret.ts';
-import { SourceConfig } from '../../src/controlPlane/sourceConfig.ts';
-import { SourceRevisionConfig } from '../../src/controlPlane/sourceRevisionConfig.ts';
+import { SourceConfig, SourceRevisionConfig } from '../../src/controlPlane/source.ts';
 import { UploadUrl } from '../../src/controlPlane/uploadUrl.ts';
 import { SECRET_VALUE_MAX_BYTES } from '../../src/limits.ts';
 import { expectAccepted, expectRefused, placesOf } from '../checking.ts';

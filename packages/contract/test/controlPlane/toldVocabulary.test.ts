@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { mixedVocabulary, notPublic, toldVocabulary } from '../../src/controlPlane/toldVocabulary.ts';
+import { mixedVocabulary, notPublic, toldVocabulary } from '../../src/controlPlane/vocabulary.ts';
 
 const PUBLIC_COMMAND_CREATES = {
   name: 'agent',

@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 
-import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery } from '@slipway/contract/controlPlane/apiKey';
-import { AuditQuery } from '@slipway/contract/controlPlane/audit';
+import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery, AuditQuery } from '@slipway/contract/controlPlane/access';
 import { parseBody, parsePath, parseQuery } from '../http/parse.ts';
 import type { Access } from './access.ts';
 import { readAudit } from './audit.ts';

@@ -7,7 +7,7 @@ import type {
   ApiKeyCreate,
   ApiKeysQuery,
   CreatedApiKey,
-} from '@slipway/contract/controlPlane/apiKey';
+} from '@slipway/contract/controlPlane/access';
 import { HttpProblem } from '../http/problem.ts';
 import type { ApiKeysTable } from '../store/accessTables.ts';
 import type { Schema } from '../store/schema.ts';

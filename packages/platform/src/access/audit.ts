@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 
-import type { AuditEntry, AuditQuery } from '@slipway/contract/controlPlane/audit';
+import type { AuditEntry, AuditQuery } from '@slipway/contract/controlPlane/access';
 import type { Schema } from '../store/schema.ts';
 import type { Caller } from './caller.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 
-import type { Scope } from '@slipway/contract/controlPlane/apiKey';
+import type { Scope } from '@slipway/contract/controlPlane/access';
 
 /** The tenant of a platform's own key, and of everything that was made before there were others. */
 export const DEFAULT_TENANT_ID = '51195ba7-0000-4000-8000-000000000001';

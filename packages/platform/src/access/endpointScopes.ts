@@ -1,4 +1,4 @@
-import type { Scope } from '@slipway/contract/controlPlane/apiKey';
+import type { Scope } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { Endpoint } from '@slipway/contract/endpoint';
 

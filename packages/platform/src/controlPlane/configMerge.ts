@@ -1,5 +1,4 @@
-import type { SourceConfig } from '@slipway/contract/controlPlane/sourceConfig';
-import type { SourceRevisionConfig } from '@slipway/contract/controlPlane/sourceRevisionConfig';
+import type { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 
 type Stored = Record<string, unknown>;
 

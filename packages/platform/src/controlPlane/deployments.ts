@@ -4,9 +4,10 @@ import {
   type Deployment,
   type DeploymentCreate,
   type DeploymentPatch,
+  type DeploymentsDeleted,
+  type DeploymentsQuery,
   validatePatch,
 } from '@slipway/contract/controlPlane/deployment';
-import type { DeploymentsDeleted, DeploymentsQuery } from '@slipway/contract/controlPlane/deploymentLists';
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';

@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 
 import type { Deployment } from '@slipway/contract/controlPlane/deployment';
 import { validateListenerConfig } from '@slipway/contract/controlPlane/listener';
-import type { SourceConfig } from '@slipway/contract/controlPlane/sourceConfig';
+import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { Caller } from '../access/caller.ts';
 import type { Schema } from '../store/schema.ts';

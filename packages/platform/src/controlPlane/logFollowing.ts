@@ -2,11 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Kysely } from 'kysely';
 
-import type {
-  LogStage,
-  RevisionLogLine,
-  RevisionStatusEvent,
-} from '@slipway/contract/controlPlane/revisionLogs';
+import type { LogStage, RevisionLogLine, RevisionStatusEvent } from '@slipway/contract/controlPlane/logs';
 import { encodeEvent, type EventReader } from '../http/serverSentEvents.ts';
 import type { Schema } from '../store/schema.ts';
 import type { RevisionLogs } from './revisionLogs.ts';

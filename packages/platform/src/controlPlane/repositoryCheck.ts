@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 
-import type { SourceConfig } from '@slipway/contract/controlPlane/sourceConfig';
+import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { Caller } from '../access/caller.ts';
 import { type GitUrl, isUnder, readGitUrl } from '../git/gitUrl.ts';

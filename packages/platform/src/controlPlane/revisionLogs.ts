@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Logger } from 'pino';
 
-import type { LogStage } from '@slipway/contract/controlPlane/revisionLogs';
+import type { LogStage } from '@slipway/contract/controlPlane/logs';
 import type { Schema } from '../store/schema.ts';
 
 /** The newest lines that are kept per revision and stage. */

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 
-import type { SourceRevisionConfig } from '@slipway/contract/controlPlane/sourceRevisionConfig';
+import type { SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { Schema } from '../store/schema.ts';
 

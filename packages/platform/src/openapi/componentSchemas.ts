@@ -1,23 +1,31 @@
 import type { ZodOpenApiComponentsObject } from 'zod-openapi';
 
-import { BuildLogs, BuildLogsRequest } from '@slipway/contract/controlPlane/buildLogs';
-import { Deployment, DeploymentCreate, DeploymentPatch } from '@slipway/contract/controlPlane/deployment';
-import { DeploymentsDeleted, DeploymentsList } from '@slipway/contract/controlPlane/deploymentLists';
+import {
+  BuildLogs,
+  BuildLogsRequest,
+  RevisionLogLine,
+  RevisionLogPage,
+} from '@slipway/contract/controlPlane/logs';
+import {
+  Deployment,
+  DeploymentCreate,
+  DeploymentPatch,
+  DeploymentsDeleted,
+  DeploymentsList,
+} from '@slipway/contract/controlPlane/deployment';
 import { Listener, ListenersList } from '@slipway/contract/controlPlane/listener';
 import {
   Container,
   EnvVar,
   LocalObjectReference,
   ResourceRequirements,
+  ResourceSpec,
   Volume,
   VolumeMount,
-} from '@slipway/contract/controlPlane/pod';
-import { ResourceSpec } from '@slipway/contract/controlPlane/resourceSpec';
+} from '@slipway/contract/controlPlane/resourceSpec';
 import { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
-import { RevisionLogLine, RevisionLogPage } from '@slipway/contract/controlPlane/revisionLogs';
 import { Secret, SecretReference } from '@slipway/contract/controlPlane/secret';
-import { SourceConfig } from '@slipway/contract/controlPlane/sourceConfig';
-import { SourceRevisionConfig } from '@slipway/contract/controlPlane/sourceRevisionConfig';
+import { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 import { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import { ErrorDetail, HttpValidationError, ValidationIssue } from '@slipway/contract/httpErrors';
 import { Run, RunCreate } from '@slipway/contract/runApi/run';

@@ -1,7 +1,6 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-import type { Scope } from '@slipway/contract/controlPlane/apiKey';
-import type { AuditOutcome } from '@slipway/contract/controlPlane/audit';
+import type { AuditOutcome, Scope } from '@slipway/contract/controlPlane/access';
 
 type Time = ColumnType<Date, Date, Date>;
 type OptionalTime = ColumnType<Date | null, Date | null | undefined, Date | null>;

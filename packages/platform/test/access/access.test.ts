@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import type { ApiKeyCreate } from '@slipway/contract/controlPlane/apiKey';
+import type { ApiKeyCreate } from '@slipway/contract/controlPlane/access';
 import { type Access, createAccess, type Credentials } from '../../src/access/access.ts';
 import { type Caller, DEFAULT_TENANT_ID } from '../../src/access/caller.ts';
 import { createLogger } from '../../src/http/logger.ts';

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { AuditList } from '@slipway/contract/controlPlane/audit';
+import { AuditList } from '@slipway/contract/controlPlane/access';
 import { removeOldAudit } from '../../src/access/audit.ts';
 import { TestPlatform } from '../controlPlane/testPlatform.ts';
 

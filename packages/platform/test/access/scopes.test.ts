@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import type { Scope } from '@slipway/contract/controlPlane/apiKey';
+import type { Scope } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { createAccess } from '../../src/access/access.ts';
 import { ENDPOINT_SCOPES, operationAt } from '../../src/access/endpointScopes.ts';

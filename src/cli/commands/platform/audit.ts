@@ -1,4 +1,4 @@
-import type { AuditEntry } from '@slipway/contract/controlPlane/audit';
+import type { AuditEntry } from '@slipway/contract/controlPlane/access';
 
 import type { CommandContext } from '../../context.ts';
 import { type PlatformClientOptions, withPlatform } from './platformClient.ts';

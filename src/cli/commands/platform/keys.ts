@@ -1,4 +1,4 @@
-import { type ApiKey, Scope } from '@slipway/contract/controlPlane/apiKey';
+import { type ApiKey, Scope } from '@slipway/contract/controlPlane/access';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';

@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../endpoint.ts';
+import { type Endpoint, RELATIVE } from '../../endpoint.ts';
 import {
   Assistant,
   AssistantCount,
@@ -17,8 +17,7 @@ import {
   SubgraphQuery,
   Subgraphs,
 } from '../assistant.ts';
-import { Count } from '../count.ts';
-import { RELATIVE } from './origin.ts';
+import { Count } from '../../scalars.ts';
 
 /** Assistants (contract 001: "not shown"): what the public client offers for them. */
 export const ASSISTANTS_ENDPOINTS = {

@@ -1,8 +1,19 @@
-import type { Endpoint } from '../../endpoint.ts';
+import { CONTRACT, type Endpoint, RELATIVE } from '../../endpoint.ts';
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../cancel.ts';
-import { Run, RunBatch, RunCreate, RunPath, Runs, RunsQuery } from '../run.ts';
+import {
+  FollowQuery,
+  JoinQuery,
+  JoinStreamQuery,
+  Run,
+  RunBatch,
+  RunCreate,
+  RunOutput,
+  RunPath,
+  Runs,
+  RunsQuery,
+  StatelessRunPath,
+} from '../run.ts';
 import { ThreadPath } from '../thread.ts';
-import { CONTRACT, RELATIVE } from './origin.ts';
 
 /** Runs: creating, looking, cancelling. */
 export const RUNS_ENDPOINTS = {
@@ -89,5 +100,88 @@ export const RUNS_ENDPOINTS = {
     success: 204,
     errors: [404, 422],
     section: CONTRACT,
+  },
+} as const satisfies Record<string, Endpoint>;
+
+/** Runs that are followed: joined, waited for, streamed. */
+export const FOLLOWED_RUNS_ENDPOINTS = {
+  joinRun: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs/{run_id}/join',
+    params: RunPath,
+    query: JoinQuery,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  waitRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs/wait',
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  waitStatelessRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/wait',
+    query: FollowQuery,
+    request: RunCreate,
+    response: RunOutput,
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  streamRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/runs/stream',
+    params: ThreadPath,
+    query: FollowQuery,
+    request: RunCreate,
+    response: 'stream',
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  streamStatelessRun: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/runs/stream',
+    query: FollowQuery,
+    request: RunCreate,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  joinRunStream: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/runs/{run_id}/stream',
+    params: RunPath,
+    query: JoinStreamQuery,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: CONTRACT,
+  },
+  joinStatelessRunStream: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/runs/{run_id}/stream',
+    params: StatelessRunPath,
+    query: JoinStreamQuery,
+    response: 'stream',
+    success: 200,
+    errors: [404, 422],
+    section: RELATIVE,
   },
 } as const satisfies Record<string, Endpoint>;

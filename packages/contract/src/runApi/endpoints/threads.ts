@@ -1,7 +1,14 @@
-import type { Endpoint } from '../../endpoint.ts';
-import { Count } from '../count.ts';
+import { CONTRACT, type Endpoint, RELATIVE } from '../../endpoint.ts';
+import { Count } from '../../scalars.ts';
 import { ThreadStreamQuery } from '../stream.ts';
 import {
+  HistoryQuery,
+  HistoryUrl,
+  StatePath,
+  StateQuery,
+  StateSearch,
+  StateUpdate,
+  StateUpdated,
   Thread,
   ThreadCreate,
   ThreadPatch,
@@ -10,8 +17,9 @@ import {
   ThreadPruned,
   Threads,
   ThreadSearch,
+  ThreadState,
+  ThreadStates,
 } from '../thread.ts';
-import { CONTRACT, RELATIVE } from './origin.ts';
 
 /** Threads: making, looking, changing, finding, following. */
 export const THREADS_ENDPOINTS = {
@@ -103,6 +111,87 @@ export const THREADS_ENDPOINTS = {
     params: ThreadPath,
     query: ThreadStreamQuery,
     response: 'stream',
+    success: 200,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+} as const satisfies Record<string, Endpoint>;
+
+/** The states of threads (contract 001, "Thread state"): reading, history, writing by hand. */
+export const THREAD_STATES_ENDPOINTS = {
+  getThreadState: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/state',
+    params: ThreadPath,
+    query: StateQuery,
+    response: ThreadState,
+    success: 200,
+    errors: [404, 409, 422],
+    section: CONTRACT,
+  },
+  getThreadStateAt: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/state/{checkpoint_id}',
+    params: StatePath,
+    query: StateQuery,
+    response: ThreadState,
+    success: 200,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+  findThreadState: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/state/checkpoint',
+    params: ThreadPath,
+    request: StateSearch,
+    response: ThreadState,
+    success: 200,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+  updateThreadState: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/state',
+    params: ThreadPath,
+    request: StateUpdate,
+    response: StateUpdated,
+    success: 200,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+  patchThreadState: {
+    service: 'runApi',
+    method: 'PATCH',
+    path: '/threads/{thread_id}/state',
+    params: ThreadPath,
+    request: ThreadPatch,
+    response: null,
+    success: 204,
+    errors: [404, 422],
+    section: RELATIVE,
+  },
+  getThreadHistory: {
+    service: 'runApi',
+    method: 'POST',
+    path: '/threads/{thread_id}/history',
+    params: ThreadPath,
+    request: HistoryQuery,
+    response: ThreadStates,
+    success: 200,
+    errors: [404, 409, 422],
+    section: RELATIVE,
+  },
+  listThreadHistory: {
+    service: 'runApi',
+    method: 'GET',
+    path: '/threads/{thread_id}/history',
+    params: ThreadPath,
+    query: HistoryUrl,
+    response: ThreadStates,
     success: 200,
     errors: [404, 409, 422],
     section: RELATIVE,

@@ -4,8 +4,16 @@ import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 
 import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/cancel';
-import { FollowQuery, JoinQuery, JoinStreamQuery } from '@slipway/contract/runApi/joinQuery';
-import { RunBatch, RunCreate, RunPath, RunsQuery, StatelessRunPath } from '@slipway/contract/runApi/run';
+import {
+  FollowQuery,
+  JoinQuery,
+  JoinStreamQuery,
+  RunBatch,
+  RunCreate,
+  RunPath,
+  RunsQuery,
+  StatelessRunPath,
+} from '@slipway/contract/runApi/run';
 import { ThreadPath } from '@slipway/contract/runApi/thread';
 import { parseBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { disconnectMode, type FollowQuery } from '@slipway/contract/runApi/joinQuery';
-import type { RunCreate } from '@slipway/contract/runApi/run';
+import { disconnectMode, type FollowQuery, type RunCreate } from '@slipway/contract/runApi/run';
 import type { AssistantRecord } from '../store/assistantStore.ts';
 import type { NewRun } from '../store/runStore.ts';
 

@@ -2,13 +2,14 @@ import { Hono } from 'hono';
 
 import {
   DeploymentCreate,
+  DeploymentCreateHeaders,
   DeploymentDeleteQuery,
   DeploymentPatch,
   DeploymentPath,
+  DeploymentsDeleteQuery,
+  DeploymentsQuery,
 } from '@slipway/contract/controlPlane/deployment';
-import { DeploymentsDeleteQuery, DeploymentsQuery } from '@slipway/contract/controlPlane/deploymentLists';
 import { callerOf } from '../../access/caller.ts';
-import { DeploymentCreateHeaders } from '@slipway/contract/controlPlane/idempotencyKey';
 import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
 import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
 import type { Deployments } from '../deployments.ts';

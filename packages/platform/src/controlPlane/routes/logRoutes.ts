@@ -1,14 +1,16 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 
-import { BuildLogsPath, BuildLogsRequest, DeployLogsPath } from '@slipway/contract/controlPlane/buildLogs';
-import { RevisionPath } from '@slipway/contract/controlPlane/revision';
 import {
+  BuildLogsPath,
+  BuildLogsRequest,
+  DeployLogsPath,
   type LogStage,
   type RevisionLogPage,
   RevisionLogsHeaders,
   RevisionLogsQuery,
-} from '@slipway/contract/controlPlane/revisionLogs';
+} from '@slipway/contract/controlPlane/logs';
+import { RevisionPath } from '@slipway/contract/controlPlane/revision';
 import { callerOf } from '../../access/caller.ts';
 import { eventStreamResponse } from '../../http/streamResponse.ts';
 import { parseHeaders, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';

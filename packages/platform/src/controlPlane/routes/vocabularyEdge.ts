@@ -1,8 +1,13 @@
 import type { Context, MiddlewareHandler } from 'hono';
 
 import { fromPublicRequest, toPublicIssues } from '@slipway/contract/controlPlane/publicRequest';
-import { mixedVocabulary, notPublic, toldVocabulary } from '@slipway/contract/controlPlane/toldVocabulary';
-import { translate, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import {
+  mixedVocabulary,
+  notPublic,
+  toldVocabulary,
+  translate,
+  type Vocabulary,
+} from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import { invalid } from '../../http/problem.ts';
 import type { PublicResources } from '../publicResources.ts';

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { Deployment } from '@slipway/contract/controlPlane/deployment';
-import { DeploymentsList } from '@slipway/contract/controlPlane/deploymentLists';
+import { Deployment, DeploymentsList } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
 import { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { LOG_LIMIT } from '../limits.ts';
-import { oneOf, queryInteger, QueryBoolean } from '../scalars.ts';
+import { integer, oneOf, QueryBoolean, queryInteger, text, Timestamp, Uuid } from '../scalars.ts';
 
 /** Which part of a revision's life a line is from: its build, or its agent. */
 export const LogStage = oneOf(['build', 'deploy']);
@@ -12,7 +12,7 @@ const LineId = z.string().regex(/^\d{1,18}$/u, { error: 'Input should be the id 
 
 /**
  * The query of `GET /v2/deployments/{deployment_id}/revisions/{revision_id}/logs`. The contract has no logs and its
- * public relative only pages of them (`buildLogs.ts`): this one can be followed as well. `offset` is the id of a line:
+ * public relative only pages of them ({@link BuildLogs}): this one can be followed as well. `offset` is the id of a line:
  * what comes after it is answered. With `follow` the answer is a stream of events, oldest first; `limit` then means
  * nothing, and the header `Last-Event-ID` goes before `offset`.
  */
@@ -57,3 +57,43 @@ export const RevisionStatusEvent = z.looseObject({
   status_message: z.string().nullable(),
 });
 export type RevisionStatusEvent = z.infer<typeof RevisionStatusEvent>;
+
+/**
+ * `POST /v1/projects/{project_id}/revisions/{revision_id}/build_logs` (facts, "The control plane in the wild"; the
+ * contract has no logs). The project's id is the deployment's. `offset` is the `next_offset` of the page before:
+ * an opaque text or a number. `query` is a text that a line has in it, in any case; `start_time` and `end_time` bound
+ * when it was written, both inclusive. Decision: `level` is not looked at on this platform, whose lines have none.
+ */
+export const BuildLogsRequest = z.object({
+  order: oneOf(['asc', 'desc']).default('asc'),
+  limit: integer(LOG_LIMIT.min, LOG_LIMIT.max).default(LOG_LIMIT.default),
+  offset: z.union([text(), integer()]).nullish(),
+  query: text().nullish(),
+  start_time: Timestamp.nullish(),
+  end_time: Timestamp.nullish(),
+});
+export type BuildLogsRequest = z.infer<typeof BuildLogsRequest>;
+
+/** One line of a build's log. A service that answers bare texts is understood too. */
+export const BuildLogLine = z.union([
+  z.looseObject({ message: z.string(), timestamp: z.string().nullish(), level: z.string().nullish() }),
+  z.string().transform((message): { message: string; timestamp?: string | null; level?: string | null } => ({
+    message,
+  })),
+]);
+export type BuildLogLine = z.infer<typeof BuildLogLine>;
+
+/** A page of a build's log; `next_offset` is null or absent on the last one. */
+export const BuildLogs = z.looseObject({
+  logs: z.array(BuildLogLine),
+  next_offset: z.union([z.string(), z.int()]).nullish(),
+});
+export type BuildLogs = z.infer<typeof BuildLogs>;
+
+/** The path of a request for what all of a deployment's agents wrote (`POST /v1/projects/{project_id}/deploy_logs`). */
+export const DeployLogsPath = z.object({ project_id: Uuid });
+export type DeployLogsPath = z.infer<typeof DeployLogsPath>;
+
+/** The path of a request for build logs. */
+export const BuildLogsPath = z.object({ project_id: Uuid, revision_id: Uuid });
+export type BuildLogsPath = z.infer<typeof BuildLogsPath>;

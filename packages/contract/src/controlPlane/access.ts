@@ -1,0 +1,168 @@
+import { z } from 'zod';
+
+import type { Endpoint } from '../endpoint.ts';
+import { LIST_MAX, NAME_MAX } from '../limits.ts';
+import { PageQuery } from '../pageQuery.ts';
+import { line, oneOf, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+
+/** What a key may do: `read` looks and runs agents, `deploy` changes deployments too, `admin` everything. */
+export const Scope = oneOf(['read', 'deploy', 'admin']);
+export type Scope = z.infer<typeof Scope>;
+
+/** A moment that is still to come: a key that was never good is a slip of the pen. */
+const FutureTimestamp = Timestamp.refine((value) => Date.parse(value) > Date.now(), {
+  error: 'Input should be a moment in the future',
+});
+
+/**
+ * `POST /v1/api-keys`. `tenant_ids` (default: the caller's tenant) may name other tenants only with the platform's own
+ * key. Without `expires_at` the key is good until it is revoked.
+ */
+export const ApiKeyCreate = z.object({
+  name: line(NAME_MAX),
+  scope: Scope,
+  expires_at: FutureTimestamp.nullish(),
+  tenant_ids: z.array(Uuid).min(1).max(LIST_MAX).nullish(),
+});
+export type ApiKeyCreate = z.infer<typeof ApiKeyCreate>;
+
+/** An API key as it is answered: never the key itself. */
+export const ApiKey = z.looseObject({
+  id: Uuid,
+  name: z.string(),
+  /** How the key begins: enough to know it by, not to use it. */
+  prefix: z.string(),
+  scope: Scope,
+  /** Whose it is. Anyone but the operator sees their own tenant alone. */
+  tenant_ids: z.array(Uuid),
+  /** The id of the key that made it; `operator` for the platform's own. */
+  created_by: z.string(),
+  created_at: Timestamp,
+  expires_at: Timestamp.nullable(),
+  revoked_at: Timestamp.nullable(),
+  /** Up to a minute behind. */
+  last_used_at: Timestamp.nullable(),
+});
+export type ApiKey = z.infer<typeof ApiKey>;
+
+/** The answer to making a key: the one time that the key is shown. */
+export const CreatedApiKey = ApiKey.extend({ key: z.string() });
+export type CreatedApiKey = z.infer<typeof CreatedApiKey>;
+
+/** `GET /v1/api-keys`: newest first. */
+export const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() });
+export type ApiKeysList = z.infer<typeof ApiKeysList>;
+
+/** Its query. Revoked keys are left out unless they are asked for. */
+export const ApiKeysQuery = z.object({ ...PageQuery.shape, revoked: QueryBoolean.default(false) });
+export type ApiKeysQuery = z.infer<typeof ApiKeysQuery>;
+
+/** The path of every request about one key. */
+export const ApiKeyPath = z.object({ key_id: Uuid });
+export type ApiKeyPath = z.infer<typeof ApiKeyPath>;
+
+/** `refused`: the request was answered with 4xx and changed nothing; `failed`: 5xx. */
+export const AuditOutcome = oneOf(['done', 'refused', 'failed']);
+export type AuditOutcome = z.infer<typeof AuditOutcome>;
+
+/** One change that was asked for: who, when, what, from where, and how it ended. */
+export const AuditEntry = z.looseObject({
+  /** Larger ones are later. */
+  id: z.string(),
+  at: Timestamp,
+  tenant_id: Uuid,
+  /** The id of an API key; `operator` for the platform's own, `platform` for what it does by itself. */
+  key_id: z.string(),
+  key_name: z.string(),
+  /** The name of the endpoint. */
+  operation: z.string(),
+  /** The ids of what it was about, by name. */
+  resources: z.record(z.string(), z.string()),
+  /** The names of the fields that the request set; never their values. */
+  changed: z.array(z.string()),
+  outcome: AuditOutcome,
+  /** What was answered; null where it was recorded with the change itself. */
+  status: z.int().nullable(),
+  address: z.string().nullable(),
+  user_agent: z.string().nullable(),
+});
+export type AuditEntry = z.infer<typeof AuditEntry>;
+
+/** `GET /v1/audit`: newest first. */
+export const AuditList = z.looseObject({ resources: z.array(AuditEntry), offset: z.int() });
+export type AuditList = z.infer<typeof AuditList>;
+
+/** Its query: every filter that is given has to fit. */
+export const AuditQuery = z.object({
+  ...PageQuery.shape,
+  operation: text(NAME_MAX).optional(),
+  key_id: text(NAME_MAX).optional(),
+  /** The id of anything that was changed. */
+  resource_id: text(NAME_MAX).optional(),
+  outcome: AuditOutcome.optional(),
+  since: Timestamp.optional(),
+  until: Timestamp.optional(),
+});
+export type AuditQuery = z.infer<typeof AuditQuery>;
+
+/** `POST /v1/secrets/rotation`, once every stored secret has the new master key. */
+export const SecretsRotated = z.looseObject({
+  /** How many stored lists of secrets were sealed anew. */
+  resealed: z.int(),
+});
+export type SecretsRotated = z.infer<typeof SecretsRotated>;
+
+const OURS = 'ours: docs/platform-access.md';
+
+/** Who may do what on a platform of ours. Neither the contract nor its public relative has these. */
+export const ACCESS_ENDPOINTS = {
+  createApiKey: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/api-keys',
+    request: ApiKeyCreate,
+    response: CreatedApiKey,
+    success: 201,
+    errors: [403, 422],
+    section: OURS,
+  },
+  listApiKeys: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v1/api-keys',
+    query: ApiKeysQuery,
+    response: ApiKeysList,
+    success: 200,
+    errors: [422],
+    section: OURS,
+  },
+  revokeApiKey: {
+    service: 'controlPlane',
+    method: 'DELETE',
+    path: '/v1/api-keys/{key_id}',
+    params: ApiKeyPath,
+    response: null,
+    success: 204,
+    errors: [404, 422],
+    section: OURS,
+  },
+  listAudit: {
+    service: 'controlPlane',
+    method: 'GET',
+    path: '/v1/audit',
+    query: AuditQuery,
+    response: AuditList,
+    success: 200,
+    errors: [422],
+    section: OURS,
+  },
+  rotateSecrets: {
+    service: 'controlPlane',
+    method: 'POST',
+    path: '/v1/secrets/rotation',
+    response: SecretsRotated,
+    success: 200,
+    errors: [409],
+    section: OURS,
+  },
+} as const satisfies Record<string, Endpoint>;
