@@ -4,7 +4,7 @@ import type { AgentServerOptions } from './agentServer/agentServer.ts';
 import { ReachableAddresses } from './agentServer/webhooks/reachableAddresses.ts';
 import { DRAIN_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
-import { unpackEnvironment } from './runtime/packedEnvironment.ts';
+import { unpackEnvironment } from './runtime/childEnvironment.ts';
 
 /** How long the event loop may stand still where `SLIPWAY_AGENT_STALL_SECONDS` says nothing, in seconds. */
 const STALL_SECONDS = 30;

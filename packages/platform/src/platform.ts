@@ -6,11 +6,9 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 
 import type { PlatformError } from './errors.ts';
-import { createAccess } from './access/access.ts';
-import { type AgentAdmission, createAgentAdmission } from './access/agentAdmission.ts';
-import { createAgentKeys } from './access/agentKeys.ts';
+import { createAccess, requireCaller } from './access/access.ts';
+import { type AgentAdmission, createAgentAdmission, createAgentKeys } from './access/agentAdmission.ts';
 import { callerOf } from './access/caller.ts';
-import { requireCaller } from './access/requireCaller.ts';
 import type { RateLimit } from './access/tokenBuckets.ts';
 import type { BuildLimits } from './builder/buildLimits.ts';
 import { buildRevision } from './builder/buildRevision.ts';
@@ -28,8 +26,7 @@ import { createContainers } from './runtime/docker/containers.ts';
 import { type Database, openDatabase } from './store/database.ts';
 import { ownDatabase } from './store/databaseOwner.ts';
 import { lockHome } from './store/homeLock.ts';
-import { deriveKey, loadApiKey, loadMasterKey } from './store/keyFiles.ts';
-import { pendingMasterKey } from './store/masterKeyRotation.ts';
+import { deriveKey, loadApiKey, loadMasterKey, pendingMasterKey } from './store/keyFiles.ts';
 import { feedbackRoutes } from './tracing/feedbackRoutes.ts';
 import { openTracing } from './tracing/tracingStore.ts';
 

@@ -1,16 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
-
-import type { Kysely } from 'kysely';
-import type { Logger } from 'pino';
+import type { IncomingMessage } from 'node:http';
 
 import { Uuid } from '@slipway/contract/scalars';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Kysely, Selectable } from 'kysely';
+import type { Logger } from 'pino';
+
 import { HttpProblem } from '../http/problem.ts';
-import type { Schema } from '../store/schema.ts';
+import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { type ApiKeys, createApiKeys, hashOfKey } from './apiKeys.ts';
-import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin } from './caller.ts';
+import { type Caller, DEFAULT_TENANT_ID, OPERATOR, type Origin, setCaller } from './caller.ts';
 import { type Arrival, createClientAddress } from './clientAddress.ts';
-import { createFailedAttempts, tooMany } from './failedAttempts.ts';
-import { createKeyRing, type StoredApiKey } from './keyRing.ts';
 import { createTokenBuckets, type RateLimit } from './tokenBuckets.ts';
 
 /** What a request shows of who sent it, and where it came from. */
@@ -124,4 +124,112 @@ function wantedTenant({ tenantId }: Credentials): string | undefined {
   throw new HttpProblem(422, [
     { loc: ['header', 'x-tenant-id'], msg: 'Input should be a uuid', type: 'uuid_parsing' },
   ]);
+}
+
+/** Middleware that lets only requests through that prove who sent them, and not too many; `callerOf` tells who it is. */
+export function requireCaller(access: Access): MiddlewareHandler {
+  return async (c, next) => {
+    const caller = await access.authenticate({
+      apiKey: c.req.header('x-api-key'),
+      authorization: c.req.header('authorization'),
+      tenantId: c.req.header('x-tenant-id'),
+      ...originOf(c, access),
+    });
+    access.limit(caller);
+    setCaller(c, caller);
+    await next();
+  };
+}
+
+/** Where a request comes from. */
+export function originOf(c: Context, access: Pick<Access, 'addressOf'>): Origin {
+  const env = c.env as { incoming?: IncomingMessage } | undefined;
+  return {
+    address: access.addressOf(env?.incoming),
+    userAgent: c.req.header('user-agent') ?? null,
+  };
+}
+
+/** Ten at once, then one every six seconds. */
+const FAILURES: RateLimit = { perSecond: 1 / 6, burst: 10 };
+
+/**
+ * Makes what counts keys that were not valid, by the address that they came from. It throws a 429 once they are too
+ * many. Requests made inside the process have no address, and are not counted.
+ */
+function createFailedAttempts(): (address: string | null) => void {
+  const failures = createTokenBuckets(FAILURES);
+  return (address) => {
+    const wait = address === null ? 0 : failures.take(address);
+    if (wait > 0) throw tooMany('This address sent too many invalid API keys.', wait);
+  };
+}
+
+/** A 429 that says when to come back. */
+function tooMany(detail: string, waitMs: number): HttpProblem {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new HttpProblem(429, `${detail} Try again in ${seconds} s.`, {
+    headers: { 'retry-after': String(seconds) },
+  });
+}
+
+/** An API key as it was stored. */
+type StoredApiKey = Selectable<ApiKeysTable>;
+
+/** Looks keys up by their hashes, without asking the database each time, and remembers when they were used. */
+export interface KeyRing {
+  /** The key of that hash, revoked and expired ones too; undefined where there is none. */
+  find(keyHash: string): Promise<StoredApiKey | undefined>;
+  /** Notes that a key was used; written at most once a minute. */
+  used(key: StoredApiKey): void;
+  /** Forgets what is known of a key: it changed. */
+  forget(keyHash: string): void;
+}
+
+/** How long a key is believed to be as it was read, in milliseconds. Changes made here are seen at once. */
+const BELIEVED_MS = 30_000;
+const MOST_KEYS = 10_000;
+const WRITE_USE_EVERY_MS = 60_000;
+
+/** Makes a {@link KeyRing} on the database's `api_keys`. */
+function createKeyRing(kysely: Kysely<Schema>, log: Logger): KeyRing {
+  const known = new Map<string, { key: StoredApiKey; until: number }>();
+  const written = new Map<string, number>();
+  let changes = 0;
+  return {
+    find: async (keyHash) => {
+      const remembered = known.get(keyHash);
+      if (remembered !== undefined && Date.now() < remembered.until) return remembered.key;
+      known.delete(keyHash);
+      const before = changes;
+      const key = await kysely
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('key_hash', '=', keyHash)
+        .executeTakeFirst();
+      // What was read while a key changed may be what it was: it is not remembered.
+      if (key === undefined || changes !== before) return key;
+      if (known.size >= MOST_KEYS) known.clear();
+      known.set(keyHash, { key, until: Date.now() + BELIEVED_MS });
+      return key;
+    },
+
+    used: (key) => {
+      const at = Date.now();
+      if (at < (written.get(key.id) ?? 0) + WRITE_USE_EVERY_MS) return;
+      if (written.size >= MOST_KEYS) written.clear();
+      written.set(key.id, at);
+      kysely
+        .updateTable('api_keys')
+        .set({ last_used_at: new Date(at) })
+        .where('id', '=', key.id)
+        .execute()
+        .catch((error: unknown) => log.warn({ err: error, key: key.id }, 'the use of a key was not noted'));
+    },
+
+    forget: (keyHash) => {
+      changes += 1;
+      known.delete(keyHash);
+    },
+  };
 }

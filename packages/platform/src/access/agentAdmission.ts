@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 import type { Kysely } from 'kysely';
@@ -67,4 +68,15 @@ function isPreflight({ method, headers }: IncomingMessage): boolean {
 
 function only(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value;
+}
+
+/** The keys that agents ask for: one per deployment, known to the platform and to that deployment's agents alone. */
+export interface AgentKeys {
+  of(deploymentId: string): string;
+}
+
+/** Makes {@link AgentKeys}. They live as long as the process, as the agents that it starts do: none is stored. */
+export function createAgentKeys(): AgentKeys {
+  const secret = randomBytes(32);
+  return { of: (deploymentId) => createHmac('sha256', secret).update(deploymentId).digest('base64url') };
 }

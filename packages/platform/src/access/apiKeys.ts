@@ -9,8 +9,7 @@ import type {
   CreatedApiKey,
 } from '@slipway/contract/controlPlane/access';
 import { HttpProblem } from '../http/problem.ts';
-import type { ApiKeysTable } from '../store/accessTables.ts';
-import type { Schema } from '../store/schema.ts';
+import type { ApiKeysTable, Schema } from '../store/schema.ts';
 import { recordAudit } from './audit.ts';
 import { type Caller, isOperator } from './caller.ts';
 

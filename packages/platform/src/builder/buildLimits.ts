@@ -10,7 +10,7 @@ export interface BuildLimits {
   readonly commandTimeoutMs: number;
   /** How long the whole build may take, in ms. */
   readonly buildTimeoutMs: number;
-  /** What the processes of a command may hold in memory together, in bytes (`processMemory.ts`). */
+  /** What the processes of a command may hold in memory together, in bytes (`resourceWatch.ts`). */
   readonly memoryBytes: number;
   /** What the workspace may take on the disk, in bytes. */
   readonly workspaceBytes: number;

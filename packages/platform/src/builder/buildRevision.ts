@@ -1,17 +1,14 @@
 import { access, mkdir, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
+
 import { buildEnvironment } from '../runtime/childEnvironment.ts';
-import type { CommandEnd } from '../runtime/command.ts';
-import { BuildFailure } from './buildFailure.ts';
+import { type CommandEnd, runShellCommand } from '../runtime/command.ts';
+import { BuildFailure, createFailureLines, type FailureLines } from './buildFailure.ts';
 import { type BuildLimits, DEFAULT_BUILD_LIMITS } from './buildLimits.ts';
-import { boundedLog } from './buildLog.ts';
-import { createFailureLines, type FailureLines } from './failureLines.ts';
 import { checkGraphs, locateGraphConfig, presentGraphConfig, readGraphConfig } from './graphConfigCheck.ts';
 import { type InstallPlan, planInstall } from './installPlan.ts';
 import { NodeModulesCache } from './nodeModulesCache.ts';
-import { TELLS_MEMORY } from './processMemory.ts';
-import { limitOf, watchResources, workspaceBeyond } from './resourceWatch.ts';
-import { runShellCommand } from './shellCommand.ts';
+import { limitOf, TELLS_MEMORY, watchResources, workspaceBeyond } from './resourceWatch.ts';
 import { unpackSource } from './sourceArchive.ts';
 
 /** What {@link buildRevision} needs. Field names with their contract section: contract 000, "SourceConfig". */
@@ -242,4 +239,28 @@ function reasonOf(error: unknown): string | undefined {
   return code !== undefined && syscall !== undefined
     ? `The build could not continue: ${message}.`
     : undefined;
+}
+
+/**
+ * A build's log: lines as they come, bounded in length and number. Where the bound is reached it says so, once;
+ * the rest is left out.
+ *
+ * @param workspace - shown as `.` in every line: where the platform keeps its files is of no use to the reader.
+ */
+function boundedLog(
+  log: (line: string) => void,
+  limits: BuildLimits,
+  workspace: string,
+): (line: string) => void {
+  let lines = 0;
+  return (line) => {
+    lines += 1;
+    if (lines > limits.logLines) return;
+    if (lines === limits.logLines) {
+      log(`… The log has reached ${String(limits.logLines)} lines. The rest is left out.`);
+      return;
+    }
+    const text = line.replaceAll(workspace, '.');
+    log(text.length > limits.logLineChars ? `${text.slice(0, limits.logLineChars)} … (cut)` : text);
+  };
 }

@@ -1,7 +1,7 @@
 import { access, constants, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { BuildFailure } from './buildFailure.ts';
-import { runShellCommand } from './shellCommand.ts';
+import { runShellCommand } from '../runtime/command.ts';
 
 /** How a source's dependencies are installed. */
 export interface InstallPlan {

@@ -1,7 +1,8 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+import { runShellCommand } from '../runtime/command.ts';
 import { BUILD_LIMIT_SETTINGS, type BuildLimits } from './buildLimits.ts';
-import { memoryOfSession, TELLS_MEMORY } from './processMemory.ts';
-import { type DirectoryUse, directoryUse } from './workspaceUse.ts';
 
 const MEMORY_EVERY_MS = 250;
 const WORKSPACE_EVERY_MS = 2_000;
@@ -101,4 +102,73 @@ function messageOf(error: unknown): string {
 /** Waits; false when that was called off. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
+}
+
+/** What a directory takes. */
+interface DirectoryUse {
+  /** On the disk, hard links counted once. */
+  readonly bytes: number;
+  /** Files, directories and links. */
+  readonly files: number;
+}
+
+/**
+ * Measures a directory while others may write in it: what comes or goes meanwhile is counted or not. By two programs
+ * and not by this process, which has requests to answer while a hundred thousand files are looked at.
+ *
+ * @returns undefined when it was called off, or took longer than `timeoutMs`.
+ */
+async function directoryUse(
+  directory: string,
+  options: { env: Readonly<Record<string, string>>; timeoutMs: number; signal: AbortSignal },
+): Promise<DirectoryUse | undefined> {
+  const lines: string[] = [];
+  const end = await runShellCommand({
+    // Files that vanish while they are counted are no errors here.
+    command: 'du -sk . 2>/dev/null | cut -f1; find . 2>/dev/null | wc -l',
+    cwd: directory,
+    env: options.env,
+    timeoutMs: options.timeoutMs,
+    signal: options.signal,
+    onLine: (line) => void lines.push(line.trim()),
+    lineChars: 100,
+  });
+  const [kilobytes, files] = lines.map(Number);
+  if (end.kind !== 'exited' || kilobytes === undefined || files === undefined) return undefined;
+  return { bytes: kilobytes * 1024, files };
+}
+
+/** Whether this machine tells what processes hold in memory: Linux does, through `/proc`. */
+export const TELLS_MEMORY = process.platform === 'linux';
+
+/**
+ * What the processes of a session hold in memory together, in bytes: what they have allocated and shared memory, not
+ * the programs and files that are mapped, which the machine has only once however often they run. A process that left
+ * its group is counted as long as it stays in the session. Zero where nothing of it runs.
+ *
+ * @param session - the pid of the process that leads it: `spawnGroup` starts such a one.
+ */
+async function memoryOfSession(session: number): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const held = await Promise.all(
+    pids.map(async (pid) =>
+      sessionIn(await read(pid, 'stat')) === session ? memoryIn(await read(pid, 'status')) : 0,
+    ),
+  );
+  return held.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** The session in `/proc/PID/stat`: the fourth field after the name, which may hold anything, blanks and `)` too. */
+function sessionIn(stat: string): number {
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
+}
+
+function memoryIn(status: string): number {
+  const found = status.matchAll(/^Rss(?:Anon|Shmem):\s+(\d+) kB$/gm);
+  return [...found].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
+}
+
+/** A process that has ended meanwhile has no files any more: it holds nothing. */
+async function read(pid: string, file: string): Promise<string> {
+  return readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
 }

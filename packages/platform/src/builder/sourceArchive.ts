@@ -2,9 +2,10 @@ import { createReadStream } from 'node:fs';
 import { Transform, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
+
 import { Parser, type ReadEntry, Unpack } from 'tar';
-import { ArchiveRules } from './archiveRules.ts';
-import { BuildFailure } from './buildFailure.ts';
+
+import { BuildFailure, shown } from './buildFailure.ts';
 import type { BuildLimits } from './buildLimits.ts';
 
 /** What the headers of one entry may take beside its content: its own, and extended ones. */
@@ -109,4 +110,141 @@ function asFailure(error: unknown): unknown {
   if (syscall !== undefined || !/^(Z_|TAR_)/.test(told)) return error;
   const message = error instanceof Error ? error.message : told;
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
+}
+
+/** One entry of an archive, as its header has it. */
+export interface ArchiveEntry {
+  readonly path: string;
+  /** tar's name for the kind of entry: `File`, `Directory`, `SymbolicLink`, `Link`, `CharacterDevice`, … */
+  readonly type: string;
+  /** Where a link points. */
+  readonly linkpath?: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile']);
+
+/**
+ * What a source archive may hold: files and directories inside its root, and links that stay inside. Everything
+ * is judged by the headers, before anything of it is written.
+ *
+ * A link's target may go up (`..`) only at its beginning, and no entry may lie behind a link. So each target
+ * starts from the link's own real directory, goes up no further than the root, and then only down: wherever
+ * the links on that way lead, they lead inside for the same reason.
+ */
+class ArchiveRules {
+  readonly #limits: BuildLimits;
+  #entries = 0;
+  #bytes = 0;
+  readonly #files = new Set<string>();
+  readonly #links = new Map<string, string>();
+  readonly #directories = new Set<string>();
+
+  constructor(limits: BuildLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws BuildFailure naming the entry when it may not be in a source archive. */
+  admit(entry: ArchiveEntry): void {
+    this.#count(entry);
+    const segments = segmentsOf(entry);
+    const key = keyOf(segments);
+    for (let depth = 1; depth < segments.length; depth += 1) {
+      this.#directories.add(keyOf(segments.slice(0, depth)));
+    }
+    if (FILE_TYPES.has(entry.type)) {
+      this.#files.add(key);
+    } else if (entry.type === 'SymbolicLink') {
+      checkSymbolicLink(entry, segments);
+      this.#links.set(key, entry.path);
+      this.#files.delete(key);
+    } else if (entry.type === 'Link') {
+      this.#checkHardLink(entry);
+      this.#files.add(key);
+    } else if (entry.type !== 'Directory') {
+      throw new BuildFailure(
+        `The archive's entry ${shown(entry.path)} is a ${entry.type}: only files, directories and links may be in it.`,
+      );
+    }
+  }
+
+  /** To be called after the last entry. @throws BuildFailure when nothing was in it, or something lay behind a link. */
+  finish(): void {
+    if (this.#entries === 0) throw new BuildFailure('The archive is empty.');
+    for (const [key, path] of this.#links) {
+      if (this.#directories.has(key)) {
+        throw new BuildFailure(`The archive has entries behind its link ${shown(path)}.`);
+      }
+    }
+  }
+
+  #count(entry: ArchiveEntry): void {
+    this.#entries += 1;
+    this.#bytes += entry.size;
+    if (this.#entries > this.#limits.entries) {
+      throw new BuildFailure(
+        `The archive has more than ${String(this.#limits.entries)} entries; ${shown(entry.path)} is one too many.`,
+      );
+    }
+    if (this.#bytes > this.#limits.unpackedBytes) {
+      throw new BuildFailure(
+        `The archive unpacks to more than ${String(this.#limits.unpackedBytes)} bytes; ${shown(entry.path)} is beyond that.`,
+      );
+    }
+  }
+
+  #checkHardLink(entry: ArchiveEntry): void {
+    const target = segmentsOf({ ...entry, path: entry.linkpath ?? '' }, entry.path);
+    if (!this.#files.has(keyOf(target))) {
+      throw new BuildFailure(
+        `The archive's hard link ${shown(entry.path)} points at ${shown(entry.linkpath ?? '')}, which is no earlier file of the archive.`,
+      );
+    }
+  }
+}
+
+/** @throws BuildFailure when the path leaves the archive's root. `link` is the entry whose target the path is. */
+function segmentsOf(entry: ArchiveEntry, link?: string): string[] {
+  const { path } = entry;
+  const subject =
+    link === undefined
+      ? `The archive's entry ${shown(path)}`
+      : `The archive's link ${shown(link)}, which points at ${shown(path)},`;
+  if (path.includes('\0')) throw new BuildFailure(`${subject} has a NUL character in its path.`);
+  if (isAbsolute(path)) throw new BuildFailure(`${subject} has an absolute path.`);
+  const segments = split(path);
+  if (segments.includes('..')) throw new BuildFailure(`${subject} has ".." in its path.`);
+  return segments;
+}
+
+function checkSymbolicLink(entry: ArchiveEntry, segments: readonly string[]): void {
+  const target = entry.linkpath ?? '';
+  const subject = `The archive's link ${shown(entry.path)} points at ${shown(target)}`;
+  if (target === '' || target.includes('\0')) throw new BuildFailure(`${subject}, which is no path.`);
+  if (isAbsolute(target)) throw new BuildFailure(`${subject}, outside the archive.`);
+  const steps = split(target);
+  const down = steps.findIndex((step) => step !== '..');
+  const up = down === -1 ? steps.length : down;
+  if (up > segments.length - 1) throw new BuildFailure(`${subject}, outside the archive.`);
+  if (steps.includes('..', up)) {
+    throw new BuildFailure(
+      `${subject}, which goes up after going down: ".." may stand only at the beginning.`,
+    );
+  }
+}
+
+function isAbsolute(path: string): boolean {
+  return /^[/\\]|^[A-Za-z]:/.test(path);
+}
+
+/** A path's names. A backslash is a separator wherever the archive might be unpacked, so it is one here. */
+function split(path: string): string[] {
+  return path.split(/[/\\]/).filter((name) => name !== '' && name !== '.');
+}
+
+/** Names that a file system may take for the same are the same: macOS ignores case and composes characters. */
+function keyOf(segments: readonly string[]): string {
+  const path = segments.join('/');
+  return process.platform === 'darwin' ? path.normalize('NFC').toLowerCase() : path;
 }

@@ -1,6 +1,6 @@
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Containers as AllContainers } from '../runtime/docker/containers.ts';
-import type { RunningAgent } from '../runtime/runningAgent.ts';
+import type { RunningAgent } from '../runtime/agentStart.ts';
 
 /** How a build ended: where the built agent lies (absolute, inside the workspace), or why there is none. */
 export type BuildResult =

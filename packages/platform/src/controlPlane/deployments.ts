@@ -26,10 +26,9 @@ import {
 } from './deploymentRows.ts';
 import { deploymentView, shownSecrets } from './deploymentView.ts';
 import type { Idempotency } from './idempotency.ts';
-import { checkListener } from './listenerCheck.ts';
-import { checkRepository } from './repositoryCheck.ts';
+import { checkListener } from './listeners.ts';
+import { checkRepository, checkTarball } from './sourceCheck.ts';
 import type { StoredSecrets } from './storedSecrets.ts';
-import { checkTarball } from './tarballCheck.ts';
 
 /**
  * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 import { HAND_OVER_MS } from '../draining.ts';
-import type { RunningAgent } from '../runtime/runningAgent.ts';
-import { LIVED_WELL_MS, restartDelay } from './restartDelay.ts';
+import type { RunningAgent } from '../runtime/agentStart.ts';
 import type { StartLimits, Switchboard } from './dependencies.ts';
 
 /**
@@ -227,4 +226,17 @@ async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     throw error;
   }
+}
+
+/** An agent that lived this long counts as having started well, in milliseconds. */
+const LIVED_WELL_MS = 60_000;
+
+/**
+ * How long to wait before an agent that ended by itself is started again, in milliseconds: at once the first time,
+ * then 0.5 s, doubling up to 30 s.
+ * @param failures How often in a row it ended before {@link LIVED_WELL_MS}, or did not start at all; from 0.
+ */
+export function restartDelay(failures: number): number {
+  if (failures <= 0) return 0;
+  return Math.min(500 * 2 ** (failures - 1), 30_000);
 }

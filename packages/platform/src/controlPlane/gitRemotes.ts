@@ -1,11 +1,10 @@
 import type { Kysely } from 'kysely';
 
 import { GitFailure } from '../git/gitFailure.ts';
-import { readGitUrl } from '../git/gitUrl.ts';
-import type { Remote } from '../git/remote.ts';
+import { readGitUrl, type Remote } from '../git/gitUrl.ts';
 import { readSecret } from '../git/secretReference.ts';
 import type { Schema } from '../store/schema.ts';
-import { isCovered } from './repositoryCheck.ts';
+import { isCovered } from './sourceCheck.ts';
 
 /** The repository that a `source_config` names. */
 export interface NamedRepository {

@@ -6,8 +6,7 @@ import type { Kysely } from 'kysely';
 import { PlatformError } from '../errors.ts';
 import { readIfThere, readOrCreate } from '../store/keyFiles.ts';
 import type { Schema } from '../store/schema.ts';
-import { type HomeLayout, homeLayout, perDeployment } from './homeLayout.ts';
-import { TRASH_KEPT_DAYS } from './trash.ts';
+import { type HomeLayout, homeLayout, perDeployment, TRASH_KEPT_DAYS } from './homeLayout.ts';
 
 /**
  * Makes sure that a home and a database belong together, by an id that both carry. A platform cleans its home by what

@@ -1,15 +1,19 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, type Selectable, sql } from 'kysely';
-
+import type { Deployment } from '@slipway/contract/controlPlane/deployment';
 import {
   type Listener,
   type ListenerCreate,
   type ListenerPatch,
+  validateListenerConfig,
   validateListenerPatch,
 } from '@slipway/contract/controlPlane/listener';
+import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import type { ValidationIssue } from '@slipway/contract/httpErrors';
 import type { PageQuery } from '@slipway/contract/pageQuery';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { ListenersTable, Schema } from '../store/schema.ts';
@@ -128,7 +132,7 @@ async function findListener(
 }
 
 /** A listener as it is answered (contract 000, "Other resources", with the fields of the public relative). */
-export function listenerView(row: Selectable<ListenersTable>): Listener {
+function listenerView(row: Selectable<ListenersTable>): Listener {
   return {
     id: row.id,
     version: row.version,
@@ -138,4 +142,41 @@ export function listenerView(row: Selectable<ListenersTable>): Listener {
     created_at: row.created_at.toISOString(),
     updated_at: row.updated_at.toISOString(),
   };
+}
+
+/**
+ * What is wrong with the listener that a request names, and with its configuration for it (contract 000,
+ * "ListenerConfig": "validated according to the compute type of the listener"). The listener stays for as long as the
+ * transaction goes on. With `current`, the deployment that is patched, only what the request changes is looked at: a
+ * namespace that a listener has given up since is no reason to refuse what has nothing to do with it.
+ */
+export async function checkListener(
+  trx: Transaction<Schema>,
+  caller: Caller,
+  requested: SourceConfig | null | undefined,
+  current?: Deployment,
+): Promise<ValidationIssue[]> {
+  const before = current?.source_config;
+  const id = requested?.listener_id ?? before?.listener_id;
+  const namespace = requested?.listener_config?.cluster_namespace;
+  const isNew = requested?.listener_id != null && requested.listener_id !== before?.listener_id;
+  const isMoved = namespace != null && namespace !== before?.listener_config?.cluster_namespace;
+  if (id == null || !(isNew || isMoved)) return [];
+  const row = await trx
+    .selectFrom('listeners')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', caller.tenantId)
+    .forShare()
+    .executeTakeFirst();
+  if (row === undefined) {
+    return [
+      {
+        loc: ['body', 'source_config', 'listener_id'],
+        msg: 'Input should be a listener from the listeners endpoint',
+        type: 'listener_unknown',
+      },
+    ];
+  }
+  return validateListenerConfig(requested?.listener_config ?? {}, listenerView(row));
 }

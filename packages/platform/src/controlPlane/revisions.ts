@@ -1,13 +1,12 @@
-import { type Kysely, type Selectable, sql } from 'kysely';
-
 import type { Revision, RevisionsQuery } from '@slipway/contract/controlPlane/revision';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
-import type { RevisionsTable, Schema } from '../store/schema.ts';
+import type { DeploymentsTable, RevisionsTable, Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import { revisionView } from './deploymentView.ts';
-import { recordInterruption } from './interruption.ts';
 import { recordChange } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 
@@ -168,4 +167,32 @@ async function findRevision(
 
 function revisionNotFound(revisionId: string): HttpProblem {
   return new HttpProblem(404, `Revision ID ${revisionId} not found.`);
+}
+
+/**
+ * Makes it durable that somebody stopped a revision. Neither the contract nor its public relative has an endpoint for
+ * this, only the status; decisions:
+ * - A revision that waits, is built or is being deployed becomes `INTERRUPTED` at once, before its work has ended, so
+ *   that no restart takes it up again. It can be redeployed later, if it was built.
+ * - The active revision that is on its way once more goes on serving as it did: it is `DEPLOYED` again.
+ * - Interrupting an `INTERRUPTED` revision again changes nothing.
+ * - Whoever comes after the switch comes too late.
+ * @throws HttpProblem 409 for a revision that has ended otherwise, with its status.
+ */
+async function recordInterruption(
+  trx: Transaction<Schema>,
+  deployment: Selectable<DeploymentsTable>,
+  revision: Selectable<RevisionsTable>,
+): Promise<void> {
+  const { id: revisionId } = revision;
+  const status = await recordChange(trx, {
+    revisionId,
+    event: deployment.active_revision_id === revisionId ? 'keptServing' : 'interrupted',
+    reason: 'It was interrupted on request.',
+  });
+  if (status !== undefined || revision.status === 'INTERRUPTED') return;
+  throw new HttpProblem(
+    409,
+    `Revision ID ${revisionId} is ${revision.status}: there is nothing to interrupt.`,
+  );
 }

@@ -1,9 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 
 import { HttpProblem } from '../http/problem.ts';
-import { deriveKey, isMasterKeyGiven } from '../store/keyFiles.ts';
-import { adoptNextMasterKey, nextMasterKey, pendingMasterKey } from '../store/masterKeyRotation.ts';
-import type { RotatingSealing } from '../store/rotatingSealing.ts';
+import {
+  adoptNextMasterKey,
+  deriveKey,
+  isMasterKeyGiven,
+  nextMasterKey,
+  pendingMasterKey,
+} from '../store/keyFiles.ts';
+import type { RotatingSealing } from '../store/sealing.ts';
 import type { Schema } from '../store/schema.ts';
 
 /** Gives the stored secrets a new master key. */

@@ -12,7 +12,7 @@ import { HttpProblem } from '../http/problem.ts';
 import type { Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import type { HomeLayout } from './homeLayout.ts';
-import { sourcePath } from './sourceRetention.ts';
+import { sourcePath } from './retention.ts';
 import type { UploadGrant, UploadTokens } from './uploadTokens.ts';
 
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */

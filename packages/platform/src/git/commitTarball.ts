@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type GitSurroundings, runGit } from './gitCommand.ts';
 import { GitFailure } from './gitFailure.ts';
 import { fullName } from './remoteRefs.ts';
-import type { Remote } from './remote.ts';
+import type { Remote } from './gitUrl.ts';
 
 /** Which commit is wanted, and where it was seen. */
 export interface WantedCommit {

@@ -1,6 +1,6 @@
 import { type GitSurroundings, runGit } from './gitCommand.ts';
 import { GitFailure } from './gitFailure.ts';
-import type { Remote } from './remote.ts';
+import type { Remote } from './gitUrl.ts';
 
 /** What a ref of a repository leads to. */
 export interface RemoteRef {

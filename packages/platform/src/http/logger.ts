@@ -1,6 +1,4 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
-
-import { loggedError } from './loggedError.ts';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 /** Where secrets could stand in what is logged. Values there are replaced, whoever logs them. */
 const REDACTED = [
@@ -34,4 +32,43 @@ export function createLogger(options: { level?: string; destination?: Destinatio
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );
+}
+
+/** What of an error is logged. */
+export interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  /** Node's, Postgres' or Slipway's own. */
+  readonly code?: string;
+  readonly stack?: string;
+  readonly cause?: LoggedError;
+}
+
+/** How far a chain of causes is followed. */
+const CAUSES_MAX = 5;
+
+/**
+ * Picks what a log line holds of an error: its name, message, code, stack and causes, and nothing else. Drivers hang
+ * whole objects on their errors (`pg` its client, with every option it was given; Node's URL parser its input), and
+ * passwords stand in those. The user's part of an address is blanked in texts too.
+ */
+function loggedError(error: unknown): LoggedError {
+  return pick(error, CAUSES_MAX);
+}
+
+function pick(error: unknown, causesLeft: number): LoggedError {
+  if (!(error instanceof Error)) return { type: typeof error, message: blanked(String(error)) };
+  const { code } = error as NodeJS.ErrnoException;
+  return {
+    type: error.name,
+    message: blanked(error.message),
+    ...(typeof code === 'string' && { code }),
+    ...(error.stack !== undefined && { stack: blanked(error.stack) }),
+    ...(error.cause !== undefined && causesLeft > 0 && { cause: pick(error.cause, causesLeft - 1) }),
+  };
+}
+
+/** `postgres://user:password@host` without user and password. */
+function blanked(text: string): string {
+  return text.replace(/(\b[a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@]+@/giu, '$1[redacted]@');
 }

@@ -1,17 +1,48 @@
 import {
+  Deployment,
+  DeploymentCreate,
+  DeploymentPatch,
+  DeploymentsDeleted,
+  DeploymentsList,
+} from '@slipway/contract/controlPlane/deployment';
+import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
+import { Listener, ListenersList } from '@slipway/contract/controlPlane/listener';
+import {
+  BuildLogs,
+  BuildLogsRequest,
+  RevisionLogLine,
+  RevisionLogPage,
+} from '@slipway/contract/controlPlane/logs';
+import {
+  Container,
+  EnvVar,
+  LocalObjectReference,
+  ResourceRequirements,
+  ResourceSpec,
+  Volume,
+  VolumeMount,
+} from '@slipway/contract/controlPlane/resourceSpec';
+import { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
+import { Secret, SecretReference } from '@slipway/contract/controlPlane/secret';
+import { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
+import { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { ErrorDetail, HttpValidationError, ValidationIssue } from '@slipway/contract/httpErrors';
+import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { Run, RunCreate } from '@slipway/contract/runApi/run';
+import { Thread, ThreadState } from '@slipway/contract/runApi/thread';
+import { z } from 'zod';
+import {
   createDocument,
   type oas31,
+  type ZodOpenApiComponentsObject,
   type ZodOpenApiOperationObject,
+  type ZodOpenApiOverride,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 
-import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
-import type { Endpoint } from '@slipway/contract/endpoint';
-import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { COMPONENT_SCHEMAS } from './componentSchemas.ts';
 import { EXAMPLES } from './examples.ts';
 import { FURTHER_PATHS } from './furtherPaths.ts';
-import { asOnTheWire } from './onTheWire.ts';
 import { errorResponses, SECURITY, SECURITY_SCHEMES } from './shared.ts';
 
 /**
@@ -172,3 +203,52 @@ function tagOf({ path, service }: Endpoint): string {
     path.split('/').find((part) => part !== '' && !/^v\d$/u.test(part) && !part.startsWith('{')) ?? 'platform'
   );
 }
+
+/**
+ * An answer is described as it goes over the wire: where a client's schema reads a value and then turns it into another
+ * one, the document shows what is read.
+ */
+const asOnTheWire: ZodOpenApiOverride = ({ zodSchema, jsonSchema, io }) => {
+  const { def } = zodSchema._zod;
+  if (io !== 'output' || def.type !== 'pipe' || def.out._zod.def.type !== 'transform') return;
+  const read = z.toJSONSchema(def.in, { io: 'input' });
+  for (const name of Object.keys(jsonSchema)) Reflect.deleteProperty(jsonSchema, name);
+  const { $schema: _, ...schema } = read;
+  Object.assign(jsonSchema, schema);
+};
+
+/** The schemas that the documents refer to by name: the contracts' own nouns. */
+const COMPONENT_SCHEMAS: NonNullable<ZodOpenApiComponentsObject['schemas']> = {
+  Deployment,
+  DeploymentCreate,
+  DeploymentPatch,
+  DeploymentsDeleted,
+  DeploymentsList,
+  Revision,
+  RevisionsList,
+  SourceConfig,
+  SourceRevisionConfig,
+  Secret,
+  SecretReference,
+  ResourceSpec,
+  LocalObjectReference,
+  Volume,
+  VolumeMount,
+  Container,
+  EnvVar,
+  ResourceRequirements,
+  Listener,
+  ListenersList,
+  UploadUrl,
+  BuildLogs,
+  BuildLogsRequest,
+  RevisionLogLine,
+  RevisionLogPage,
+  ErrorDetail,
+  ValidationIssue,
+  HttpValidationError,
+  Run,
+  RunCreate,
+  Thread,
+  ThreadState,
+};

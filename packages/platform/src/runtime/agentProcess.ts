@@ -5,13 +5,16 @@ import { fileURLToPath } from 'node:url';
 
 import { HAND_OVER_MS } from '../draining.ts';
 import { followOutput } from './agentOutput.ts';
-import { probeUntilOk } from './agentProbe.ts';
-import { type AgentStartFailure, AgentStartError } from './agentStartError.ts';
-import { agentBaseEnvironment } from './childEnvironment.ts';
-import { lastOutput } from './lastOutput.ts';
-import { packEnvironment } from './packedEnvironment.ts';
+import {
+  type AgentExit,
+  AgentStartError,
+  type AgentStartFailure,
+  probeUntilOk,
+  type RunningAgent,
+} from './agentStart.ts';
+import { agentBaseEnvironment, packEnvironment } from './childEnvironment.ts';
+import { lastOutput } from './lines.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
-import type { AgentExit, RunningAgent } from './runningAgent.ts';
 
 /**
  * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { lastOutput } from './lastOutput.ts';
-import { readLines } from './lines.ts';
+
+import { lastOutput, readLines } from './lines.ts';
 import { killGroup, spawnGroup } from './processGroup.ts';
 
 /** A program, its arguments and its surroundings. */
-export interface Command {
+interface Command {
   readonly command: readonly [string, ...string[]];
   readonly cwd: string;
   /** All of its environment. */
@@ -81,4 +81,17 @@ function endOf(child: ChildProcess): Promise<CommandEnd> {
       resolve(code === null ? { kind: 'killed', signal: signal ?? 'a signal' } : { kind: 'exited', code }),
     );
   });
+}
+
+/** A command as a person would type it, and its surroundings. */
+export interface ShellCommand extends Omit<Command, 'command'> {
+  readonly command: string;
+}
+
+/** The agents that serve and the platform go first: what builds takes the processors that they leave. */
+const YIELDING = ['nice', '-n', '5'] as const;
+
+/** Runs a shell command, with less priority than this process has: see {@link runCommand}. */
+export function runShellCommand(options: ShellCommand): Promise<CommandEnd> {
+  return runCommand({ ...options, command: [...YIELDING, '/bin/sh', '-c', options.command] });
 }

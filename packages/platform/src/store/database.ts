@@ -4,7 +4,7 @@ import pg from 'pg';
 import { PlatformError } from '../errors.ts';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from './embeddedPostgres.ts';
 import { migrate } from './migrate.ts';
-import { CONTROL_PLANE_MIGRATIONS } from './migrations/migrations.ts';
+import { CONTROL_PLANE_MIGRATIONS } from './migrations.ts';
 import type { Schema } from './schema.ts';
 
 /** The platform's database, open and up to date. */

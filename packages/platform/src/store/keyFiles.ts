@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { PlatformError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { PlatformError } from '../errors.ts';
 export type MasterKey = Buffer;
 
 /** The master key's file in a platform's home. */
-export const MASTER_KEY_FILE = 'master.key';
+const MASTER_KEY_FILE = 'master.key';
 
 /** Whether the master key comes from the environment, and not from its file. */
 export function isMasterKeyGiven(env: NodeJS.ProcessEnv = process.env): boolean {
@@ -48,7 +48,7 @@ export function deriveKey(
  * Reads a key from its text.
  * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID when it is not 32 bytes; `place` says where it was.
  */
-export function decodeKey(text: string, place: string): MasterKey {
+function decodeKey(text: string, place: string): MasterKey {
   const trimmed = text.trim();
   const key = /^[0-9a-f]{64}$/i.test(trimmed) ? Buffer.from(trimmed, 'hex') : Buffer.from(trimmed, 'base64');
   if (key.length !== 32) {
@@ -87,5 +87,45 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+/**
+ * The master key's file beside the one that is to follow it: it is there from the first moment of a rotation until
+ * every stored secret has the new key. Whoever opens secrets meanwhile needs both.
+ */
+const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
+
+/**
+ * The key of a rotation that has not come to its end; undefined where there is none.
+ * @throws PlatformError SLIPWAY_MASTER_KEY_INVALID.
+ */
+export async function pendingMasterKey(home: string): Promise<MasterKey | undefined> {
+  const path = join(home, NEXT_KEY_FILE);
+  const text = await readIfThere(path);
+  return text === undefined ? undefined : decodeKey(text, path);
+}
+
+/** The key that follows: of a rotation that was begun before, or a new one. It is on the disk before it is used. */
+export async function nextMasterKey(home: string): Promise<MasterKey> {
+  const path = join(home, NEXT_KEY_FILE);
+  const text = await readOrCreate(home, path, () => randomBytes(32).toString('hex'));
+  await syncDirectory(home);
+  return decodeKey(text, path);
+}
+
+/** Ends a rotation: nothing is left that needs the key before. */
+export async function adoptNextMasterKey(home: string): Promise<void> {
+  await rename(join(home, NEXT_KEY_FILE), join(home, MASTER_KEY_FILE));
+  await syncDirectory(home);
+}
+
+/** What was renamed is there after a power cut, too. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

@@ -2,8 +2,19 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 
 import type { PGlite } from '@electric-sql/pglite';
 
-import { PgliteConnection } from './pgliteConnection.ts';
-import { createTurns } from './sessionTurns.ts';
+import { createTurns, type TurnOwner, type Turns } from './sessionTurns.ts';
+import {
+  askForPassword,
+  closeStatement,
+  fatalError,
+  isCopyFromStdin,
+  isPassword,
+  readMessage,
+  readStartup,
+  renameStatement,
+  sync,
+  type WireMessage,
+} from './wireMessages.ts';
 
 /** An embedded Postgres that other processes of this machine reach by the Postgres protocol. */
 export interface PgliteServer {
@@ -70,4 +81,130 @@ async function listen(server: Server, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Statement names are the session's, so each connection's are made unique across all of them. */
+let statementsNamed = 0;
+
+/** One client of the embedded database: start-up, password, then messages gathered into turns. */
+class PgliteConnection implements TurnOwner {
+  readonly #socket: Socket;
+  readonly #password: string;
+  readonly #turns: Turns;
+  readonly #statements = new Map<string, string>();
+  #phase: 'startup' | 'password' | 'open' | 'ended' = 'startup';
+  #startup: Buffer | undefined;
+  #unread: Buffer = Buffer.alloc(0);
+  #batch: Buffer[] = [];
+
+  constructor(options: { socket: Socket; password: string; turns: Turns }) {
+    this.#socket = options.socket;
+    this.#password = options.password;
+    this.#turns = options.turns;
+    this.#socket.on('data', (data) => this.#read(data));
+    // What went wrong on the line is of no interest to others: 'close' follows and cleans up.
+    this.#socket.on('error', () => this.#socket.destroy());
+    this.#socket.on('close', () => this.#leave());
+  }
+
+  /** Sends a piece of an answer. The bytes are copied: they are a window on the engine's memory. */
+  send(data: Uint8Array): void {
+    if (this.#socket.writable) this.#socket.write(Buffer.from(data));
+  }
+
+  /** Ends the connection with a fatal error, as Postgres does. */
+  end(sqlState: string, text: string): void {
+    if (this.#socket.writable) this.#socket.end(fatalError(sqlState, text));
+    this.#socket.destroySoon();
+    this.#leave();
+  }
+
+  #read(data: Buffer): void {
+    this.#unread = this.#unread.length === 0 ? data : Buffer.concat([this.#unread, data]);
+    while (
+      this.#phase !== 'ended' &&
+      (this.#phase === 'startup' ? this.#readStartup() : this.#readMessage())
+    );
+  }
+
+  #readStartup(): boolean {
+    const start = readStartup(this.#unread);
+    if (start === undefined) return false;
+    this.#unread = this.#unread.subarray(start.packet.length);
+    switch (start.kind) {
+      case 'encryption':
+        this.#socket.write('N');
+        return true;
+      case 'startup':
+        this.#startup = Buffer.from(start.packet);
+        this.#phase = 'password';
+        this.send(askForPassword());
+        return true;
+      case 'cancel':
+        // There is no other backend to signal: the query that is running is the one that blocks this line.
+        this.#socket.end();
+        return false;
+      case 'unknown':
+        this.end('08P01', 'This is not the Postgres protocol, version 3.');
+        return false;
+    }
+  }
+
+  #readMessage(): boolean {
+    const message = readMessage(this.#unread);
+    if (message === undefined) return false;
+    if (message === null) {
+      this.end('08P01', 'A message has an impossible length.');
+      return false;
+    }
+    this.#unread = this.#unread.subarray(message.bytes.length);
+    if (this.#phase === 'password') this.#checkPassword(message);
+    else this.#gather(message);
+    return true;
+  }
+
+  #checkPassword(message: WireMessage): void {
+    if (!isPassword(message, this.#password) || this.#startup === undefined) {
+      this.end('28P01', 'password authentication failed');
+      return;
+    }
+    this.#phase = 'open';
+    this.#turns.take({ owner: this, bytes: this.#startup, leavesBatchOpen: false });
+  }
+
+  #gather(message: WireMessage): void {
+    if (message.type === 'X') {
+      this.#socket.end();
+      this.#leave();
+      return;
+    }
+    if (isCopyFromStdin(message)) {
+      this.end('0A000', 'COPY FROM STDIN is not served by the embedded database; use INSERT.');
+      return;
+    }
+    this.#batch.push(renameStatement(message, (name) => this.#sessionName(name)));
+    if (message.type !== 'Q' && message.type !== 'S' && message.type !== 'H') return;
+    const bytes = Buffer.concat(this.#batch);
+    this.#batch = [];
+    this.#turns.take({ owner: this, bytes, leavesBatchOpen: message.type === 'H' });
+  }
+
+  #sessionName(name: string): string {
+    let sessionName = this.#statements.get(name);
+    if (sessionName === undefined) {
+      sessionName = `slipway_${++statementsNamed}`;
+      this.#statements.set(name, sessionName);
+    }
+    return sessionName;
+  }
+
+  #leave(): void {
+    if (this.#phase === 'ended') return;
+    const wasOpen = this.#phase === 'open';
+    this.#phase = 'ended';
+    if (!wasOpen) return;
+    const names = [...this.#statements.values()];
+    const cleanup = names.length === 0 ? undefined : Buffer.concat([...names.map(closeStatement), sync()]);
+    this.#turns.leave(this, cleanup);
+  }
 }

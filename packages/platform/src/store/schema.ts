@@ -1,8 +1,8 @@
+import type { AuditOutcome, Scope } from '@slipway/contract/controlPlane/access';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 
-import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { RevisionStatus } from '../controlPlane/revisionStates.ts';
-import type { AccessTables } from './accessTables.ts';
 
 /** A point in time: a `Date` when read; a `Date` when written. */
 type Time = ColumnType<Date, Date, Date>;
@@ -182,4 +182,44 @@ export interface Schema extends AccessTables {
   push_deliveries: PushDeliveriesTable;
   idempotency_keys: IdempotencyKeysTable;
   platform_instance: PlatformInstanceTable;
+}
+
+/** An API key. */
+export interface ApiKeysTable {
+  id: string;
+  name: string;
+  /** How the key begins. */
+  prefix: string;
+  /** SHA-256 of the key, in hexadecimal. */
+  key_hash: string;
+  scope: Scope;
+  tenant_ids: string[];
+  /** The id of the key that made it, or `operator`. */
+  created_by: string;
+  created_at: Time;
+  expires_at: OptionalTime;
+  revoked_at: OptionalTime;
+  last_used_at: OptionalTime;
+}
+
+/** One change that was asked for. */
+interface AuditEntriesTable {
+  id: Generated<string>;
+  at: Time;
+  tenant_id: string;
+  key_id: string;
+  key_name: string;
+  operation: string;
+  resources: JSONColumnType<Record<string, string>>;
+  changed: JSONColumnType<string[]>;
+  outcome: AuditOutcome;
+  status: number | null;
+  address: string | null;
+  user_agent: string | null;
+}
+
+/** The tables of who may do what, and of who did. */
+interface AccessTables {
+  api_keys: ApiKeysTable;
+  audit_entries: AuditEntriesTable;
 }

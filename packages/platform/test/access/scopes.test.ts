@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Scope } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { createAccess } from '../../src/access/access.ts';
-import { ENDPOINT_SCOPES, operationAt } from '../../src/access/endpointScopes.ts';
+import { ENDPOINT_SCOPES, operationAt } from '../../src/access/scopes.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { TestPlatform } from '../controlPlane/testPlatform.ts';
 

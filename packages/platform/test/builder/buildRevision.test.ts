@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DEFAULT_BUILD_LIMITS } from '../../src/builder/buildLimits.ts';
 import { type BuildOptions, type BuildResult, buildRevision } from '../../src/builder/buildRevision.ts';
-import { TELLS_MEMORY } from '../../src/builder/processMemory.ts';
+import { TELLS_MEMORY } from '../../src/builder/resourceWatch.ts';
 import { isRunning, until } from '../runtime/liveness.ts';
 import { archiveOf, writeSource } from './archives.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';

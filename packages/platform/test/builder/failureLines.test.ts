@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { createFailureLines } from '../../src/builder/failureLines.ts';
+import { createFailureLines } from '../../src/builder/buildFailure.ts';
 
 function shownOf(output: string): string[] {
   const lines = createFailureLines();

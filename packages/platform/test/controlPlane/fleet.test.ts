@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { HAND_OVER_MS } from '../../src/draining.ts';
 import { type AgentSpec, createFleet, type Fleet } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import type { RunningAgent } from '../../src/runtime/runningAgent.ts';
+import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 
 interface Agent extends RunningAgent {
   readonly state: { drained: number; killed: boolean };

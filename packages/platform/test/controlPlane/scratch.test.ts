@@ -5,8 +5,12 @@ import { join } from 'node:path';
 
 import { expect, it, onTestFinished, vi } from 'vitest';
 
-import { type HomeLayout, homeLayout } from '../../src/controlPlane/homeLayout.ts';
-import { removeScratches, withScratch } from '../../src/controlPlane/scratch.ts';
+import {
+  type HomeLayout,
+  homeLayout,
+  removeScratches,
+  withScratch,
+} from '../../src/controlPlane/homeLayout.ts';
 
 async function someHome(): Promise<HomeLayout> {
   const root = await mkdtemp(join(tmpdir(), 'slipway-scratch-'));

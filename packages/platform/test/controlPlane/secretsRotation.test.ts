@@ -6,10 +6,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
-import { deriveKey, loadMasterKey } from '../../src/store/keyFiles.ts';
-import { pendingMasterKey } from '../../src/store/masterKeyRotation.ts';
-import { createRotatingSealing } from '../../src/store/rotatingSealing.ts';
-import { createSealing, type Sealing } from '../../src/store/sealing.ts';
+import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
+import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { TestPlatform } from './testPlatform.ts';
 
 const SECRETS = [{ name: 'TOKEN', value: 'hunter2-hunter2' }];

@@ -12,10 +12,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { deriveKey, loadMasterKey } from '../../src/store/keyFiles.ts';
-import { pendingMasterKey } from '../../src/store/masterKeyRotation.ts';
-import { createRotatingSealing } from '../../src/store/rotatingSealing.ts';
-import { createSealing, type Sealing } from '../../src/store/sealing.ts';
+import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
+import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 

@@ -7,11 +7,9 @@ import { list } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { commitTarball } from '../../src/git/commitTarball.ts';
-import { type GitSurroundings, requireGit } from '../../src/git/gitCommand.ts';
+import { DEFAULT_GIT_LIMITS, type GitSurroundings, requireGit } from '../../src/git/gitCommand.ts';
 import { GitFailure } from '../../src/git/gitFailure.ts';
-import { DEFAULT_GIT_LIMITS } from '../../src/git/gitLimits.ts';
-import { readGitUrl } from '../../src/git/gitUrl.ts';
-import type { Credential, Remote } from '../../src/git/remote.ts';
+import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.ts';
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';

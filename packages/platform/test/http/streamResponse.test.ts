@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { eventStreamResponse, longJsonResponse } from '../../src/http/streamResponse.ts';
+import { eventStreamResponse, longJsonResponse } from '../../src/http/serverSentEvents.ts';
 import { EventChannel } from '../../src/agentServer/runs/eventChannel.ts';
 
 const text = new TextDecoder();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { agentCommand, type AgentProcess, startAgent } from '../../src/runtime/agentProcess.ts';
-import { AgentStartError } from '../../src/runtime/agentStartError.ts';
+import { AgentStartError } from '../../src/runtime/agentStart.ts';
 import { isRunning, until } from './liveness.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 

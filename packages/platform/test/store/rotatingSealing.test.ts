@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
-import { createRotatingSealing } from '../../src/store/rotatingSealing.ts';
-import { createSealing } from '../../src/store/sealing.ts';
+import { createRotatingSealing, createSealing } from '../../src/store/sealing.ts';
 
 const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
 

@@ -3,11 +3,12 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseEnv } from 'node:util';
 
-import type { Logger } from 'pino';
-
 import { VOCABULARY } from '@slipway/contract/controlPlane/vocabulary';
 import { type CorsSettings, GraphConfig } from '@slipway/contract/graphConfig';
+import type { Logger } from 'pino';
+
 import { PlatformError } from '../../errors.ts';
+import { HttpProblem } from '../../http/problem.ts';
 import { doesForNodeVersion } from '../../nodeVersion.ts';
 import { type CompiledGraph, isCompiledGraph, isGraphBuilder } from './compiledGraph.ts';
 
@@ -243,4 +244,23 @@ function notLoaded(message: string, place: string, cause?: unknown): PlatformErr
 function reasonOf(error: unknown): string {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return text.replace(/\s*\n\s*/g, ' ').slice(0, 1_000);
+}
+
+/**
+ * A graph for a look at it, or at its states, outside of a run. A function of the configuration may refuse one that a
+ * run would not have: that is the agent's word, and no failure of the server.
+ * @throws HttpProblem 409 with what the agent's function said.
+ */
+export async function graphForReading(
+  loaded: LoadedGraph,
+  config: Record<string, unknown>,
+): Promise<CompiledGraph> {
+  try {
+    return await loaded.resolve(config);
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    throw new HttpProblem(409, `The graph ${loaded.name} could not be made outside of a run: ${said}`, {
+      cause: error,
+    });
+  }
 }

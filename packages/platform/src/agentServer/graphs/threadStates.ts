@@ -3,9 +3,8 @@ import { toWireJson } from '../runs/wireJson.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
 import type { Assistants } from './assistants.ts';
 import type { CompiledGraph, GraphConfigLike, SnapshotTask, StateSnapshot } from './compiledGraph.ts';
-import { graphForReading } from './graphReading.ts';
-import { interruptsByTask } from './interrupts.ts';
-import { type GraphStores, served } from './servedGraph.ts';
+import { graphForReading } from './graphLoader.ts';
+import { type GraphStores, served } from './graphStore.ts';
 
 /** Where in a thread: `checkpoint_id` absent means the newest. */
 export interface StateAddress {
@@ -254,4 +253,11 @@ function isInvalidUpdate(error: unknown): error is Error {
     error instanceof Error &&
     ['InvalidUpdateError', 'GraphValueError', 'EmptyInputError'].includes(error.name)
   );
+}
+
+/** JSON text: a thread's `interrupts`, by task. */
+export function interruptsByTask(snapshot: StateSnapshot | undefined): string {
+  const waiting = (snapshot?.tasks ?? []).filter((task) => (task.interrupts ?? []).length > 0);
+  const byTask = Object.fromEntries(waiting.map((task) => [task.id, task.interrupts]));
+  return toWireJson(byTask, { strict: false, root: 'interrupts' });
 }

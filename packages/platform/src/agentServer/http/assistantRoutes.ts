@@ -1,5 +1,3 @@
-import { type Context, Hono } from 'hono';
-
 import {
   AssistantCount,
   AssistantCreate,
@@ -13,15 +11,15 @@ import {
   SubgraphPath,
   SubgraphQuery,
 } from '@slipway/contract/runApi/assistant';
+import { type Context, Hono } from 'hono';
+
 import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import type { Assistants } from '../graphs/assistants.ts';
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
-import { graphForReading } from '../graphs/graphReading.ts';
-import { drawGraph, type GraphSchemas, schemasOf, subgraphsOf } from '../graphs/graphShape.ts';
+import { graphForReading } from '../graphs/graphLoader.ts';
 import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { AssistantRecord } from '../store/assistantStore.ts';
-import { storable, storableIfGiven } from './storable.ts';
-import { selected } from './wire.ts';
+import { selected, storable, storableIfGiven } from './wire.ts';
 
 /** Assistants (contract 001: "not shown"): what the public client offers for them. */
 export function assistantRoutes(assistants: Assistants, removal: ThreadRemoval): Hono {
@@ -151,4 +149,65 @@ function wireSchemas(schemas: GraphSchemas): Record<string, unknown> {
     config_schema: schemas.config,
     context_schema: schemas.config,
   };
+}
+
+/** What a graph takes, keeps and gives, as JSON Schemas (public client: `assistants.getSchemas`). */
+interface GraphSchemas {
+  readonly input: JsonSchema;
+  readonly output: JsonSchema;
+  readonly state: JsonSchema;
+  readonly config: JsonSchema;
+}
+
+type JsonSchema = Record<string, unknown>;
+
+/** A graph's nodes and edges, for drawing. `xray` opens subgraphs, as deep as it says. */
+async function drawGraph(graph: CompiledGraph, xray: boolean | number): Promise<unknown> {
+  const drawable = await graph.getGraphAsync({ xray });
+  return drawable.toJSON();
+}
+
+/**
+ * A graph's schemas: those that its author gave (a `StateSchema`), else the names of its channels, which may hold
+ * anything. Decision: types that exist only in TypeScript are not read from its source.
+ */
+function schemasOf(graph: CompiledGraph): GraphSchemas {
+  const { builder } = graph;
+  const state = jsonSchemaOf(builder?._schemaRuntimeDefinition, 'getJsonSchema');
+  return {
+    state: state ?? channelSchema(graph.streamChannels ?? graph.outputChannels),
+    input:
+      jsonSchemaOf(builder?._inputRuntimeDefinition, 'getInputJsonSchema') ??
+      jsonSchemaOf(builder?._schemaRuntimeDefinition, 'getInputJsonSchema') ??
+      channelSchema(graph.outputChannels),
+    output:
+      jsonSchemaOf(builder?._outputRuntimeDefinition, 'getJsonSchema') ??
+      state ??
+      channelSchema(graph.outputChannels),
+    config: { type: 'object', properties: {} },
+  };
+}
+
+/** The subgraphs below a graph with their schemas, by namespace: one that is named, or all; `recurse` goes deeper. */
+async function subgraphsOf(
+  graph: CompiledGraph,
+  options: { namespace?: string | undefined; recurse: boolean },
+): Promise<Record<string, GraphSchemas>> {
+  const found: Record<string, GraphSchemas> = {};
+  for await (const [namespace, subgraph] of graph.getSubgraphsAsync(options.namespace, options.recurse))
+    found[namespace] = schemasOf(subgraph);
+  return found;
+}
+
+function jsonSchemaOf(definition: unknown, method: string): JsonSchema | undefined {
+  if (typeof definition !== 'object' || definition === null) return undefined;
+  const read = (definition as Record<string, unknown>)[method];
+  return typeof read === 'function' ? (read.call(definition) as JsonSchema) : undefined;
+}
+
+function channelSchema(channels: unknown): JsonSchema {
+  const names = (Array.isArray(channels) ? channels : [channels]).filter(
+    (name): name is string => typeof name === 'string' && !name.startsWith('__'),
+  );
+  return { type: 'object', properties: Object.fromEntries(names.map((name) => [name, {}])) };
 }

@@ -27,10 +27,9 @@ import type { RunRecord, RunRecords } from '../store/runRecords.ts';
 import type { RunStore } from '../store/runStore.ts';
 import type { ThreadStore } from '../store/threadStore.ts';
 import { joinStream } from './runStreams.ts';
-import { storable } from './storable.ts';
-import { eventStreamResponse, longJsonResponse } from '../../http/streamResponse.ts';
+import { selected, storable, wireRun } from './wire.ts';
+import { eventStreamResponse, longJsonResponse } from '../../http/serverSentEvents.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
-import { selected, wireRun } from './wire.ts';
 
 /** What the run routes work with. */
 export interface RunRouteParts {

@@ -1,20 +1,24 @@
-import { Hono } from 'hono';
-
 import {
+  HistoryQuery,
+  HistoryUrl,
+  StatePath,
+  StateQuery,
+  StateSearch,
+  StateUpdate,
   ThreadCreate,
   ThreadPatch,
   ThreadPath,
   ThreadPrune,
   ThreadSearch,
 } from '@slipway/contract/runApi/thread';
-import { parseBody, parseOptionalBody, parsePath } from '../../http/parse.ts';
+import { Hono } from 'hono';
+
+import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import type { ThreadStates } from '../graphs/threadStates.ts';
 import type { ThreadRemoval } from '../runs/threadRemoval.ts';
 import type { CheckpointHistory } from '../store/checkpointHistory.ts';
 import type { ThreadRecord, ThreadStore } from '../store/threadStore.ts';
-import { storable, storableIfGiven } from './storable.ts';
-import { foundThread } from './threadView.ts';
-import { wireThread } from './wire.ts';
+import { selected, storable, storableIfGiven, wireThread } from './wire.ts';
 
 /** Threads (contract 001, "Endpoints", and what the public client uses beside). */
 export function threadRoutes(options: {
@@ -108,4 +112,104 @@ function searchOf(body: ThreadSearch) {
     sortBy: sortBy === 'state_updated_at' ? 'updated_at' : (sortBy ?? 'created_at'),
     sortOrder: body.sort_order ?? 'desc',
   } as const;
+}
+
+/** A thread as a search shows it: the fields that were asked for, and what was to be extracted of it. */
+function foundThread(
+  thread: ThreadRecord,
+  search: Pick<ThreadSearch, 'select' | 'extract'>,
+): Record<string, unknown> {
+  const whole = { ...wireThread(thread), state_updated_at: thread.updated_at.toISOString() };
+  const shown = selected(whole, search.select);
+  if (search.extract == null) return shown;
+  const extracted = Object.entries(search.extract).map(([name, path]) => [name, valueAt(whole, path)]);
+  return { ...shown, extracted: Object.fromEntries(extracted) as Record<string, unknown> };
+}
+
+/** What stands at a path like `values.messages[-1].content`; null where nothing does. */
+function valueAt(root: unknown, path: string): unknown {
+  const parts = path.replace(/^\$\.?/u, '').match(/[^.[\]]+|\[-?\d+\]/gu) ?? [];
+  let value = root;
+  for (const part of parts) {
+    const index = /^\[(-?\d+)\]$/u.exec(part)?.[1];
+    if (index !== undefined)
+      value = Array.isArray(value) ? (value as unknown[]).at(Number(index)) : undefined;
+    else if (typeof value === 'object' && value !== null && Object.hasOwn(value, part))
+      value = (value as Record<string, unknown>)[part];
+    else return null;
+  }
+  return value ?? null;
+}
+
+/** The states of threads (contract 001, "Endpoints", and what the public client uses beside). */
+export function stateRoutes(options: { threads: ThreadStore; states: ThreadStates }): Hono {
+  const { threads, states } = options;
+  const app = new Hono();
+
+  app.get('/threads/:thread_id/state', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const { subgraphs } = parseQuery(StateQuery, c);
+    return c.body(await states.get(threadId, {}, subgraphs), 200, JSON_TYPE);
+  });
+
+  app.get('/threads/:thread_id/state/:checkpoint_id', async (c) => {
+    const { thread_id: threadId, checkpoint_id } = parsePath(StatePath, c);
+    const { subgraphs } = parseQuery(StateQuery, c);
+    return c.body(await states.get(threadId, { checkpoint_id }, subgraphs), 200, JSON_TYPE);
+  });
+
+  app.post('/threads/:thread_id/state/checkpoint', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const { checkpoint, subgraphs } = await parseBody(StateSearch, c);
+    return c.body(await states.get(threadId, checkpoint ?? {}, subgraphs ?? false), 200, JSON_TYPE);
+  });
+
+  app.post('/threads/:thread_id/state', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const body = await parseBody(StateUpdate, c);
+    const updated = await states.update(threadId, {
+      values: body.values,
+      asNode: body.as_node ?? undefined,
+      checkpoint_ns: body.checkpoint?.checkpoint_ns,
+      checkpoint_id: body.checkpoint_id ?? body.checkpoint?.checkpoint_id,
+    });
+    return c.json(updated);
+  });
+
+  // The public client's `patchState`: it means the thread's metadata.
+  app.patch('/threads/:thread_id/state', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const { metadata } = await parseBody(ThreadPatch, c);
+    await threads.patchMetadata(threadId, storable(metadata ?? {}, 'metadata'));
+    return c.body(null, 204);
+  });
+
+  app.get('/threads/:thread_id/history', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    return c.body(await states.history(threadId, parseQuery(HistoryUrl, c)), 200, JSON_TYPE);
+  });
+
+  app.post('/threads/:thread_id/history', async (c) => {
+    const { thread_id: threadId } = parsePath(ThreadPath, c);
+    const body = await parseOptionalBody(HistoryQuery, c);
+    const json = await states.history(threadId, {
+      limit: body.limit,
+      before: checkpointIdIn(body.before),
+      checkpoint_ns: body.checkpoint?.checkpoint_ns,
+      metadata: body.metadata == null ? undefined : storable(body.metadata, 'metadata'),
+    });
+    return c.body(json, 200, JSON_TYPE);
+  });
+
+  return app;
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** `before` is a checkpoint's id, a checkpoint, or a configuration that holds one. */
+function checkpointIdIn(before: HistoryQuery['before']): string | undefined {
+  if (before == null || typeof before === 'string') return before ?? undefined;
+  const configurable = (before['configurable'] ?? before) as Record<string, unknown>;
+  const id = configurable['checkpoint_id'];
+  return typeof id === 'string' ? id : undefined;
 }

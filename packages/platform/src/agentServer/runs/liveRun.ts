@@ -1,8 +1,9 @@
 import { HttpProblem } from '../../http/problem.ts';
+import { encodeEvent } from '../../http/serverSentEvents.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
+import { isDatabaseAway, throughOutage } from '../store/databaseAway.ts';
 import type { StreamEvent } from '../store/eventStore.ts';
 import type { RunRecord } from '../store/runRecords.ts';
-import { encodeEvent } from '../../http/serverSentEvents.ts';
 import { EventChannel, type Subscriber } from './eventChannel.ts';
 import type { EventLog } from './eventLog.ts';
 
@@ -209,4 +210,39 @@ function withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void 
     resolve = settle;
   });
   return { promise, resolve };
+}
+
+/** Who wants to hear of the runs of a thread as soon as this process has them, before they begin. */
+export class NewRuns {
+  readonly #hearers = new Map<string, Set<(live: LiveRun) => void>>();
+
+  /** Hears of a thread's runs from now on. Answers what ends that. */
+  hear(threadId: string, hearer: (live: LiveRun) => void): () => void {
+    const hearers = this.#hearers.get(threadId) ?? new Set();
+    this.#hearers.set(threadId, hearers);
+    hearers.add(hearer);
+    return () => {
+      hearers.delete(hearer);
+      if (hearers.size === 0 && this.#hearers.get(threadId) === hearers) this.#hearers.delete(threadId);
+    };
+  }
+
+  /** Tells of a run that was accepted, or taken up. */
+  tell(live: LiveRun): void {
+    for (const hearer of this.#hearers.get(live.threadId) ?? []) hearer(live);
+  }
+}
+
+/** Waits for a database that is away as long as the lease holds; the run is lost with it. @throws what the work throws */
+export async function patiently<T>(
+  live: LiveRun,
+  lease: { readonly holds: boolean },
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await throughOutage(work, () => lease.holds);
+  } catch (error) {
+    if (isDatabaseAway(error)) live.stop('lost');
+    throw error;
+  }
 }

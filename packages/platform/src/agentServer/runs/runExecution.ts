@@ -1,18 +1,22 @@
+import { Command, Send } from '@langchain/langgraph';
+
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
-import { executeGraph, type ExecutionEvent, type ExecutionResult } from '../graphs/graphExecution.ts';
+import {
+  executeGraph,
+  type ExecutionEvent,
+  type ExecutionRequest,
+  type ExecutionResult,
+} from '../graphs/graphExecution.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
-import { type CheckpointStore, RunWriter } from '../store/checkpointStore.ts';
+import { ATTEMPT_KEY, type CheckpointStore, RunWriter } from '../store/checkpointStore.ts';
 import type { EventStore, StreamEvent } from '../store/eventStore.ts';
 import type { RunFootprint } from '../store/runFootprint.ts';
 import { EventLog } from './eventLog.ts';
-import { requestFor } from './graphRequest.ts';
-import type { LiveRun } from './liveRun.ts';
+import { type LiveRun, patiently } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
-import { patiently } from './patience.ts';
 import { type Entry, entryOf } from './resumption.ts';
 import type { RunGraphs } from './runGraphs.ts';
 import { type ExecutionOutcome, failureOf, type RunOutcomes } from './runOutcome.ts';
-import { graceAfter } from './stopGrace.ts';
 
 /** Executes runs: gives the graph its configuration, publishes its events, stops it. */
 export class RunExecution {
@@ -109,4 +113,104 @@ export class RunExecution {
     if (seconds === null) return undefined;
     return setTimeout(() => live.stop('timeout'), seconds * 1_000);
   }
+}
+
+/** What a run's `kwargs` say to LangGraph, where its attempt enters the graph. */
+function requestFor(
+  live: LiveRun,
+  kwargs: Kwargs,
+  graph: CompiledGraph,
+  entry: Exclude<Entry, 'over'>,
+): ExecutionRequest {
+  const { metadata, configurable, tags, recursion_limit: recursionLimit, ...rest } = kwargs.config;
+  const { checkpoint_id: checkpointId, checkpoint_map: checkpointMap, ...addressed } = configurable;
+  // A resumed run goes on from its own newest checkpoint, wherever it had branched off.
+  const branch = entry === 'resume' ? {} : { checkpoint_id: checkpointId, checkpoint_map: checkpointMap };
+  const input = kwargs.command === null ? kwargs.input : toCommand(kwargs.command);
+  const origin = {
+    user_id: addressed['user_id'],
+    run_id: live.runId,
+    graph_id: addressed['graph_id'],
+    thread_id: live.threadId,
+    assistant_id: addressed['assistant_id'],
+  };
+  return {
+    graph,
+    input: entry === 'resume' ? null : input,
+    streamModes: kwargs.stream_mode,
+    subgraphs: kwargs.subgraphs,
+    options: {
+      ...rest,
+      // LangGraph takes the mere presence of a checkpoint id, null included, as a wish to replay from there.
+      configurable: { ...addressed, ...withoutNulls(branch), [ATTEMPT_KEY]: live.record.attempt },
+      metadata: { ...metadata, ...origin },
+      runId: live.runId,
+      signal: live.signal,
+      ...(tags != null && { tags }),
+      ...(recursionLimit != null && { recursionLimit }),
+      ...(kwargs.context !== null && { context: kwargs.context }),
+      ...(kwargs.interrupt_before !== null && { interruptBefore: kwargs.interrupt_before }),
+      ...(kwargs.interrupt_after !== null && { interruptAfter: kwargs.interrupt_after }),
+      // Decision: a step is stored before the next one begins, unless the request says otherwise. What was stored is
+      // what a killed run does not do again; the price is one statement's time per step.
+      durability: kwargs.durability ?? 'sync',
+    },
+  };
+}
+
+function withoutNulls(record: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value != null));
+}
+
+function toCommand(command: NonNullable<Kwargs['command']>): Command {
+  const { update, resume, goto } = command;
+  const steps = goto == null ? [] : Array.isArray(goto) ? goto : [goto];
+  return new Command({
+    ...(update != null && { update: update }),
+    ...(resume !== undefined && resume !== null && { resume }),
+    ...(steps.length > 0 && {
+      goto: steps.map((step) => (typeof step === 'string' ? step : new Send(step.node, step.input))),
+    }),
+  });
+}
+
+/** How long a stopped graph may take to come to rest before it is left behind, in milliseconds. */
+const STOP_GRACE_MS = 2_000;
+
+/** Waits for one thing after another, with an end. */
+export interface StopGrace {
+  /** Waits for the work; `undefined` once the grace is over. */
+  within<T>(work: Promise<T>): Promise<T | undefined>;
+  /** Takes its timer and its listener away. */
+  clear(): void;
+}
+
+/**
+ * Waits for one thing after another, until a moment after the signal is aborted: from then on with nothing. A race with
+ * one promise that lives as long as the run would hold everything that was ever waited for.
+ */
+function graceAfter(signal: AbortSignal): StopGrace {
+  let timer: NodeJS.Timeout | undefined;
+  let over = false;
+  let giveUp: () => void = () => undefined;
+  const start = () => {
+    timer = setTimeout(() => {
+      over = true;
+      giveUp();
+    }, STOP_GRACE_MS);
+  };
+  if (signal.aborted) start();
+  else signal.addEventListener('abort', start, { once: true });
+  return {
+    within: <T>(work: Promise<T>) =>
+      new Promise<T | undefined>((resolve, reject) => {
+        giveUp = () => resolve(undefined);
+        work.then(resolve, reject);
+        if (over) giveUp();
+      }),
+    clear: () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', start);
+    },
+  };
 }

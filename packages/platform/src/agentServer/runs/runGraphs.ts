@@ -1,6 +1,6 @@
 import type { Assistants } from '../graphs/assistants.ts';
 import type { CompiledGraph } from '../graphs/compiledGraph.ts';
-import { type GraphStores, served } from '../graphs/servedGraph.ts';
+import { type GraphStores, served } from '../graphs/graphStore.ts';
 import type { Kwargs } from './newRun.ts';
 
 /** The graphs that runs are executed with. */

@@ -2,15 +2,14 @@ import type { Logger } from 'pino';
 
 import type { StateSnapshot } from '../graphs/compiledGraph.ts';
 import type { ExecutionResult } from '../graphs/graphExecution.ts';
-import { interruptsByTask } from '../graphs/interrupts.ts';
+import { interruptsByTask } from '../graphs/threadStates.ts';
 import type { RunFailure } from '../store/agentDatabase.ts';
 import type { CheckpointStore } from '../store/checkpointStore.ts';
 import { isDatabaseAway } from '../store/databaseAway.ts';
 import type { ThreadOutcome } from '../store/runEnds.ts';
 import type { RunRecord } from '../store/runRecords.ts';
-import type { LiveRun, RunEnding } from './liveRun.ts';
+import { type LiveRun, patiently, type RunEnding } from './liveRun.ts';
 import type { Kwargs } from './newRun.ts';
-import { patiently } from './patience.ts';
 import type { RunGraphs } from './runGraphs.ts';
 import { toWireJson } from './wireJson.ts';
 

@@ -10,16 +10,15 @@ import {
   type FeedbackLinks,
   hasMoved,
   LiveRun,
+  NewRuns,
   type RunEnding,
   RunMoved,
   type StopReason,
 } from './liveRun.ts';
 import type { RunPlan } from './newRun.ts';
-import { NewRuns } from './newRuns.ts';
 import type { RunOutcomes } from './runOutcome.ts';
 import { GONE, isActive, LOST, RunLife, type RunLifeParts } from './runLife.ts';
-import { DEFAULT_RUN_LIMITS, type RunLimits } from './runLimits.ts';
-import { RunSlots } from './runSlots.ts';
+import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
 import type { Watch } from './watch.ts';
 
 /** What somebody may ask of an active run (contract 001, "States and transitions"). */

@@ -1,14 +1,12 @@
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
-import type { GitLimits } from '../../git/gitLimits.ts';
+import type { GitLimits } from '../../git/gitCommand.ts';
 import { readRemoteRefs } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
 import { remoteOf } from '../gitRemotes.ts';
-import type { HomeLayout } from '../homeLayout.ts';
-import { withScratch } from '../scratch.ts';
-import { followBranch } from './followBranch.ts';
-import { type FollowedBranch, followedBranches } from './followedBranch.ts';
+import { type HomeLayout, withScratch } from '../homeLayout.ts';
+import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 
 /** How often branches are asked about where nothing else is said, in milliseconds: a minute. */
 export const ASK_EVERY_MS = 60_000;

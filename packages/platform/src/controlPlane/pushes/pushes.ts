@@ -1,8 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 
 import type { Schema } from '../../store/schema.ts';
-import { followBranch } from './followBranch.ts';
-import { type FollowedBranch, followedBranches } from './followedBranch.ts';
+import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 import { type Push, type PushMeaning, pushMeaning, pushToNoBranch } from './push.ts';
 
 /** What a delivery of a webhook was answered. */

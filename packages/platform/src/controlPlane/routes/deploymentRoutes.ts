@@ -1,5 +1,3 @@
-import { Hono } from 'hono';
-
 import {
   DeploymentCreate,
   DeploymentCreateHeaders,
@@ -9,11 +7,14 @@ import {
   DeploymentsDeleteQuery,
   DeploymentsQuery,
 } from '@slipway/contract/controlPlane/deployment';
-import { callerOf } from '../../access/caller.ts';
 import { PublicDeploymentCreate, PublicDeploymentPatch } from '@slipway/contract/controlPlane/publicRequest';
+import { RevisionPath, RevisionsQuery } from '@slipway/contract/controlPlane/revision';
+import { type Context, Hono } from 'hono';
+
+import { callerOf } from '../../access/caller.ts';
 import { parseBody, parseHeaders, parsePath, parseQuery } from '../../http/parse.ts';
 import type { Deployments } from '../deployments.ts';
-import type { OriginOf } from './origin.ts';
+import type { Revisions } from '../revisions.ts';
 import { vocabularyOf } from './vocabularyEdge.ts';
 
 /** Deployments: create, list, get, patch, delete one or several. */
@@ -67,3 +68,37 @@ export function deploymentRoutes({
   });
   return app;
 }
+
+/** Revisions: list, get, redeploy, interrupt. */
+export function revisionRoutes({
+  deployments,
+  revisions,
+  origin,
+}: {
+  deployments: Deployments;
+  revisions: Revisions;
+  origin: OriginOf;
+}): Hono {
+  const app = new Hono();
+  app.get('/v2/deployments/:deployment_id/revisions', async (c) => {
+    const { deployment_id: id } = parsePath(DeploymentPath, c);
+    return c.json(await revisions.list(callerOf(c), id, parseQuery(RevisionsQuery, c)));
+  });
+  app.get('/v2/deployments/:deployment_id/revisions/:revision_id', async (c) => {
+    const path = parsePath(RevisionPath, c);
+    return c.json(await revisions.get(callerOf(c), path.deployment_id, path.revision_id));
+  });
+  app.post('/v2/deployments/:deployment_id/revisions/:revision_id/redeploy', async (c) => {
+    const path = parsePath(RevisionPath, c);
+    await revisions.redeploy(callerOf(c), path.deployment_id, path.revision_id);
+    return c.json(await deployments.get(callerOf(c), path.deployment_id, origin(c)));
+  });
+  app.post('/v2/deployments/:deployment_id/revisions/:revision_id/interrupt', async (c) => {
+    const path = parsePath(RevisionPath, c);
+    return c.json(await revisions.interrupt(callerOf(c), path.deployment_id, path.revision_id));
+  });
+  return app;
+}
+
+/** Under which the platform was reached, or is to be reached: without a slash at the end. */
+export type OriginOf = (c: Context) => string;

@@ -12,7 +12,7 @@ import {
 } from '@slipway/contract/controlPlane/logs';
 import { RevisionPath } from '@slipway/contract/controlPlane/revision';
 import { callerOf } from '../../access/caller.ts';
-import { eventStreamResponse } from '../../http/streamResponse.ts';
+import { eventStreamResponse } from '../../http/serverSentEvents.ts';
 import { parseHeaders, parseOptionalBody, parsePath, parseQuery } from '../../http/parse.ts';
 import { type LogFollowing, revisionLogLine } from '../logFollowing.ts';
 import type { LogPage, RevisionLogs } from '../revisionLogs.ts';

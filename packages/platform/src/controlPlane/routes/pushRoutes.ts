@@ -1,9 +1,11 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+import { IntegrationPath } from '@slipway/contract/controlPlane/integration';
+import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { type Context, Hono } from 'hono';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
-import { IntegrationPath } from '@slipway/contract/controlPlane/integration';
-import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { GitFailure } from '../../git/gitFailure.ts';
 import { readSecret } from '../../git/secretReference.ts';
 import { limitBody } from '../../http/bodyLimit.ts';
@@ -12,7 +14,6 @@ import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
 import { Push } from '../pushes/push.ts';
 import type { Pushes } from '../pushes/pushes.ts';
-import { isSigned } from '../pushes/pushSignature.ts';
 
 interface PushRoutesOptions {
   readonly kysely: Kysely<Schema>;
@@ -115,4 +116,14 @@ function payloadOf(c: Context, body: Uint8Array): unknown {
     if (!(error instanceof SyntaxError)) throw error;
     throw invalid([{ loc: ['body'], msg: 'The body is not valid JSON', type: 'json_invalid' }]);
   }
+}
+
+/**
+ * Whether a body was signed with a secret: `sha256=` and the HMAC-SHA256 in hexadecimal digits, as GitHub sends it in
+ * `X-Hub-Signature-256`. The comparison takes the same time however much of it is right.
+ */
+function isSigned(body: Uint8Array, secret: string, signature: string): boolean {
+  const given = /^sha256=(?<digits>[0-9a-f]{64})$/i.exec(signature)?.groups?.['digits'];
+  if (given === undefined) return false;
+  return timingSafeEqual(Buffer.from(given, 'hex'), createHmac('sha256', secret).update(body).digest());
 }

@@ -3,13 +3,12 @@ import { Hono } from 'hono';
 import { DeploymentPath } from '@slipway/contract/controlPlane/deployment';
 import { UploadUrlRequest } from '@slipway/contract/controlPlane/uploadUrl';
 import { callerOf, type Caller } from '../../access/caller.ts';
-import type { Access } from '../../access/access.ts';
-import { originOf } from '../../access/requireCaller.ts';
+import { type Access, originOf } from '../../access/access.ts';
 import { parseOptionalBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem } from '../../http/problem.ts';
 import type { Deployments } from '../deployments.ts';
 import type { Uploads } from '../uploads.ts';
-import type { OriginOf } from './origin.ts';
+import type { OriginOf } from './deploymentRoutes.ts';
 
 /** Where an upload URL is asked for. */
 export function uploadUrlRoutes({

@@ -1,5 +1,3 @@
-import type { Context, MiddlewareHandler } from 'hono';
-
 import { fromPublicRequest, toPublicIssues } from '@slipway/contract/controlPlane/publicRequest';
 import {
   mixedVocabulary,
@@ -9,8 +7,11 @@ import {
   type Vocabulary,
 } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import type { Context, MiddlewareHandler } from 'hono';
+import type { Kysely } from 'kysely';
+
 import { invalid } from '../../http/problem.ts';
-import type { PublicResources } from '../publicResources.ts';
+import type { Schema } from '../../store/schema.ts';
 
 /** Which vocabularies a platform speaks. With `contract`, the public relative's names are unknown fields and words. */
 export type SpokenVocabulary = Vocabulary | 'both';
@@ -104,4 +105,40 @@ async function changeAnswer(c: Context, change: (answer: Record<string, unknown>
   if (c.res.headers.get('content-type')?.startsWith('application/json') !== true) return;
   const answer = await change((await c.res.json()) as Record<string, unknown>);
   c.res = new Response(JSON.stringify(answer), c.res);
+}
+
+/**
+ * The deployments and listeners that were made in the public vocabulary: what a request that names nothing is answered
+ * by. None ever changes its vocabulary, and the database has one owner, so the ids are read when one was made and kept: about a
+ * hundred bytes each, and none on a platform that no public client has used.
+ */
+export interface PublicResources {
+  ids(): Promise<ReadonlySet<string>>;
+  /** Says that another may have been made. */
+  changed(): void;
+}
+
+/** Makes {@link PublicResources}; nothing is read before it is asked. */
+export function createPublicResources(kysely: Kysely<Schema>): PublicResources {
+  const ids = new Set<string>();
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    for (const table of ['deployments', 'listeners'] as const) {
+      const rows = kysely.selectFrom(table).select('id').where('vocabulary', '=', 'public');
+      for (const { id } of await rows.execute()) ids.add(id);
+    }
+  };
+  return {
+    ids: async () => {
+      reading ??= read();
+      try {
+        await reading;
+      } catch (error) {
+        reading = undefined;
+        throw error;
+      }
+      return ids;
+    },
+    changed: () => (reading = undefined),
+  };
 }

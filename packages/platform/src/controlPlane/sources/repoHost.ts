@@ -1,10 +1,9 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
-import { type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
+import { type GitLimits, type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
 import { GitFailure } from '../../git/gitFailure.ts';
-import type { GitLimits } from '../../git/gitLimits.ts';
-import type { Remote } from '../../git/remote.ts';
+import type { Remote } from '../../git/gitUrl.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
 import { remoteOf, repositoryOf } from '../gitRemotes.ts';

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 
-import type { RunningAgent } from '../../runtime/runningAgent.ts';
+import type { RunningAgent } from '../../runtime/agentStart.ts';
 import type { RevisionsTable } from '../../store/schema.ts';
 import type { StartLimits } from '../dependencies.ts';
 

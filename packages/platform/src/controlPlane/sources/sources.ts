@@ -1,13 +1,12 @@
 import type { Kysely } from 'kysely';
 
-import type { GitLimits } from '../../git/gitLimits.ts';
+import type { GitLimits } from '../../git/gitCommand.ts';
 import type { Schema } from '../../store/schema.ts';
-import type { HomeLayout } from '../homeLayout.ts';
 import type { Containers } from '../dependencies.ts';
+import { type HomeLayout, isThere } from '../homeLayout.ts';
 import { image } from './image.ts';
-import { internalSource } from './internalSource.ts';
 import { repoHost } from './repoHost.ts';
-import type { Source } from './source.ts';
+import type { Source, TreeSource } from './source.ts';
 
 /** The sources by their names on the wire. Requests with any other name were refused, so asking for one throws. */
 export type Sources = (name: string) => Source;
@@ -30,5 +29,18 @@ export function createSources(options: {
     const source = sources[name];
     if (source === undefined) throw new Error(`No such source: ${name}`);
     return source;
+  };
+}
+
+/** `internal_source`: the tree is an uploaded tarball (contract 000, "SourceRevisionConfig": `source_tarball_path`). */
+function internalSource(home: HomeLayout): TreeSource {
+  return {
+    kind: 'tree',
+    hasSource: ({ source_revision_config: config }) => config['source_tarball_path'] != null,
+    fetch: async ({ source_revision_config: config }) => {
+      const tarball = home.object(String(config['source_tarball_path']));
+      if (await isThere(tarball)) return { ok: true, tarball };
+      return { ok: false, reason: 'The uploaded source is no longer there.' };
+    },
   };
 }

@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followOutput } from '../agentOutput.ts';
-import { probeUntilOk } from '../agentProbe.ts';
-import { AgentStartError, type AgentStartFailure } from '../agentStartError.ts';
+import {
+  type AgentExit,
+  AgentStartError,
+  type AgentStartFailure,
+  probeUntilOk,
+  type RunningAgent,
+} from '../agentStart.ts';
 import { createSecretMask } from '../secretMask.ts';
-import type { AgentExit, RunningAgent } from '../runningAgent.ts';
-import type { ContainerOwner } from './containerLabels.ts';
-import { type ContainerResources, portOf, runCall } from './containerRequest.ts';
-import type { Docker } from './dockerCommand.ts';
-import { coresOfEngine, lastWords, requireEngine } from './engine.ts';
+import { type ContainerOwner, type ContainerResources, portOf, runCall } from './containerRequest.ts';
+import { coresOfEngine, type Docker, lastWords, requireEngine } from './dockerCommand.ts';
 import { holdImage } from './images.ts';
 
 /** Between two questions about a container that its engine does not answer, in ms. */

@@ -1,5 +1,3 @@
-import { labelArguments, type ContainerOwner, OWN_LABEL_PREFIX } from './containerLabels.ts';
-
 /** What of the resources a container is given. Cores and megabytes, as in contract 000, "ResourceSpec". */
 export interface ContainerResources {
   readonly cpu?: number | null;
@@ -102,3 +100,41 @@ function resourceArguments(resources: ContainerResources, cores = Infinity): str
   }
   return args;
 }
+
+/** Whose container it is: written on it as labels, by which it is found again. */
+export interface ContainerOwner {
+  /** The platform: it keeps its name through restarts, and no other platform on the same engine has it. */
+  readonly platform: string;
+  /** The platform's process: another one has taken over from it when its containers are left behind. */
+  readonly process: string;
+  readonly deploymentId: string;
+  readonly revisionId: string;
+}
+
+const LABELS = {
+  platform: 'slipway.platform',
+  process: 'slipway.process',
+  deploymentId: 'slipway.deployment',
+  revisionId: 'slipway.revision',
+} as const satisfies Record<keyof ContainerOwner, string>;
+
+/** The arguments that label a container. */
+function labelArguments(owner: ContainerOwner): string[] {
+  return (Object.keys(LABELS) as (keyof ContainerOwner)[]).flatMap((part) => [
+    '--label',
+    `${LABELS[part]}=${owner[part]}`,
+  ]);
+}
+
+/** The arguments that let only a platform's containers through, with the process that each is of as its format. */
+export function ofPlatformArguments(platform: string): string[] {
+  return [
+    '--filter',
+    `label=${LABELS.platform}=${platform}`,
+    '--format',
+    `{{.ID}} {{.Label "${LABELS.process}"}}`,
+  ];
+}
+
+/** Labels that begin so are the platform's own. */
+const OWN_LABEL_PREFIX = 'slipway.';

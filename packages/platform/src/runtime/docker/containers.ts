@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { RunningAgent } from '../runningAgent.ts';
+
+import type { RunningAgent } from '../agentStart.ts';
 import { startContainer, type StartContainerOptions } from './container.ts';
-import { createDocker } from './dockerCommand.ts';
+import { type ContainerOwner, ofPlatformArguments } from './containerRequest.ts';
+import { createDocker, type Docker } from './dockerCommand.ts';
 import { releaseImages } from './images.ts';
-import { removeLeftContainers } from './leftContainers.ts';
 
 /** One revision's image, to be run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'> {
@@ -36,4 +37,21 @@ export function createContainers(options: { command: string; platform: string })
     removeLeft: () => removeLeftContainers(docker, owner),
     release: (deploymentId) => releaseImages(docker, deploymentId),
   };
+}
+
+/**
+ * Removes the containers that earlier processes of a platform have left running: one that was killed takes none along.
+ *
+ * @returns how many there were; undefined where the engine did not answer.
+ */
+async function removeLeftContainers(
+  docker: Docker,
+  owner: Pick<ContainerOwner, 'platform' | 'process'>,
+): Promise<number | undefined> {
+  const { code, stdout } = await docker({ args: ['ps', '--all', ...ofPlatformArguments(owner.platform)] });
+  if (code !== 0) return undefined;
+  const left = stdout.map((line) => line.split(' ')).filter(([, process]) => process !== owner.process);
+  const ids = left.flatMap(([id]) => (id === undefined ? [] : [id]));
+  if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
+  return ids.length;
 }

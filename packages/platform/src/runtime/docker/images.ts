@@ -1,6 +1,5 @@
-import { AgentStartError } from '../agentStartError.ts';
-import type { Docker, DockerEnd } from './dockerCommand.ts';
-import { lastWords } from './engine.ts';
+import { AgentStartError } from '../agentStart.ts';
+import { type Docker, type DockerEnd, lastWords } from './dockerCommand.ts';
 
 const PULL_TIMEOUT_MS = 15 * 60_000;
 

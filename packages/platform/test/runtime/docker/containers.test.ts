@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { type Containers, createContainers, type ImageRun } from '../../../src/runtime/docker/containers.ts';
-import type { RunningAgent } from '../../../src/runtime/runningAgent.ts';
+import type { RunningAgent } from '../../../src/runtime/agentStart.ts';
 import { isRunning } from '../liveness.ts';
 import { EngineStandIn } from './engineStandIn.ts';
 

@@ -1,0 +1,158 @@
+import type { Migration } from '../../store/migrate.ts';
+
+/** Threads, their runs, and the processes that execute them. */
+const THREADS_RUNS_PROCESSES: Migration = {
+  name: '001 threads, runs, processes',
+  sql: [
+    'CREATE SCHEMA IF NOT EXISTS slipway_agent',
+    `CREATE TABLE IF NOT EXISTS slipway_agent.threads (
+  deployment_id text NOT NULL,
+  thread_id uuid NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  metadata jsonb NOT NULL DEFAULT '{}',
+  status text NOT NULL DEFAULT 'idle',
+  config json NOT NULL DEFAULT '{}',
+  "values" json,
+  interrupts json NOT NULL DEFAULT '{}',
+  error json,
+  PRIMARY KEY (deployment_id, thread_id)
+)`,
+    `CREATE INDEX IF NOT EXISTS threads_by_time ON slipway_agent.threads (deployment_id, created_at DESC)`,
+    `CREATE TABLE IF NOT EXISTS slipway_agent.runs (
+  run_id uuid PRIMARY KEY,
+  deployment_id text NOT NULL,
+  sequence bigserial NOT NULL,
+  thread_id uuid NOT NULL,
+  assistant_id uuid NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  metadata jsonb NOT NULL DEFAULT '{}',
+  status text NOT NULL,
+  kwargs json NOT NULL,
+  multitask_strategy text NOT NULL,
+  attempt integer NOT NULL DEFAULT 0,
+  owner text NOT NULL,
+  cancel_action text,
+  output json,
+  error json
+)`,
+    `CREATE INDEX IF NOT EXISTS runs_of_thread ON slipway_agent.runs (deployment_id, thread_id, sequence DESC)`,
+    `CREATE INDEX IF NOT EXISTS runs_active ON slipway_agent.runs (deployment_id, owner)
+  WHERE status IN ('pending', 'running')`,
+    `CREATE TABLE IF NOT EXISTS slipway_agent.processes (
+  process_id text PRIMARY KEY,
+  deployment_id text NOT NULL,
+  host text NOT NULL,
+  pid integer NOT NULL,
+  heartbeat_at timestamptz NOT NULL DEFAULT now()
+)`,
+  ],
+};
+
+/** Runs that outlive their process: leases, attempts, a time to begin, a time to be forgotten. */
+const LEASES: Migration = {
+  name: '002 leases, attempts, retention of runs',
+  sql: [
+    'ALTER TABLE slipway_agent.processes ADD COLUMN lease_ms integer NOT NULL DEFAULT 20000',
+    `ALTER TABLE slipway_agent.runs
+      ADD COLUMN lost_attempts integer NOT NULL DEFAULT 0,
+      ADD COLUMN start_after timestamptz,
+      ADD COLUMN expires_at timestamptz`,
+    `CREATE INDEX runs_to_cancel ON slipway_agent.runs (owner)
+      WHERE cancel_action IS NOT NULL AND status IN ('pending', 'running')`,
+    `CREATE INDEX runs_to_forget ON slipway_agent.runs (deployment_id, expires_at) WHERE expires_at IS NOT NULL`,
+    `UPDATE slipway_agent.runs SET expires_at = now() + interval '1 hour'
+      WHERE kwargs->>'temporary' = 'true' AND status NOT IN ('pending', 'running')`,
+  ],
+};
+
+/** Assistants that somebody made of a graph, and their versions. */
+const ASSISTANTS: Migration = {
+  name: '003 assistants and their versions',
+  sql: [
+    `create table slipway_agent.assistants (
+      deployment_id text not null,
+      assistant_id uuid not null,
+      version integer not null,
+      created_at timestamptz not null default now(),
+      updated_at timestamptz not null default now(),
+      primary key (deployment_id, assistant_id)
+    )`,
+    `create table slipway_agent.assistant_versions (
+      deployment_id text not null,
+      assistant_id uuid not null,
+      version integer not null,
+      graph_id text not null,
+      name text not null,
+      description text,
+      config json not null,
+      context json not null,
+      metadata jsonb not null,
+      created_at timestamptz not null default now(),
+      primary key (deployment_id, assistant_id, version),
+      foreign key (deployment_id, assistant_id)
+        references slipway_agent.assistants (deployment_id, assistant_id) on delete cascade
+    )`,
+  ],
+};
+
+/** The events of resumable streams: they go with their run. */
+const RUN_EVENTS: Migration = {
+  name: '004 events of resumable streams',
+  sql: [
+    `CREATE TABLE slipway_agent.run_events (
+      run_id uuid NOT NULL REFERENCES slipway_agent.runs ON DELETE CASCADE,
+      id bigint NOT NULL,
+      event text NOT NULL,
+      data text NOT NULL,
+      PRIMARY KEY (run_id, id)
+    )`,
+  ],
+};
+
+/** The long-term store. Namespaces sort by their bytes, so that those with one beginning lie together in the index. */
+const STORE_ITEMS: Migration = {
+  name: '005 items of the long-term store',
+  sql: [
+    `CREATE TABLE slipway_agent.store_items (
+      deployment_id text NOT NULL,
+      namespace text[] COLLATE "C" NOT NULL,
+      key text COLLATE "C" NOT NULL,
+      value jsonb NOT NULL,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      updated_at timestamptz NOT NULL DEFAULT now(),
+      ttl_minutes double precision,
+      expires_at timestamptz,
+      PRIMARY KEY (deployment_id, namespace, key)
+    )`,
+    `CREATE INDEX store_items_to_forget ON slipway_agent.store_items (deployment_id, expires_at)
+      WHERE expires_at IS NOT NULL`,
+  ],
+};
+
+/** Which runs are followed by readers in other processes: from then on their events are stored. */
+const FOLLOWED_RUNS: Migration = {
+  name: '006 runs that are followed in other processes',
+  sql: ['ALTER TABLE slipway_agent.runs ADD COLUMN followed boolean NOT NULL DEFAULT false'],
+};
+
+/** Processes look for their followed runs twice a second: mostly there are none. */
+const RUNS_TO_FOLLOW: Migration = {
+  name: '007 finding the runs that are followed',
+  sql: [
+    `CREATE INDEX runs_to_follow ON slipway_agent.runs (owner)
+      WHERE followed AND status IN ('pending', 'running')`,
+  ],
+};
+
+/** The tables of agent servers, step by step. A step that was released is never edited: add the next one. */
+export const AGENT_MIGRATIONS: readonly Migration[] = [
+  THREADS_RUNS_PROCESSES,
+  LEASES,
+  ASSISTANTS,
+  RUN_EVENTS,
+  STORE_ITEMS,
+  FOLLOWED_RUNS,
+  RUNS_TO_FOLLOW,
+];
