@@ -177,7 +177,7 @@ function tooMany(detail: string, waitMs: number): HttpProblem {
 type StoredApiKey = Selectable<ApiKeysTable>;
 
 /** Looks keys up by their hashes, without asking the database each time, and remembers when they were used. */
-export interface KeyRing {
+interface KeyRing {
   /** The key of that hash, revoked and expired ones too; undefined where there is none. */
   find(keyHash: string): Promise<StoredApiKey | undefined>;
   /** Notes that a key was used; written at most once a minute. */

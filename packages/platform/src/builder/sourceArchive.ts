@@ -113,7 +113,7 @@ function asFailure(error: unknown): unknown {
 }
 
 /** One entry of an archive, as its header has it. */
-export interface ArchiveEntry {
+interface ArchiveEntry {
   readonly path: string;
   /** tar's name for the kind of entry: `File`, `Directory`, `SymbolicLink`, `Link`, `CharacterDevice`, … */
   readonly type: string;

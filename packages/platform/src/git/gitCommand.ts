@@ -149,7 +149,7 @@ export const DEFAULT_GIT_LIMITS: GitLimits = {
 };
 
 /** What git is told so that it may use a credential: settings without anything secret, and its environment. */
-export interface CredentialAccess {
+interface CredentialAccess {
   /** `name=value`, for `git -c`. */
   readonly configuration: readonly string[];
   readonly environment: Readonly<Record<string, string>>;

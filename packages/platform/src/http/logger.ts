@@ -35,7 +35,7 @@ export function createLogger(options: { level?: string; destination?: Destinatio
 }
 
 /** What of an error is logged. */
-export interface LoggedError {
+interface LoggedError {
   readonly type: string;
   readonly message: string;
   /** Node's, Postgres' or Slipway's own. */

@@ -50,7 +50,8 @@ export class AgentStartError extends PlatformError {
   readonly lastLines: readonly string[];
 
   constructor(failure: AgentStartFailure, lastLines: readonly string[]) {
-    const said = lastLines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lastLines.join('\n')}`;
+    const said =
+      lastLines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lastLines.join('\n')}`;
     const neverRan = failure.kind === 'aborted' || failure.kind === 'container';
     super('SLIPWAY_AGENT_START_FAILED', `${sentence(failure)}${neverRan ? '' : said}`);
     this.name = 'AgentStartError';

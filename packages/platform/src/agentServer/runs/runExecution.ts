@@ -178,7 +178,7 @@ function toCommand(command: NonNullable<Kwargs['command']>): Command {
 const STOP_GRACE_MS = 2_000;
 
 /** Waits for one thing after another, with an end. */
-export interface StopGrace {
+interface StopGrace {
   /** Waits for the work; `undefined` once the grace is over. */
   within<T>(work: Promise<T>): Promise<T | undefined>;
   /** Takes its timer and its listener away. */
