@@ -23,7 +23,7 @@ it('an error is logged with its name, message, code and causes', () => {
     message: 'no answer',
     cause: { type: 'Error', message: 'refused', code: 'ECONNREFUSED' },
   });
-  expect(err['stack']).toContain('loggedError.test');
+  expect(err['stack']).toContain('logger.test');
 });
 
 it('what hangs on an error, and the user of an address in its text, stay out of the log', () => {
