@@ -21,8 +21,8 @@ export interface SourceSections {
   /**
    * `lint`
    *
-   * Any other command that finds `slipway.yaml` invalid prints the same `problem`s before its `error`. `release` prints the
-   * warnings too, and continues.
+   * Any other command that finds `slipway.yaml` invalid prints the same `problem`s before its `error`. `release` and `init`
+   * print the warnings too, and continue.
    */
   readonly lint: {
     /** Something is invalid, or has no effect: in the order of the file. */

@@ -2,12 +2,14 @@ import { access, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import { CONFIG_FILE } from '../../../config/findConfig.ts';
-import { lintText } from '../../../config/loadConfig.ts';
+import { lintText, parseConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
+import { pythonAgentProblems } from '../lint/pythonAgent.ts';
+import { tellProblems } from '../lint/tellProblems.ts';
 import { ciFile } from './ciFile.ts';
 import type { CiKind } from './ciKinds.ts';
 import { configText } from './configText.ts';
@@ -60,6 +62,8 @@ export async function runInitCommand(
     output.say(`${output.style.good(MARKS.done)} ${path}`);
   }
   if (ci !== undefined) output.say(`  then: ${ci.then}`);
+  const written = { config: parseConfig(text, CONFIG_FILE), folder };
+  tellProblems(output, await pythonAgentProblems(written), 'note');
   const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(answers.controlPlane).hostname);
   output.say('');
   output.say(

@@ -30,7 +30,7 @@ async function init(
 ) {
   const context: CommandContext = { output, home: join(folder, '.slipway'), environment: {} };
   const exitCode = await runInitCommand(context, options, { folder, terminal });
-  return { exitCode, said: output.said };
+  return { exitCode, said: output.said, noted: output.noted };
 }
 
 const written = (path = 'slipway.yaml'): Promise<string> => readFile(join(folder, path), 'utf8');
@@ -72,6 +72,14 @@ describe('slipway init --yes', () => {
     expect(said[0]).toContain('this folder has no graph.json');
     expect(said.at(-1)).toContain('slipway doctor');
     expect(parseConfig(await written(), 'f').targets['staging']?.deployment).toBe('123');
+  });
+
+  it('warns where the agent is a Python one, as slipway lint does', async () => {
+    const graphs = { greeter: './greeter.py:graph' };
+    await writeFile(join(folder, 'graph.json'), JSON.stringify({ graphs }));
+    const { exitCode, noted } = await init({ yes: true });
+    expect(exitCode).toBe(0);
+    expect(noted.join('\n')).toContain('release it to a control plane that builds Python agents');
   });
 
   it('writes the CI file with the name of the target', async () => {
