@@ -10,6 +10,7 @@ export const ownChecks: Rule = ({ target }) =>
   target.works.flatMap((work, index) => [
     ...askedMore(work, target.works.slice(0, index)),
     ...lostVerification(work),
+    ...lostChecks(work),
   ]);
 
 /**
@@ -49,6 +50,22 @@ function lostVerification({ workflowId, activities, known, result }: WorkFact): 
     workflowId,
     what: `revision ${revisionId} lost its verification where checks failed on more than one revision`,
   }));
+}
+
+/** A copy that a redeploy made is restored under the checks of its original, which it must have then. */
+function lostChecks({ workflowId, known, result }: WorkFact): Violation[] {
+  const news = result?.knownRevisions ?? [];
+  const checksOf = new Map([...known, ...news].map(({ revisionId, checks }) => [revisionId, checks]));
+  return news
+    .filter(
+      ({ copyOf, checks }) =>
+        checks === undefined && copyOf !== undefined && checksOf.get(copyOf) !== undefined,
+    )
+    .map(({ revisionId }) => ({
+      rule: 5,
+      workflowId,
+      what: `revision ${revisionId} is a copy and lost the checks that its original passed`,
+    }));
 }
 
 function hasPassed({ outcome, result }: ActivityFact): boolean {

@@ -77,6 +77,17 @@ describe('an audit', () => {
     expect(broken(target([earlier(false), restoring]))).toContain(5);
   });
 
+  it('finds a copy that lost the checks of its original', () => {
+    const at = new Date(90).toISOString();
+    const copied = (checks?: string): WorkFact => {
+      const original = { revisionId: 'old', verified: true, at, checks: 'sha256:1' };
+      const copy = { revisionId: 'copy', verified: false, at, copyOf: 'old', checks };
+      return released({ result: { knownRevisions: [original, copy] } });
+    };
+    expect(broken(target([copied()]))).toContain(5);
+    expect(broken(target([copied('sha256:1')]))).not.toContain(5);
+  });
+
   it('finds a number that two runs of a target gave, and allows each to be given once', () => {
     const [first, other] = [released(), released({ shift: 200 })];
     expect(broken(target([first, other]))).toEqual([1]);
