@@ -33,7 +33,7 @@ export function submitRelease(
   if (waiting !== undefined) {
     return joined(state, waiting.releaseId, 'joined', 'the same release is waiting');
   }
-  if (running?.requestKey === request.requestKey && !canOnlyFail(state, running)) {
+  if (running?.requestKey === request.requestKey && !isBeingStopped(state, running)) {
     return joined(state, running.releaseId, 'joined', 'the same release is running');
   }
   const serving = running === null && state.queue.length === 0 ? servingRelease(state, request) : undefined;
@@ -166,9 +166,12 @@ export function takeNext(
   };
 }
 
-/** Whether what runs is being stopped or restores a revision: a request that joined it could only fail with it. */
-function canOnlyFail(state: TargetState, { releaseId, restores }: Running): boolean {
-  return restores !== undefined || state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
+/**
+ * Whether what runs is being stopped for somebody else: a request that joined it could only fail with it. A release that
+ * restores because of its own failure is joined: its end is that of the job, and a second revision would fail as it did.
+ */
+function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
+  return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;
 }
 
 /**

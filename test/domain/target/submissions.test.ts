@@ -52,7 +52,7 @@ describe('a submission', () => {
     expect(withdrawSubmission(one.state, null, 'two', BO, NOW).state.queue).toHaveLength(0);
   });
 
-  it('does not join a release that will not be released any more: it waits behind it', () => {
+  it('does not join a release that is being stopped, only one that fails by itself: it waits behind it', () => {
     const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     const started = takeNext(state)?.state ?? state;
     const running = runs('release-2', { requestKey: 'a' });
@@ -64,7 +64,7 @@ describe('a submission', () => {
     const { state: withdrawn } = withdrawSubmission(started, running, 'one', BO, NOW);
     expect(submit(withdrawn)).toMatchObject(behind);
     expect(submit({ ...started, rollbacks: [rollback('back')] })).toMatchObject(behind);
-    expect(submit(started, { ...running, restores: 'R0' })).toMatchObject(behind);
+    expect(submit(started, { ...running, restores: 'R0' })).toMatchObject({ disposition: 'joined' });
   });
 
   it('that only joined ends no release whose own submission is forgotten', () => {
