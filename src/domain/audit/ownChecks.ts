@@ -52,7 +52,7 @@ function lostVerification({ workflowId, activities, known, result }: WorkFact): 
   }));
 }
 
-/** A copy that a redeploy made is restored under the checks of its original, which it must have then. */
+/** A copy that a redeploy made must keep the checks that its original passed: it is restored under them. */
 function lostChecks({ workflowId, known, result }: WorkFact): Violation[] {
   const news = result?.knownRevisions ?? [];
   const checksOf = new Map([...known, ...news].map(({ revisionId, checks }) => [revisionId, checks]));

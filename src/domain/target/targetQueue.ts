@@ -167,8 +167,8 @@ export function takeNext(
 }
 
 /**
- * Whether what runs is being stopped for somebody else: a request that joined it could only fail with it. A release that
- * restores because of its own failure is joined: its end is that of the job, and a second revision would fail as it did.
+ * Whether what runs is being stopped by a withdrawal or for a rollback: a request that joined it could only fail with it.
+ * A release that restores after its own failure is joined: a job that runs again gets its result, not a second revision.
  */
 function isBeingStopped(state: TargetState, { releaseId }: Running): boolean {
   return state.rollbacks.length > 0 || withdrawnBy(state, releaseId) !== undefined;

@@ -52,7 +52,7 @@ describe('a submission', () => {
     expect(withdrawSubmission(one.state, null, 'two', BO, NOW).state.queue).toHaveLength(0);
   });
 
-  it('does not join a release that is being stopped, only one that fails by itself: it waits behind it', () => {
+  it('waits behind a release that is being stopped, and joins one that restores after its own failure', () => {
     const { state } = takeSubmission(seasoned(), null, 'one', request('a'), NOW);
     const started = takeNext(state)?.state ?? state;
     const running = runs('release-2', { requestKey: 'a' });

@@ -9,7 +9,7 @@ import { line, oneOf, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts'
 export const Scope = oneOf(['read', 'deploy', 'admin']);
 export type Scope = z.infer<typeof Scope>;
 
-/** A moment that is still to come: a key that was never good is a slip of the pen. */
+/** A moment in the future: a key that has expired before it is created is a mistake. */
 const FutureTimestamp = Timestamp.refine((value) => Date.parse(value) > Date.now(), {
   error: 'Input should be a moment in the future',
 });

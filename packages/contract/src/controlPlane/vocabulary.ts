@@ -169,12 +169,13 @@ function isRecord(value: unknown): value is Fields {
 }
 
 /**
- * Which vocabulary a request was written in: told by the names that only one of them has. Decisions:
- * - `revision_source`, which the contract does not know, tells of the public relative.
- * - So does a `deployment_type` that only it has, and any `deployment_type` beside source `internal_source` and an empty `source_revision_config`: the public deploy
- *   command creates like that, and the contract forbids both.
- * - A file's name is no sign: `graph_config_path: langgraph.json` is a contract's request about a file of that name.
- * - Names of both: neither, see {@link mixedVocabulary}.
+ * Which vocabulary a request uses, by the names that only one of the two has. Decisions:
+ * - `revision_source` is public: the contract has no such field.
+ * - A `deployment_type` that only the public vocabulary has is public. So is any `deployment_type` with source
+ *   `internal_source` and an empty `source_revision_config`: the public deploy command sends that, and the contract
+ *   forbids both.
+ * - The name of a file decides nothing: `graph_config_path: langgraph.json` is valid in the contract.
+ * - A request with names of both uses neither, see {@link mixedVocabulary}.
  *
  * `undefined`: the request says the same in both.
  */

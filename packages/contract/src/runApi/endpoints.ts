@@ -6,7 +6,7 @@ import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './endpoints/threads.
 import { FEEDBACK_ENDPOINTS } from './feedback.ts';
 import { STORE_ENDPOINTS } from './store.ts';
 
-/** What the server tells of itself. */
+/** Endpoints about the server itself. */
 const SERVER_ENDPOINTS = {
   getOk: {
     service: 'runApi',

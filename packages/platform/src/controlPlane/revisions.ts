@@ -176,7 +176,7 @@ function revisionNotFound(revisionId: string): HttpProblem {
  *   that no restart takes it up again. It can be redeployed later, if it was built.
  * - The active revision that is on its way once more goes on serving as it did: it is `DEPLOYED` again.
  * - Interrupting an `INTERRUPTED` revision again changes nothing.
- * - Whoever comes after the switch comes too late.
+ * - Once traffic was switched to a revision, it cannot be interrupted any more.
  * @throws HttpProblem 409 for a revision that has ended otherwise, with its status.
  */
 async function recordInterruption(

@@ -162,8 +162,8 @@ const HELPER =
 /**
  * Lets git use the credential of a repository. For `https` a credential helper that answers for this scheme, host and
  * port alone, so that a host that sends git elsewhere does not send the credential along. For `ssh` a key file of mode
- * 0600 in `scratch`, without the machine's own configuration, keys or agent. Decision: a host's ssh key is accepted
- * when it is first seen and held to from then on; whoever wants to name it before writes it into `knownHosts`.
+ * 0600 in `scratch`, without the machine's own configuration, keys or agent. Decision: the ssh key that a
+ * host shows first is accepted and required from then on; to require another one, write it into `knownHosts` before.
  */
 async function credentialAccess(
   { url, credential }: Remote,

@@ -91,8 +91,8 @@ export async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * The master key's file beside the one that is to follow it: it is there from the first moment of a rotation until
- * every stored secret has the new key. Whoever opens secrets meanwhile needs both.
+ * The file of the next master key. It exists from the start of a rotation until every stored secret is sealed with the
+ * new key; until then both keys are needed to open secrets.
  */
 const NEXT_KEY_FILE = `${MASTER_KEY_FILE}.next`;
 

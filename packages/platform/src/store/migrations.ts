@@ -80,7 +80,7 @@ const DEPLOYMENTS: Migration = {
   ],
 };
 
-/** Integrations with hosts of git repositories, and the pushes that they told of. */
+/** Integrations with hosts of git repositories, and the pushes that these hosts reported. */
 const INTEGRATIONS: Migration = {
   name: '002 integrations',
   sql: [

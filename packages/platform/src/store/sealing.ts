@@ -76,7 +76,7 @@ export function createRotatingSealing(key: Buffer): RotatingSealing {
     try {
       return sealing.open(sealed, context);
     } catch {
-      // Which key it was is told by trying: a value that is authenticated opens with its own alone.
+      // Both keys are tried: an authenticated value opens only with the key that sealed it.
       return undefined;
     }
   };

@@ -1,8 +1,9 @@
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
+import type { ConfigProblem } from '../../../config/configPlace.ts';
 import { CONFIG_FILE } from '../../../config/findConfig.ts';
-import { lintText, parseConfig } from '../../../config/loadConfig.ts';
+import { lintText } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
@@ -53,7 +54,8 @@ export async function runInitCommand(
   for (const line of factLines(facts)) output.say(line);
   const answers = { ...(await answersOf(facts, options, terminal)), ...given(options) };
   const text = configText(answers, facts);
-  refuseWrong(text);
+  const { config, problems } = lintText(text);
+  refuseWrong(problems);
   const ci = answers.ci === 'none' ? undefined : await ciFile(answers.ci, answers.target);
   const files = [{ path: CONFIG_FILE, text }, ...(ci === undefined ? [] : [ci])];
   await writeAll(folder, files, options.force ?? false);
@@ -62,8 +64,7 @@ export async function runInitCommand(
     output.say(`${output.style.good(MARKS.done)} ${path}`);
   }
   if (ci !== undefined) output.say(`  then: ${ci.then}`);
-  const written = { config: parseConfig(text, CONFIG_FILE), folder };
-  tellProblems(output, await pythonAgentProblems(written), 'note');
+  if (config !== undefined) tellProblems(output, await pythonAgentProblems({ config, folder }), 'note');
   const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(answers.controlPlane).hostname);
   output.say('');
   output.say(
@@ -122,8 +123,7 @@ function given({ ci, target, controlPlane, deployment }: InitOptions): Partial<I
 }
 
 /** What was given on the command line may not fit into the file. */
-function refuseWrong(text: string): void {
-  const [problem] = lintText(text).problems;
+function refuseWrong([problem]: readonly ConfigProblem[]): void {
   if (problem === undefined) return;
   throw new SlipwayError('SLIPWAY_USAGE', `${problem.path}: ${problem.message}`, {
     hint: 'nothing was written',

@@ -227,7 +227,7 @@ export class NewRuns {
     };
   }
 
-  /** Tells of a run that was accepted, or taken up. */
+  /** Passes a run that was accepted, or taken up, to whoever listens to its thread. */
   tell(live: LiveRun): void {
     for (const hearer of this.#hearers.get(live.threadId) ?? []) hearer(live);
   }

@@ -75,8 +75,7 @@ const OF_OTHERS = ['install_command', 'build_command'];
 
 /**
  * The fields of an image's deployment that were set and that a container engine does not apply, by their names in
- * contract 000: what runs is not all that was asked for, and whoever asked should know. Null, and an empty list or
- * object, ask for nothing.
+ * contract 000, so that the caller can be warned. Null, and an empty list or object, count as not set.
  */
 function unappliedFields(revision: SourceConfiguration, secretReferences: unknown): string[] {
   const config = revision.source_config;
