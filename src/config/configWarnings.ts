@@ -5,7 +5,6 @@ import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import type { FieldProblem } from './configProblem.ts';
 import { nearestWord } from './nearestWord.ts';
-import { RESOURCES, UNUSED_RESOURCES } from './resourceFields.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -166,3 +165,21 @@ function timeOf(value: unknown): number | undefined {
 function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }
+
+/** The fields of `resources` that the contract marks "do not use" (contract 000, "ResourceSpec"). */
+export const UNUSED_RESOURCES: readonly string[] = ['orchestrator', 'executor'].flatMap((part) =>
+  ['cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb', 'min_scale', 'max_scale']
+    .filter((field) => part === 'orchestrator' || !field.endsWith('_scale'))
+    .map((field) => `${part}_${field}`),
+);
+
+/** The fields of `resources` that have an effect (contract 000, "ResourceSpec"). */
+export const RESOURCES: readonly string[] = [
+  ...['min_scale', 'max_scale', 'cpu', 'cpu_limit', 'memory_mb', 'memory_limit_mb'],
+  ...['queue_min_scale', 'queue_max_scale'],
+  ...['queue_cpu', 'queue_cpu_limit', 'queue_memory_mb', 'queue_memory_limit_mb'],
+  ...['cache_cpu', 'cache_cpu_limit', 'cache_memory_mb', 'cache_memory_limit_mb'],
+  ...['labels', 'annotations', 'service_account_name', 'image_pull_secrets'],
+  ...['volumes', 'volume_mounts', 'init_containers', 'sidecars'],
+  ...['db_cpu', 'db_cpu_limit', 'db_memory_mb', 'db_memory_limit_mb', 'db_storage_gi', 'db_max_connections'],
+];

@@ -8,7 +8,8 @@ import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpe
 import type { Config, TargetConfig } from './configSchema.ts';
 import { toExpectation } from './expectationSchema.ts';
 import { nearestWord } from './nearestWord.ts';
-import { notifySettings } from './notifySettings.ts';
+import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { ReceiverConfig } from './notifySchema.ts';
 
 /** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */
 export interface ReleaseSettings extends Pick<
@@ -169,4 +170,26 @@ type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 /** An object without the fields that are undefined. */
 function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
+}
+
+/** Where GitHub's API is, unless the file says otherwise. */
+const GITHUB_API = 'https://api.github.com';
+
+/** The receivers of the file that are told of a target. */
+function notifySettings(receivers: readonly ReceiverConfig[], target: string): readonly ReceiverSpec[] {
+  return receivers
+    .filter(({ targets }) => targets === undefined || targets.includes(target))
+    .flatMap((receiver) => toReceiver(receiver) ?? []);
+}
+
+/** The schema has seen to it that each kind has what it needs. */
+function toReceiver(receiver: ReceiverConfig): ReceiverSpec | undefined {
+  const { kind, name, events, url, secret, token, repository, environment, context } = receiver;
+  const named = { name, events };
+  if (kind === 'slack') return url && { kind, ...named, url };
+  if (kind === 'webhook') return url && secret && { kind, ...named, url, secret };
+  if (token === undefined) return undefined;
+  const apiUrl = normalizeServiceUrl(receiver.apiUrl ?? GITHUB_API);
+  const github = { ...named, apiUrl, token, repository };
+  return kind === 'github_deployment' ? { kind, ...github, environment } : { kind, ...github, context };
 }

@@ -5,11 +5,10 @@ import type { RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
-import type { Input } from './inputs.ts';
 import { AgentAway, type JudgedAgent, makeTrial } from './judgedAgent.ts';
-import { type PlannedTrial, planTrials } from './plan.ts';
-import { randomFrom } from './random.ts';
+import { type Random, randomFrom, shuffled } from './random.ts';
 import type { Trial } from './trial.ts';
+import type { Input } from './inputs.ts';
 
 /** What a judgement is made of. */
 export interface Judgement {
@@ -140,4 +139,24 @@ async function inParallel<T>(
 /** A seed that nobody chose. */
 export function freshSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
+}
+
+/** One run to be made. */
+interface PlannedTrial {
+  readonly place: number;
+  readonly side: Side;
+  readonly input: Input;
+}
+
+/**
+ * Every run of a judgement in its order: the inputs, as often as they are repeated, each time in another order; each on
+ * both sides right after one another, in an order that is drawn. So both sides see the same inputs under the same load,
+ * and what changes in the meantime changes for both.
+ */
+function planTrials(inputs: readonly Input[], repetitions: number, random: Random): PlannedTrial[] {
+  const rounds = Array.from({ length: repetitions }, () => shuffled(inputs, random));
+  return rounds
+    .flat()
+    .flatMap((input) => shuffled(SIDES, random).map((side) => ({ side, input })))
+    .map((trial, place) => ({ place, ...trial }));
 }

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 
-import type { Activities } from '../activities/activities.ts';
+import type { Activities, JudgementInput } from '../activities/activities.ts';
 import { freezeActivities } from '../activities/freeze/freezeActivities.ts';
 import { lineActivities } from '../activities/promotion/lineActivities.ts';
 import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
@@ -15,7 +15,8 @@ import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Deployments } from './deployments.ts';
 import type { AskedNow, Outcomes } from './outcomes.ts';
 import { pollsInSkippedTime } from './polls.ts';
-import { rehearsedReport } from './rehearsedReport.ts';
+import type { JudgeReport, SideReport } from '../domain/judge/report.ts';
+import type { JudgeVerdict } from '../domain/judge/verdict.ts';
 
 /** What the activities of a rehearsal stand on. */
 export interface RehearsedWorld {
@@ -188,4 +189,34 @@ function askedNow({ promotions }: RehearsedWorld, at: number, target: string): A
   if (activityType !== 'watchRevision' || promotion === undefined) return { now: at };
   const of = promotion.from.name === target ? 'soak' : 'bake';
   return { now: at, watch: { of, since: scheduledTimestampMs } };
+}
+
+/** The report of a judge who runs nothing: the verdict is what is rehearsed. */
+function rehearsedReport(
+  verdict: JudgeVerdict,
+  { inputs, settings }: Pick<JudgementInput, 'inputs' | 'settings'>,
+  at: number,
+): JudgeReport {
+  const instant = new Date(at).toISOString();
+  const side: SideReport = {
+    agentUrl: '',
+    runs: 0,
+    ended: { success: 0, error: 0, interrupted: 0, timeout: 0 },
+    repeated: 0,
+    feedback: { recorded: 0, lost: 0 },
+    failures: [],
+  };
+  const reason = 'rehearsed';
+  return {
+    verdict,
+    reasons: [reason],
+    error: verdict === 'errored' ? { side: null, code: 'SLIPWAY_UNREACHABLE', message: reason } : null,
+    policy: settings.policy,
+    inputs: { from: inputs === 'recorded' ? 'recorded runs' : inputs.name, count: 0, repetitions: 0 },
+    seed: settings.seed,
+    startedAt: instant,
+    endedAt: instant,
+    sides: { baseline: side, candidate: side },
+    metrics: [],
+  };
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ResourceSpec } from '@slipway/contract/controlPlane/resourceSpec';
 import type { ConfigProblem } from '../../src/config/configPlace.ts';
 import { lintText } from '../../src/config/loadConfig.ts';
-import { RESOURCES, UNUSED_RESOURCES } from '../../src/config/resourceFields.ts';
+import { RESOURCES, UNUSED_RESOURCES } from '../../src/config/configWarnings.ts';
 
 const RIGHT = `targets:
   staging:

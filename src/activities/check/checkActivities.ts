@@ -1,5 +1,3 @@
-import { Context } from '@temporalio/activity';
-
 import { observeRun } from '../../clients/observeRun.ts';
 import { judge } from '../../domain/check/check.ts';
 import type { Activities } from '../activities.ts';
@@ -8,8 +6,11 @@ import type { Connections } from '../connections.ts';
 import { reportProgress } from '../heartbeat.ts';
 import { scrubText } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
-import { keepAnswer } from './keptAnswers.ts';
 import { requireActive } from './requireActive.ts';
+import { createHash } from 'node:crypto';
+import { Context } from '@temporalio/activity';
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import { cutText } from '../../domain/bounds.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
@@ -64,5 +65,27 @@ async function recordVerdict(
       error: scrubText(String(error)),
     });
     return false;
+  }
+}
+
+/** Of an answer, as JSON. */
+const KEPT_MAX_BYTES = 1_000_000;
+
+/**
+ * Keeps a whole answer among the records of the artifact store, under its digest. Keeping it again changes nothing.
+ *
+ * @returns the record's name; `undefined` if the store is away: the verdict stands without it.
+ */
+async function keepAnswer(store: string, answer: string): Promise<string | undefined> {
+  const kept = cutText(answer, KEPT_MAX_BYTES);
+  const digest = createHash('sha256').update(kept).digest('hex');
+  // No target's name begins so: its releases' records stand beside.
+  const name = `_answers/${digest}.json`;
+  try {
+    await openArtifactStore(store).putRecord(name, kept);
+    return name;
+  } catch (error) {
+    Context.current().log.warn('an answer could not be kept in the artifact store', { error: String(error) });
+    return undefined;
   }
 }

@@ -1,14 +1,18 @@
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import { type PromotionSettings, promotionSettings } from '../../../config/promotionSettings.ts';
 import type { Actor } from '../../../domain/actor.ts';
-import type { PromotionRequest } from '../../../domain/promotion/promotion.ts';
+import type { PromotionJudge, PromotionRequest } from '../../../domain/promotion/promotion.ts';
 import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { notifyOf } from '../release/notifyOf.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { prepareJudge } from './promotionJudge.ts';
+import { resolve } from 'node:path';
+import { digestFile } from '../../../artifact/digest.ts';
+import { type Judge, judgeSettings } from '../../../config/judgeSchema.ts';
+import { noInput } from '../../../judge/inputs.ts';
+import { openInputs } from '../judge/inputsFile.ts';
 
 /** The request for a promotion of the file. */
 export interface PreparedPromotion {
@@ -62,4 +66,39 @@ export async function promotionRequest(
       if (judged?.inputs != null) await store.put(judged.inputs.file, judged.inputs.digest);
     },
   };
+}
+
+/** A promotion's judge, and the file of its inputs, which has to be in the store when it judges. */
+interface PreparedJudge {
+  readonly judge: PromotionJudge;
+  /** `null`: recorded inputs. */
+  readonly inputs: { readonly file: string; readonly digest: string } | null;
+}
+
+/**
+ * The judge of the file, as a promotion carries it: its inputs by their digest, so that they stay those of this moment.
+ * The whole file is read, so that a line that is not right is found now and not after the soak.
+ *
+ * @param folder - that of `slipway.yaml`.
+ * @throws SLIPWAY_JUDGE_INPUTS_INVALID with the line.
+ */
+async function prepareJudge(declared: Judge, folder: string): Promise<PreparedJudge> {
+  const { onInconclusive, again } = declared;
+  const judge = {
+    settings: judgeSettings(declared),
+    onInconclusive,
+    again: { afterMs: again.after, times: again.times },
+  };
+  if (declared.inputs === undefined) return { judge: { ...judge, inputs: 'recorded' }, inputs: null };
+  const name = declared.inputs;
+  const file = resolve(folder, name);
+  await requireRight(file, name);
+  const digest = await digestFile(file);
+  return { judge: { ...judge, inputs: { digest, name } }, inputs: { file, digest } };
+}
+
+async function requireRight(file: string, name: string): Promise<void> {
+  let inputs = 0;
+  for await (const _ of await openInputs(file, name)) inputs += 1;
+  if (inputs === 0) throw noInput(name);
 }

@@ -1,21 +1,21 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
 import type { Outcome } from '../../../domain/release/outcome.ts';
-import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { tellInCi } from '../../ci/tellInCi.ts';
-import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, whoAsks } from '../../provenance.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { chooseTargetSpec } from '../target/targetAccess.ts';
+import { chooseTargetSpec, findDeployment, withControlPlane } from '../target/targetAccess.ts';
 import { breakGlass } from './breakGlass.ts';
-import { readWhatServes } from './readWhatServes.ts';
-import { recordedRevisions } from './recordedRevisions.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { CommandContext } from '../../context.ts';
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { ReleaseResult } from '../../../domain/release/release.ts';
 
 /** The options of `slipway rollback [TARGET]`. */
 export interface RollbackOptions {
@@ -143,4 +143,58 @@ async function connectOrSayHow(context: CommandContext, target: string): Promise
       cause: error,
     });
   }
+}
+
+/** A person does not wait longer for it: the worker reads it otherwise. */
+const READ_MS = 2_000;
+
+/**
+ * The active revision, so that the target knows what the person wants to leave; `undefined` where there is none, no key
+ * to read it with, or no answer in time.
+ */
+export async function readWhatServes(
+  context: CommandContext,
+  target: TargetSpec,
+): Promise<string | undefined> {
+  const signal = AbortSignal.timeout(READ_MS);
+  try {
+    return await withControlPlane(context, target, async (client) => {
+      const { active_revision_id: active } = await findDeployment(client, target, { signal });
+      return active ?? undefined;
+    });
+  } catch (error) {
+    if (error instanceof SlipwayError) return undefined;
+    throw error;
+  }
+}
+
+/** The newest releases whose records are looked through. */
+const RECORDS_READ = 50;
+
+/**
+ * What the records of a target's releases say of its revisions: whether each was verified. They outlive Temporal, and
+ * are there without it. A revision whose release did not end well counts as not verified.
+ *
+ * @returns oldest first: what served before a release comes before what the release made.
+ */
+export async function recordedRevisions(
+  store: ArtifactStore,
+  target: string,
+): Promise<ReadonlyMap<string, boolean>> {
+  const verified = new Map<string, boolean>();
+  // Their names begin with the time at which they started.
+  const names = await store.listRecords(`${target}/`);
+  for (const name of names.slice(-RECORDS_READ)) {
+    const record = (await store.getRecord(name)) as Partial<ReleaseResult> | undefined;
+    if (record === undefined) continue;
+    const { baseline } = record;
+    if (baseline?.revisionId != null && !verified.has(baseline.revisionId)) {
+      verified.set(baseline.revisionId, baseline.verified);
+    }
+    for (const known of record.knownRevisions ?? []) verified.set(known.revisionId, known.verified);
+    if (record.kind === 'release' && record.revisionId != null && record.outcome !== 'released') {
+      verified.set(record.revisionId, false);
+    }
+  }
+  return verified;
 }

@@ -12,7 +12,8 @@ import { releaseDifference } from './difference.ts';
 import { differenceLines } from './differenceLines.ts';
 import { findRelease, type FoundRelease, LATEST } from './findRelease.ts';
 import { releaseLines } from './releaseLines.ts';
-import { wholeAnswers } from './wholeAnswers.ts';
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import type { CheckVerdict } from '../../../domain/release/release.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
 export interface ShowOptions {
@@ -93,4 +94,18 @@ function readWords(
 function releaseEvent(found: FoundRelease & UnderWay): EventOf<'release'> {
   const { target, past, result, progress, call, buildLog, workflowUrl, from } = found;
   return { event: 'release', target, ...past, workflowUrl, from, progress, call, buildLog, result };
+}
+
+/** The answers that were too long for their verdicts, by their records' names. One that the store has not is left out. */
+export async function wholeAnswers(
+  store: ArtifactStore,
+  verdicts: readonly CheckVerdict[],
+): Promise<ReadonlyMap<string, string>> {
+  const answers = new Map<string, string>();
+  for (const { answerRecord } of verdicts) {
+    if (answerRecord === undefined || answers.has(answerRecord)) continue;
+    const answer = await store.getRecord(answerRecord);
+    if (typeof answer === 'string') answers.set(answerRecord, answer);
+  }
+  return answers;
 }

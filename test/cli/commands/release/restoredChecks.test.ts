@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { keepChecks } from '../../../../src/artifact/keptChecks.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { restoredChecks } from '../../../../src/cli/commands/release/restoredChecks.ts';
+import { restoredChecks } from '../../../../src/cli/commands/release/releasePlan.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';
 
 const at = '2026-11-21T12:00:00.000Z';

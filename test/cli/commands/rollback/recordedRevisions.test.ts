@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { recordedRevisions } from '../../../../src/cli/commands/rollback/recordedRevisions.ts';
+import { recordedRevisions } from '../../../../src/cli/commands/rollback/rollback.ts';
 import type { ReleaseResult } from '../../../../src/domain/release/release.ts';
 import { sampleResult } from '../../ui/sampleProgress.ts';
 

@@ -4,7 +4,7 @@ import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
 import { differenceLines } from '../../../../src/cli/commands/show/differenceLines.ts';
 import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
 import { releaseLines } from '../../../../src/cli/commands/show/releaseLines.ts';
-import { wholeAnswers } from '../../../../src/cli/commands/show/wholeAnswers.ts';
+import { wholeAnswers } from '../../../../src/cli/commands/show/show.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { UnderWay } from '../../../../src/domain/heartbeat.ts';
 import { pastOfResult } from '../../../../src/domain/release/pastRelease.ts';

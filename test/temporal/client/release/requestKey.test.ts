@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { requestKey, type RequestIdentity } from '../../../../src/temporal/client/release/requestKey.ts';
+import { requestKey, type RequestIdentity } from '../../../../src/cli/commands/release/releaseRequest.ts';
 
 const IDENTITY: RequestIdentity = {
   artifact: { kind: 'tarball', digest: 'sha256:aa', sizeBytes: 10, store: 'file:///one' },
