@@ -28,7 +28,7 @@ const nightly = [
 /** What stands on a platform: their processes have the database's engine compiled. */
 const onPlatforms = ['packages/platform/test/**/*.test.ts'];
 /** What changes the process that it runs in, or puts something else in a module's place: each file has its own. */
-const alone = ['test/activities/**/*.test.ts', 'packages/platform/test/access/access.test.ts'];
+const alone = ['test/activities/**/*.test.ts', 'packages/platform/test/access/constantTime.test.ts'];
 /** What the platform keeps in its database: these run on the embedded one, and once more on a real PostgreSQL. */
 const onPostgresToo = [
   'packages/platform/test/store/database.test.ts',

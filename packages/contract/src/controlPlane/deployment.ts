@@ -202,10 +202,9 @@ const Ids = z
   .pipe(z.array(Uuid).max(LIST_IDS_MAX));
 
 /**
- * The query of `GET /v2/deployments` (public relative): every filter that is given has to fit, and an empty one
- * filters nothing. Decisions:
- * `remote_reconciled` fits every deployment, because this platform carries out what it accepts by itself, and
- * `tag_value_ids` fits none, because deployments have no tags here.
+ * The query of `GET /v2/deployments` (public relative): every filter that is given has to fit, and an empty one filters
+ * nothing. Decisions: `remote_reconciled` fits every deployment, because this platform carries out what it accepts by
+ * itself, and `tag_value_ids` fits none, because deployments have no tags here.
  */
 export const DeploymentsQuery = z.object({
   ...PageQuery.shape,

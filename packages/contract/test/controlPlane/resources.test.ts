@@ -68,6 +68,15 @@ describe('Contract 000, SourceRevisionConfig', () => {
     expect(placesOf(SourceRevisionConfig, { [field]: 1 })).toEqual([`body.${field}`]);
   });
 
+  it('has exactly these fields', () => {
+    expect(Object.keys(SourceRevisionConfig.shape)).toEqual([
+      'repo_ref',
+      'graph_config_path',
+      'image_uri',
+      'source_tarball_path',
+    ]);
+  });
+
   it('has a tag with a name', () => {
     expectRefused(SourceRevisionConfig, { repo_ref: 'refs/tags/' }, 'body.repo_ref');
   });

@@ -38,10 +38,7 @@ export interface Access {
   authenticate(credentials: Credentials): Promise<Caller>;
   /** The address of a request's client (`createClientAddress`); null for a request made inside the process. */
   addressOf(request: Arrival | undefined): string | null;
-  /**
-   * Counts a request of the control plane.
-   * @throws HttpProblem 429 where the key has sent too many.
-   */
+  /** Counts a request of the control plane. @throws HttpProblem 429 where the key has sent too many. */
   limit(caller: Caller): void;
   readonly keys: ApiKeys;
   /** Where all of it is kept. */

@@ -10,7 +10,6 @@ export interface Arrival {
 /**
  * Makes what finds the address of a request's client: the other end of the connection, or, if that is a trusted proxy,
  * the last address in `X-Forwarded-For` that is not one. What is before it there, the client may have made up.
- *
  * @param trustedProxies Addresses and networks (`10.0.0.0/8`).
  * @throws RangeError naming an entry that is neither.
  */

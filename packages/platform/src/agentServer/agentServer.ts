@@ -8,7 +8,7 @@ import { requireApiKey } from '../http/apiKey.ts';
 import { limitBody } from '../http/bodyLimit.ts';
 import { listen } from '../http/listen.ts';
 import { createLogger } from '../http/logger.ts';
-import { problemHandler, respondWithNotFound } from '../http/problem.ts';
+import { HttpProblem, problemHandler, respondWithNotFound } from '../http/problem.ts';
 import { openEmbeddedPostgres } from '../store/embeddedPostgres.ts';
 import { feedbackRoutes } from '../tracing/feedbackRoutes.ts';
 import { openTracing, type TracingStore } from '../tracing/tracingStore.ts';
@@ -19,10 +19,8 @@ import { ThreadStates } from './graphs/threadStates.ts';
 import { browserAccess } from './http/browserAccess.ts';
 import { assistantRoutes } from './http/assistantRoutes.ts';
 import { runRoutes } from './http/runRoutes.ts';
-import { stateRoutes, threadRoutes } from './http/threadRoutes.ts';
+import { stateRoutes, threadRoutes, threadStreamRoutes } from './http/threadRoutes.ts';
 import { storeRoutes } from './http/storeRoutes.ts';
-import { threadStreamRoutes } from './http/threadStreamRoutes.ts';
-import { unservedRoutes } from './http/unservedRoutes.ts';
 import { LEASE_MS, ProcessLease } from './runs/processLease.ts';
 import { RunExecution } from './runs/runExecution.ts';
 import { RunGraphs } from './runs/runGraphs.ts';
@@ -293,4 +291,32 @@ async function isServing(database: AgentDatabase): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** What the public client can ask for and this server does not do, with what to do instead. All are decisions. */
+const UNSERVED: readonly { readonly path: RegExp; readonly instead: string }[] = [
+  {
+    path: /^(?:\/threads\/[^/]+)?\/runs\/crons(?:\/|$)/u,
+    instead: 'Cron jobs are not served: let a scheduler of yours create runs.',
+  },
+  {
+    path: /^\/threads\/[^/]+\/(?:commands|stream\/events)$/u,
+    instead:
+      'The thread-centric protocol (v2) is not served: use runs, which the public client does by default.',
+  },
+  {
+    path: /^\/ui\//u,
+    instead: 'User interface components are not served.',
+  },
+];
+
+/** Answers 404 with a sentence that says what is not served, where a bare "Not Found" would look like a mistake. */
+function unservedRoutes(): Hono {
+  const app = new Hono();
+  app.all('*', (c, next) => {
+    const unserved = UNSERVED.find(({ path }) => path.test(c.req.path));
+    if (unserved === undefined) return next();
+    throw new HttpProblem(404, unserved.instead);
+  });
+  return app;
 }

@@ -49,7 +49,6 @@ export const BUILD_LIMIT_SETTINGS = {
 
 /**
  * The limits that the platform's environment sets; the defaults where it sets none.
- *
  * @throws PlatformError USAGE where a setting is no whole number from 1 to 999999.
  */
 export function buildLimitsFrom(environment: NodeJS.ProcessEnv): BuildLimits {

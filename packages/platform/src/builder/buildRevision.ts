@@ -242,9 +242,8 @@ function reasonOf(error: unknown): string | undefined {
 }
 
 /**
- * A build's log: lines as they come, bounded in length and number. Where the bound is reached it says so, once;
- * the rest is left out.
- *
+ * A build's log: lines as they come, bounded in length and number. Where the bound is reached it says so, once; the
+ * rest is left out.
  * @param workspace - shown as `.` in every line: where the platform keeps its files is of no use to the reader.
  */
 function boundedLog(

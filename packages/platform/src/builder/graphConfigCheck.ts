@@ -10,11 +10,7 @@ import { BuildFailure, shown } from './buildFailure.ts';
 /** How many of a file's mistakes a reason names. */
 const NAMED_ISSUES = 5;
 
-/**
- * Where a deployment's `graph_config_path` leads, inside the source.
- *
- * @throws BuildFailure when it leads out of it.
- */
+/** Where a deployment's `graph_config_path` leads, inside the source. @throws BuildFailure when it leads out of it. */
 export function locateGraphConfig(root: string, graphConfigPath: string): string {
   const file = resolve(root, graphConfigPath);
   if (graphConfigPath.trim() === '' || !isInside(root, file) || file === root) {
@@ -57,10 +53,8 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
 }
 
 /**
- * Checks, after the build, that the graph configuration is there and that each file it names exists inside the
- * source. Whether a file exports what it should shows when the agent starts: finding out takes running it, with
- * its secrets.
- *
+ * Checks, after the build, that the graph configuration is there and that each file it names exists inside the source.
+ * Whether a file exports what it should shows when the agent starts: finding out takes running it, with its secrets.
  * @throws BuildFailure naming the graph and its file.
  */
 export async function checkGraphs(root: string, file: string): Promise<GraphConfig> {

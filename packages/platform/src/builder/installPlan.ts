@@ -67,12 +67,11 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
 ];
 
 /**
- * Decides how a source is installed: by `installCommand`, run from the source's root; otherwise by the package
- * manager whose lock file is there, in the root or else beside the graph configuration; otherwise by npm where
- * there is a `package.json`. Undefined when there is nothing to install.
- *
- * @throws BuildFailure when the package manager is not installed on this machine, or not in a version that can read
- *   the lock file.
+ * Decides how a source is installed: by `installCommand`, run from the source's root; otherwise by the package manager
+ * whose lock file is there, in the root or else beside the graph configuration; otherwise by npm where there is a
+ * `package.json`. Undefined when there is nothing to install.
+ * @throws BuildFailure when the package manager is not installed on this machine, or not in a version that can read the
+ *   lock file.
  */
 export async function planInstall(
   root: string,
@@ -144,7 +143,6 @@ async function isModernYarn(directory: string): Promise<boolean> {
 /**
  * Yarn 1 takes the lock file of a later Yarn for an empty one: it installs what is newest, and says that all is well.
  * The `yarn` of a source with `yarnPath`, or under corepack, is the one that the source names.
- *
  * @throws BuildFailure when the `yarn` that the directory gets is Yarn 1, or does not run.
  */
 async function requireModernYarn(cwd: string, { env, signal }: PlanSurroundings): Promise<void> {

@@ -20,7 +20,6 @@ export interface WatchedBuild {
  * Watches what a running command takes, and reports the first limit that it goes beyond, once. It measures again and
  * again, and is no wall: what is taken and given back between two looks goes unseen. Where the machine does not tell
  * what processes hold in memory, only the workspace is watched.
- *
  * @param pid - the leader of the command's session.
  * @param onOver - told, in words that complete "it …", what was too much.
  * @returns what ends the watch.
@@ -115,7 +114,6 @@ interface DirectoryUse {
 /**
  * Measures a directory while others may write in it: what comes or goes meanwhile is counted or not. By two programs
  * and not by this process, which has requests to answer while a hundred thousand files are looked at.
- *
  * @returns undefined when it was called off, or took longer than `timeoutMs`.
  */
 async function directoryUse(
@@ -145,7 +143,6 @@ export const TELLS_MEMORY = process.platform === 'linux';
  * What the processes of a session hold in memory together, in bytes: what they have allocated and shared memory, not
  * the programs and files that are mapped, which the machine has only once however often they run. A process that left
  * its group is counted as long as it stays in the session. Zero where nothing of it runs.
- *
  * @param session - the pid of the process that leads it: `spawnGroup` starts such a one.
  */
 async function memoryOfSession(session: number): Promise<number> {

@@ -13,9 +13,8 @@ const HEADER_BYTES = 4_096;
 
 /**
  * Unpacks a gzipped source tarball into an existing, empty directory. The whole archive is judged first
- * ({@link ArchiveRules}), so nothing of a bad one is ever written. Owners are not restored, set-id bits are
- * dropped, and everything is made readable and writable for us. A single top directory is kept as it is.
- *
+ * ({@link ArchiveRules}), so nothing of a bad one is ever written. Owners are not restored, set-id bits are dropped,
+ * and everything is made readable and writable for us. A single top directory is kept as it is.
  * @throws BuildFailure when the archive is not a gzipped tarball or holds what it may not.
  */
 export async function unpackSource(

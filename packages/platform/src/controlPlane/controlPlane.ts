@@ -34,7 +34,7 @@ import { uploadRoutes } from './routes/uploadRoutes.ts';
 import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
 import { createSources } from './sources/sources.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
-import { createStoredSecrets } from './storedSecrets.ts';
+import { createStoredSecrets } from './deploymentRows.ts';
 import { createUploads } from './uploads.ts';
 import { createUploadTokens } from './uploadTokens.ts';
 

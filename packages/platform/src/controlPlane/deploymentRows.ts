@@ -5,6 +5,7 @@ import {
   type DeploymentCreate,
   type DeploymentPatch,
 } from '@slipway/contract/controlPlane/deployment';
+import type { Secret } from '@slipway/contract/controlPlane/secret';
 import type { SourceConfig, SourceRevisionConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { Kysely, Selectable, Transaction } from 'kysely';
@@ -13,7 +14,7 @@ import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
 import { createTracingProject } from '../tracing/tracingProject.ts';
-import type { StoredSecrets } from './storedSecrets.ts';
+import type { Sealing } from '../store/sealing.ts';
 
 /**
  * The row of a deployment of the caller's tenant; `forChange` locks it until the transaction ends.
@@ -223,4 +224,20 @@ function mergeRevisionConfig(stored: Stored, requested: SourceRevisionConfig | n
 function overlay(stored: Stored, requested: Stored): Stored {
   const set = Object.entries(requested).filter(([, value]) => value != null);
   return { ...stored, ...Object.fromEntries(set) };
+}
+
+/** Lists of secrets, sealed as one value with the id of their deployment as context. */
+export interface StoredSecrets {
+  seal(secrets: readonly Secret[], deploymentId: string): string;
+  /** @throws PlatformError SLIPWAY_MASTER_KEY_WRONG when they were sealed with another key. */
+  open(sealed: string, deploymentId: string): Secret[];
+}
+
+/** Makes {@link StoredSecrets}. */
+export function createStoredSecrets(sealing: Sealing): StoredSecrets {
+  return {
+    seal: (secrets, deploymentId) => sealing.seal(JSON.stringify(secrets), deploymentId),
+    // Sealed by us from a checked list, and authenticated: it has the shape that we gave it.
+    open: (sealed, deploymentId) => JSON.parse(sealing.open(sealed, deploymentId)) as Secret[],
+  };
 }

@@ -22,13 +22,13 @@ import {
   latestRevisionConfig,
   nameTaken,
   selectDeployments,
+  type StoredSecrets,
   updateDeployment,
 } from './deploymentRows.ts';
 import { deploymentView, shownSecrets } from './deploymentView.ts';
 import type { Idempotency } from './idempotency.ts';
 import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';
-import type { StoredSecrets } from './storedSecrets.ts';
 
 /**
  * Deployments: what their endpoints do. Every problem is an `HttpProblem`. Each method sees what belongs to the caller's

@@ -95,7 +95,6 @@ function within(directory: string, path: string): string {
 /**
  * Does work that writes beside its result, in a folder of mode 0700 that no other work has, and removes the folder when
  * the work has ended, however it did.
- *
  * @param name What the folder's name begins with.
  */
 export async function withScratch<T>(

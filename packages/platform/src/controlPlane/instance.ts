@@ -14,7 +14,6 @@ import { type HomeLayout, homeLayout, perDeployment, TRASH_KEPT_DAYS } from './h
  *
  * Where one of them has no id yet (a first start, or one from before there were ids), they are given one if nothing
  * speaks against it: the database knows a deployment of the home, or there is nothing that it could know.
- *
  * @param adopt Make them belong together, whatever they carry.
  * @throws PlatformError SLIPWAY_INSTANCE_MISMATCH.
  */

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type GatewayAgent, AgentRoute } from './agentRoute.ts';
-import { type Passage, forward, hasBody } from './forward.ts';
+import { AgentRoute, forward, type GatewayAgent, hasBody, type Passage } from './forward.ts';
 
 /** How long a request waits for an agent that is being started or restarted, in ms. */
 const PATIENCE_MS = 5_000;
@@ -29,12 +28,11 @@ export interface GatewayOptions {
  */
 export interface Gateway {
   /**
-   * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`.
-   * What it answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 where no revision is
-   * active, or none came up in time; 502 when the agent could not be reached or broke off before it answered.
-   *
-   * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has
-   *   before that is passed on as `x-forwarded-prefix`.
+   * Answers a request from a deployment's agent: streamed both ways, with the header `x-slipway-revision-id`. What it
+   * answers by itself is `{"detail": "…"}`: 404 for an unknown deployment; 503 where no revision is active, or none
+   * came up in time; 502 when the agent could not be reached or broke off before it answered.
+   * @param path - path and query as the agent gets them, beginning with `/`; what the request's own URL has before that
+   *   is passed on as `x-forwarded-prefix`.
    */
   handle(
     deploymentId: string,

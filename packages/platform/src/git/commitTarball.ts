@@ -20,12 +20,11 @@ const KEPT = 'refs/slipway/source';
 /**
  * Fetches one commit, without its history, and makes a gzipped tarball of its tree in `scratch`.
  *
- * The tree goes to the builder as an archive, and never as a checkout: whatever is in it (links that lead outside,
- * too many files) is judged by the rules for uploaded sources, no hook or filter of anybody runs, and the workspace has
- * no `.git` that could remember where it came from. Decision: submodules are not fetched, because their addresses come
+ * The tree goes to the builder as an archive, and never as a checkout: whatever is in it (links that lead outside, too
+ * many files) is judged by the rules for uploaded sources, no hook or filter of anybody runs, and the workspace has no
+ * `.git` that could remember where it came from. Decision: submodules are not fetched, because their addresses come
  * from the source and not from whoever may choose them; their directories stay empty, and the log says so. What is kept
  * in Git LFS stays a pointer.
- *
  * @returns The tarball's path.
  * @throws GitFailure when the commit is not to be had.
  */

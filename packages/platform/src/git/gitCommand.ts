@@ -53,7 +53,6 @@ const CONFIGURATION = [
  * Runs git: without anybody's configuration, hooks or prompts, with the protocol of the address alone, and with files
  * of at most `limits.fileBytes`. A credential reaches git by its environment or a file of mode 0600, never by its
  * arguments, and only for the host of the address.
- *
  * @returns The lines of both its outputs.
  * @throws GitFailure when it does not end well. Where `signal` is aborted, the reason is of no importance.
  */

@@ -16,7 +16,6 @@ const HEAD_LINE = /^ref: (?<name>\S+)\tHEAD$/;
 
 /**
  * Asks a repository what each of the refs leads to, all in one request.
- *
  * @param refs - as `repo_ref` has them: a branch's bare name, a tag's `refs/tags/…`, null for the default branch.
  * @returns By the ref that was asked for; those that are not there are left out.
  * @throws GitFailure when the repository cannot be read.
@@ -53,10 +52,7 @@ export async function readRemoteRefs(
   );
 }
 
-/**
- * The one ref that is asked for.
- * @throws GitFailure when it is not there, or the repository cannot be read.
- */
+/** The one ref that is asked for. @throws GitFailure when it is not there, or the repository cannot be read. */
 export async function readRemoteRef(
   remote: Remote,
   ref: string | null,

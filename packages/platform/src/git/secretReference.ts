@@ -5,7 +5,6 @@ import { GitFailure } from './gitFailure.ts';
 
 /**
  * The secret that a reference leads to on this machine: `env:NAME` or `file:/path`. Line ends at its end are dropped.
- *
  * @param what - what it is, as the beginning of a sentence.
  * @throws GitFailure that names the reference, never a value, when there is nothing.
  */

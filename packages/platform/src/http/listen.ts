@@ -13,10 +13,9 @@ export interface Listening {
 }
 
 /**
- * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload
- * over a slow line), none for answers, which stream for as long as they like.
- * `port` 0 takes a free one; `host` defaults to `127.0.0.1`.
- *
+ * Listens with the platform's timeouts: 30 s for a request's headers, 10 min for a whole request (a 200 MB upload over
+ * a slow line), none for answers, which stream for as long as they like. `port` 0 takes a free one; `host` defaults to
+ * `127.0.0.1`.
  * @throws PlatformError SLIPWAY_PORT_UNAVAILABLE.
  */
 export async function listen(

@@ -43,18 +43,12 @@ export function parseQuery<S extends z.ZodType>(schema: S, c: Context): z.output
   return check(schema, query, 'query');
 }
 
-/**
- * The path's parameters, checked.
- * @throws HttpProblem 422 with `loc` starting at `path`.
- */
+/** The path's parameters, checked. @throws HttpProblem 422 with `loc` starting at `path`. */
 export function parsePath<S extends z.ZodType>(schema: S, c: Context): z.output<S> {
   return check(schema, c.req.param(), 'path');
 }
 
-/**
- * The headers that a schema names, checked.
- * @throws HttpProblem 422 with `loc` starting at `header`.
- */
+/** The headers that a schema names, checked. @throws HttpProblem 422 with `loc` starting at `header`. */
 export function parseHeaders<S extends z.ZodObject>(schema: S, c: Context): z.output<S> {
   const named = Object.keys(schema.shape).map((name) => [name, c.req.header(name)]);
   return check(schema, Object.fromEntries(named), 'header');

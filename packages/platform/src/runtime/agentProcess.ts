@@ -64,9 +64,8 @@ export interface AgentProcess extends RunningAgent {
  *
  * The process ends with this one, also when this one is killed: this one holds the other end of its stdin, and the
  * agent's command ends when that closes. One that is too busy to notice is killed some seconds later.
- *
- * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called
- *   off. Nothing of it is left running then.
+ * @throws AgentStartError when it cannot be run, ends before it is ready, is not ready in time, or is called off.
+ *   Nothing of it is left running then.
  */
 export async function startAgent(options: StartAgentOptions): Promise<AgentProcess> {
   if (options.signal.aborted) throw new AgentStartError({ kind: 'aborted' }, []);

@@ -34,9 +34,8 @@ export type CommandEnd =
   | { readonly kind: 'aborted' };
 
 /**
- * Runs a command in a process group of its own. When it ends, by itself or not, the whole group is killed: nothing
- * that it started stays behind.
- *
+ * Runs a command in a process group of its own. When it ends, by itself or not, the whole group is killed: nothing that
+ * it started stays behind.
  * @throws what `spawn` reports when there is no such directory.
  */
 export async function runCommand(options: Command): Promise<CommandEnd> {

@@ -36,7 +36,6 @@ export function spawnGroup(command: readonly [string, ...string[]], options: Gro
 
 /**
  * Kills every process of a group at once, with SIGKILL. A group that is gone already is what was wanted.
- *
  * @param leader - the pid of the process that was spawned `detached`, which is the group's id.
  */
 export function killGroup(leader: number): void {

@@ -18,13 +18,12 @@ export interface EmbeddedPostgres {
 const REOPEN_AFTER_MS = 1_000;
 
 /**
- * Opens the embedded Postgres in `<home>/postgres`, creating it where it is missing (0.8–5 s, 300–800 MB resident:
- * one per machine, not one per agent). Its data directory belongs to one process at a time.
+ * Opens the embedded Postgres in `<home>/postgres`, creating it where it is missing (0.8–5 s, 300–800 MB resident: one
+ * per machine, not one per agent). Its data directory belongs to one process at a time.
  *
  * Decision: when the engine crashes it is opened again, as Postgres does after the crash of one of its processes: what
  * was committed is there, connections are cut and made again at the same address. Where it cannot be opened (a full
  * disk, say) it is tried every second, and queries fail meanwhile: what agents serve from memory goes on.
- *
  * @param onTrouble - told of every crash and of every opening that failed.
  * @throws PlatformError SLIPWAY_HOME_IN_USE, SLIPWAY_DATABASE_UNREACHABLE.
  */

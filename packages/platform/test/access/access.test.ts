@@ -1,4 +1,3 @@
-import type * as Crypto from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,18 +11,6 @@ import { type Caller, DEFAULT_TENANT_ID } from '../../src/access/caller.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import type { Database } from '../../src/store/database.ts';
 import { openTestDatabase } from '../testDatabase.ts';
-
-const compared = vi.hoisted(() => ({ lengths: [] as number[][] }));
-vi.mock('node:crypto', async (original) => {
-  const crypto = await original<typeof Crypto>();
-  return {
-    ...crypto,
-    timingSafeEqual: (a: Buffer, b: Buffer) => {
-      compared.lengths.push([a.length, b.length]);
-      return crypto.timingSafeEqual(a, b);
-    },
-  };
-});
 
 const ALICE = randomUUID();
 const BOB = randomUUID();
@@ -98,19 +85,6 @@ describe('a caller', () => {
     const { tenantId } = await caller({ apiKey: 'the-key', tenantId: ALICE.toUpperCase() });
     expect(tenantId).toBe(ALICE);
     expect(await statusOf(caller({ apiKey: 'the-key', tenantId: 'acme' }))).toBe(422);
-  });
-
-  it('has its key compared in constant time, whatever its length', async () => {
-    compared.lengths.length = 0;
-    for (const apiKey of ['', 'x', 'the-ke', 'the-key', 'x'.repeat(1_000)]) {
-      await statusOf(caller({ apiKey }));
-    }
-    expect(compared.lengths).toEqual([
-      [32, 32],
-      [32, 32],
-      [32, 32],
-      [32, 32],
-    ]);
   });
 });
 

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { Client } from '@langchain/langgraph-sdk';
 import { Hono } from 'hono';
 
 import { CorsSettings } from '@slipway/contract/graphConfig';
 import { browserAccess } from '../../src/agentServer/http/browserAccess.ts';
-import { useAgent } from './agentUnderTest.ts';
 
 const PAGE = 'https://chat.example.com';
 const LOCAL = 'http://localhost:3000';
@@ -79,45 +77,5 @@ describe('pages that may call an agent', () => {
 
   it('cannot be given by what is no regular expression', () => {
     expect(CorsSettings.safeParse({ allow_origin_regex: '(' }).success).toBe(false);
-  });
-});
-
-describe('a page', () => {
-  const { agent } = useAgent();
-
-  it('may ask first, and is shown where its run is while it streams', async () => {
-    const asked = await fetch(`${agent().url}/runs/stream`, preflight(LOCAL));
-    expect(asked.status).toBe(204);
-    expect(Object.fromEntries(asked.headers)).toMatchObject({
-      'access-control-allow-origin': LOCAL,
-      'access-control-allow-methods': expect.stringContaining('POST') as string,
-      'access-control-allow-headers': 'content-type,x-api-key',
-    });
-    // The public client, as a page runs it: the browser adds the origin.
-    const seen: Headers[] = [];
-    const client = new Client({
-      apiUrl: agent().url,
-      defaultHeaders: { origin: LOCAL },
-      onRequest: (_, init) => init,
-      callerOptions: {
-        fetch: async (...given: Parameters<typeof fetch>) => {
-          const response = await fetch(...given);
-          seen.push(response.headers);
-          return response;
-        },
-      },
-    });
-    const events = [];
-    for await (const { event } of client.runs.stream(null, 'echo', { input: { text: 'hi' } }))
-      events.push(event);
-    expect(events).toContain('values');
-    expect(seen[0]?.get('access-control-allow-origin')).toBe(LOCAL);
-    expect(seen[0]?.get('access-control-expose-headers')).toContain('Content-Location');
-    expect(seen[0]?.get('content-location')).toMatch(/\/runs\//);
-  });
-
-  it('of another site is not let near an agent without a key', async () => {
-    const asked = await fetch(`${agent().url}/runs/stream`, preflight('https://evil.example'));
-    expect(asked.headers.get('access-control-allow-origin')).toBeNull();
   });
 });

@@ -59,7 +59,7 @@ describe('while the database is away', { timeout: 240_000 }, () => {
   it('runs wait for it within the lease, and are taken up after a longer time; none is lost', async () => {
     const agent = await agents.start('outage', {
       SLIPWAY_AGENT_DATABASE_URL: way.url(),
-      SLIPWAY_AGENT_LEASE_MS: '10000',
+      SLIPWAY_AGENT_LEASE_MS: '5000',
     });
     const started = async () => {
       const scene = agents.scene();

@@ -10,7 +10,7 @@ import { PATIENCE_MS, timesByRun, DURABLE_AGENT, useAgentProcesses } from './dur
 const agents = useAgentProcesses(DURABLE_AGENT);
 
 /** Runs that stand still when their process is killed, and runs that are in the middle of their steps. */
-const STANDING = 100;
+const STANDING = 40;
 const WALKING = 30;
 
 interface Created {

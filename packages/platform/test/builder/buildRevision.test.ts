@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -104,18 +104,6 @@ describe('a source that builds', () => {
     );
   });
 
-  it('may be built several times at once with one cache, which keeps one installation', async () => {
-    const tarball = join(home, 'shared.tar.gz');
-    await writeSource(tarball, withDependency());
-    const names = ['one', 'two', 'three'];
-    const results = await Promise.all(
-      names.map((name) => build(AGENT, { tarball, workspace: join(home, name) })),
-    );
-    expect(results.map((result) => result.ok)).toEqual([true, true, true]);
-    for (const name of names) expect(existsSync(join(home, name, 'node_modules/dep/index.js'))).toBe(true);
-    expect(await readdir(join(home, 'cache'))).toHaveLength(1);
-  });
-
   it('has install_command run in its root and build_command beside its graph configuration', async () => {
     const result = await build(
       { 'apps/one/graph.json': JSON.stringify({ graphs: { one: './dist/one.js:graph' } }) },
@@ -189,26 +177,6 @@ describe('a source that does not build', () => {
     expect(reason).toContain('EINTEGRITY');
     expect(log.join('\n')).toContain('EINTEGRITY');
     expect(existsSync(join(home, 'workspace'))).toBe(false);
-  });
-
-  it('is told what its lock file lacks, not how npm is used', async () => {
-    const source = withDependency();
-    const manifest = { name: 'agent', version: '1.0.0' };
-    const lock = { ...manifest, lockfileVersion: 3, requires: true, packages: { '': manifest } };
-    const reason = await reasonFor({ ...source, 'package-lock.json': JSON.stringify(lock) });
-    expect(reason).toContain('`npm ci` can only install packages when');
-    expect(reason).toContain('Missing: dep@1.0.0 from lock file');
-    expect(reason).not.toMatch(/Usage:|--install-strategy|complete log|npm help ci|^npm error$/m);
-  });
-
-  it('gets the last lines of a build command that fails', async () => {
-    const reason = await reasonFor(AGENT, {
-      buildCommand: 'for i in $(seq 30); do echo step $i; done; echo cannot compile >&2; exit 3',
-    });
-    expect(reason).toContain('ended with exit code 3. Its last lines:\n');
-    expect(reason).toContain('cannot compile');
-    expect(reason).toContain('step 30');
-    expect(reason).not.toContain('step 20\n');
   });
 
   it('is told what a command that takes too long was, and all its processes are killed', async () => {

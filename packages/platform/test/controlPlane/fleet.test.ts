@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { HAND_OVER_MS } from '../../src/draining.ts';
-import { type AgentSpec, createFleet, type Fleet } from '../../src/controlPlane/fleet.ts';
+import { type AgentSpec, createFleet, type Fleet, restartDelay } from '../../src/controlPlane/fleet.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import type { RunningAgent } from '../../src/runtime/agentStart.ts';
 
@@ -162,4 +162,9 @@ describe('the fleet', () => {
     await vi.waitFor(() => expect(told.at(-1)).toBe('d to a'), 5_000);
     await fleet.close();
   });
+});
+
+it('an agent is started again at once, then ever later, up to half a minute', () => {
+  const delays = [-1, 0, 1, 2, 3, 6, 7, 8, 1_000].map(restartDelay);
+  expect(delays).toEqual([0, 0, 500, 1_000, 2_000, 16_000, 30_000, 30_000, 30_000]);
 });

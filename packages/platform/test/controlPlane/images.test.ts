@@ -60,10 +60,9 @@ async function reasonOf(id: string, revision: string): Promise<string | null> {
 }
 
 async function containersOf(id: string): Promise<string[]> {
-  const all = await engine.containers();
-  return all
-    .filter(({ labels }) => labels['slipway.deployment'] === id)
-    .map(({ labels }) => labels['slipway.revision']!);
+  return (await engine.containers())
+    .filter(({ deploymentId }) => deploymentId === id)
+    .map(({ revisionId }) => revisionId!);
 }
 
 /** What a deployment may set and this platform does not apply, and the line that says so. */
@@ -152,11 +151,11 @@ it('a revision fails with what to do where the engine does not answer, is deploy
   await platform.reaches(id, revision, 'DEPLOYED');
 
   // What a killed platform served serves again after its restart, in one new container.
-  const [before] = (await engine.containers()).filter(({ labels }) => labels['slipway.deployment'] === id);
+  const [before] = (await engine.containers()).filter(({ deploymentId }) => deploymentId === id);
   platform.serving.clear();
   await platform.start(options());
   await vi.waitFor(() => expect(platform.serving.get(id)).toBe(revision), 15_000);
-  const after = (await engine.containers()).filter(({ labels }) => labels['slipway.deployment'] === id);
+  const after = (await engine.containers()).filter(({ deploymentId }) => deploymentId === id);
   expect(after).toHaveLength(1);
   expect(after[0]?.name).not.toBe(before?.name);
 });

@@ -1,6 +1,6 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -17,9 +17,14 @@ interface Place {
   readonly databaseUrl?: string;
 }
 
+interface Used extends Place {
+  readonly source: string;
+}
+
 const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
 const log = createLogger({ level: 'silent' });
 let root: string;
+let template: Promise<Used> | undefined;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'slipway-instance-'));
@@ -57,8 +62,16 @@ async function startAndStop(place: Place, more: { adoptDatabase?: boolean } = {}
   await (await start(place, more)).close();
 }
 
-/** A platform that has served: a deployment with an uploaded source. */
-async function used(): Promise<Place & { readonly source: string }> {
+/** A platform that has served: a deployment with an uploaded source. The embedded one is made once, and copied. */
+async function used(): Promise<Used> {
+  const first = (await template) ?? (await (template = serve()));
+  if (first.databaseUrl !== undefined) return serve();
+  const home = await mkdtemp(join(root, 'home-'));
+  await cp(first.home, home, { recursive: true });
+  return { home, source: join(home, relative(first.home, first.source)) };
+}
+
+async function serve(): Promise<Used> {
   const place = await fresh();
   const platform = await start(place);
   const call = async (path: string, body: unknown): Promise<Record<string, string>> => {
@@ -111,23 +124,18 @@ it('a fresh home and an empty database belong together from the first start on',
   expect(await readFile(join(place.home, 'instance.id'), 'utf8')).toBe(id);
 });
 
-it('an empty database is refused for a home that has sources, which stay where they are', async () => {
+it('an empty database is refused for a home that has sources, with and without an id; they stay where they are', async () => {
   const place = await used();
   const started = start(await withEmptyDatabase(place));
   await expect(started).rejects.toMatchObject(MISMATCH);
   await expect(started).rejects.toThrow(/1 deployment/);
-  expect(await readFile(place.source, 'utf8')).toBe('tarball');
-});
-
-it('an empty database is refused for an old home without an id, too', async () => {
-  const place = await used();
   await rm(join(place.home, 'instance.id'), { force: true });
   await expect(start(await withEmptyDatabase(place))).rejects.toMatchObject(MISMATCH);
   expect(await readFile(place.source, 'utf8')).toBe('tarball');
 });
 
 it("another platform's database is refused, and so is its own for a home that is new", async () => {
-  const [one, other] = [await used(), await used()];
+  const [one, other] = [await used(), await serve()];
   await expect(start(await withDatabaseOf(one, other))).rejects.toMatchObject(MISMATCH);
   expect(await readFile(one.source, 'utf8')).toBe('tarball');
   await expect(start(await withDatabaseOf(await fresh(), other))).rejects.toMatchObject(MISMATCH);
@@ -155,7 +163,7 @@ it('a backup of the database is taken, and what it does not know lies in the tra
 });
 
 it('a database is adopted where that is said, and its former home is refused from then on', async () => {
-  const [one, other] = [await used(), await used()];
+  const [one, other] = [await used(), await serve()];
   const adopted = await withDatabaseOf(one, other);
   await startAndStop(adopted, { adoptDatabase: true });
   expect(await trashed(adopted)).toHaveLength(1);

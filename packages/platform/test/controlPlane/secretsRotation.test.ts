@@ -22,13 +22,10 @@ beforeAll(async () => {
   const id = await platform.create('many', { secrets: SECRETS });
   const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   // More than one batch, without making every one of them by a request.
-  for (let made = 0; made < ROWS; made++) {
-    await sql`insert into revisions (id, deployment_id, status, source, source_config, source_revision_config,
+  await sql`insert into revisions (id, deployment_id, status, source, source_config, source_revision_config,
       sealed_secrets, requested_by, created_at, updated_at)
-      values (gen_random_uuid(), ${id}, 'SKIPPED', 'internal_source', '{}', '{}', '', 'patch', now(), now())`.execute(
-      platform.kysely,
-    );
-  }
+    select gen_random_uuid(), ${id}::uuid, 'SKIPPED', 'internal_source', '{}', '{}', '', 'patch', now(), now()
+    from generate_series(1, ${ROWS}::int)`.execute(platform.kysely);
   const sealed = () => sealing.seal(JSON.stringify(SECRETS), id);
   await platform.kysely.updateTable('revisions').set({ sealed_secrets: sealed() }).execute();
   await platform.kysely.updateTable('deployments').set({ sealed_secrets: sealed() }).execute();

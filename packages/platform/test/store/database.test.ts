@@ -18,6 +18,7 @@ let database: Database;
 beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'slipway-database-'));
   databaseUrl = await emptyDatabaseUrl();
+  if (databaseUrl === undefined) await prepareHome(home);
   database = await open();
 });
 

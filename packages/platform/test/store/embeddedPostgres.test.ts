@@ -9,6 +9,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { type EmbeddedPostgres, openEmbeddedPostgres } from '../../src/store/embeddedPostgres.ts';
+import { preparedHome, prepareHome } from '../../../../test/support/preparedHome.ts';
 
 let home: string;
 let database: EmbeddedPostgres;
@@ -22,7 +23,7 @@ const open = async (): Promise<void> => {
 };
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-embedded-'));
+  home = await preparedHome('slipway-embedded-');
   await open();
 });
 
@@ -90,6 +91,7 @@ describe('the embedded database', () => {
       place: join(other, 'postgres'),
     });
     await rm(join(other, 'postgres'));
+    await prepareHome(other);
     await (await openEmbeddedPostgres(other, () => undefined)).close();
     await rm(other, { recursive: true });
   });

@@ -6,6 +6,31 @@ import { createRotatingSealing, createSealing } from '../../src/store/sealing.ts
 
 const [first, second, third] = [randomBytes(32), randomBytes(32), randomBytes(32)] as const;
 
+describe('a sealed value', () => {
+  const sealing = createSealing(Buffer.alloc(32, 1));
+
+  it('opens to what was sealed, and looks different each time', () => {
+    const sealed = sealing.seal('s3cret ü', 'row 1');
+    expect(sealed).not.toContain('s3cret');
+    expect(sealing.seal('s3cret ü', 'row 1')).not.toBe(sealed);
+    expect(sealing.open(sealed, 'row 1')).toBe('s3cret ü');
+  });
+
+  it('does not open with another key, in another row, or changed', () => {
+    const sealed = sealing.seal('s3cret', 'row 1');
+    const wrong = { code: 'SLIPWAY_MASTER_KEY_WRONG' };
+    const parts = sealed.split('.');
+    const withShortTag = [parts[0], parts[1], (parts[2] ?? '').slice(0, 6), parts[3]].join('.');
+    expect(() => createSealing(Buffer.alloc(32, 2)).open(sealed, 'row 1')).toThrow(
+      expect.objectContaining(wrong),
+    );
+    expect(() => sealing.open(sealed, 'row 2')).toThrow(expect.objectContaining(wrong));
+    for (const changed of [sealed.slice(0, -2), `${sealed}AAAA`, withShortTag, 'v2.a.b.c', 'v1.a', '']) {
+      expect(() => sealing.open(changed, 'row 1'), changed).toThrow(expect.objectContaining(wrong));
+    }
+  });
+});
+
 describe('a sealing whose key changes', () => {
   it('opens what its key and the one before have sealed, and lets go of older ones', () => {
     const sealing = createRotatingSealing(first);

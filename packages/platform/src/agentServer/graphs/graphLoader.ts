@@ -32,13 +32,12 @@ export type LoadedGraphs = ReadonlyMap<string, LoadedGraph>;
 
 /**
  * Reads the graph configuration (`graphConfigPath`, relative to `agentDir`; default: `graph.json`, or `langgraph.json`
- * where there is only that), applies its `env` to this process without
- * overriding what is set already, and imports every graph: a compiled graph, a `StateGraph` (compiled here), or a
- * function of the configuration that returns one of them. TypeScript sources are compiled as they are imported.
+ * where there is only that), applies its `env` to this process without overriding what is set already, and imports
+ * every graph: a compiled graph, a `StateGraph` (compiled here), or a function of the configuration that returns one of
+ * them. TypeScript sources are compiled as they are imported.
  *
- * Decision: an env file that is not there is told in the log, and the agent starts. Artifacts are packed without
- * their `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
- *
+ * Decision: an env file that is not there is told in the log, and the agent starts. Artifacts are packed without their
+ * `.env`: what it holds on a developer's machine comes from the deployment's secrets here.
  * @throws PlatformError `SLIPWAY_GRAPH_NOT_LOADED` naming graph, file, export and reason.
  */
 export async function loadGraphs(

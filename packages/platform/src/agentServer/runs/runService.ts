@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 
 import { HttpProblem } from '../../http/problem.ts';
 import type { RunRecord } from '../store/runRecords.ts';
-import { runEndedBody } from '../webhooks/runEnded.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import {
   type FeedbackLinks,
@@ -20,6 +19,7 @@ import type { RunOutcomes } from './runOutcome.ts';
 import { GONE, isActive, LOST, RunLife, type RunLifeParts } from './runLife.ts';
 import { DEFAULT_RUN_LIMITS, type RunLimits, RunSlots } from './runSlots.ts';
 import type { Watch } from './watch.ts';
+import { wireRun } from '../http/wire.ts';
 
 /** What somebody may ask of an active run (contract 001, "States and transitions"). */
 export type CancelAction = 'interrupt' | 'rollback';
@@ -289,4 +289,13 @@ async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<R
   if (failure !== undefined) return { status, values: 'null', failure };
   if (record.output !== null) return { status, values: JSON.stringify(record.output), failure };
   return { status, values: await outcomes.storedValues(record), failure };
+}
+
+/** The body that a run's webhook gets: the run as it ended, without its `kwargs`, with its values. JSON text. */
+function runEndedBody(live: LiveRun, ending: RunEnding): string {
+  const { kwargs: _kwargs, ...run } = wireRun(live.record);
+  const { status, failure } = ending;
+  const told = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
+  // The values are JSON already.
+  return `${told.slice(0, -1)},"values":${ending.values}}`;
 }

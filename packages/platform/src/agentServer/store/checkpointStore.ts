@@ -20,7 +20,6 @@ import { type CheckpointRow, type Fence, writeCheckpoint, writePending } from '.
 
 /**
  * The checkpointer of every graph that an agent server serves: LangGraph's `PostgresSaver`, and what it lacks here.
- *
  * - Threads of different deployments share the tables and never see each other: the stored thread id carries the
  *   deployment's.
  * - Every checkpoint carries the ids of the run that made it (contract 001, "Thread state": `metadata`), so that

@@ -74,10 +74,9 @@ export async function followedBranches(
 }
 
 /**
- * Follows a branch to a commit: makes the revision that is built from it. The deployment is locked until the transaction
- * ends, so of all who saw a push (a webhook, the same one again, a look at the repository, the next process after one
- * that was killed) one makes the revision, and the others find it made.
- *
+ * Follows a branch to a commit: makes the revision that is built from it. The deployment is locked until the
+ * transaction ends, so of all who saw a push (a webhook, the same one again, a look at the repository, the next process
+ * after one that was killed) one makes the revision, and the others find it made.
  * @param mayFollow - decides by what the branch is like when nobody else can change it any more.
  * @returns The new revision's id; undefined where there is none to be made.
  */

@@ -42,7 +42,6 @@ export function portOf(env: Readonly<Record<string, string>>): string {
 /**
  * How the docker command is called for a container. No value of a variable is among the arguments: those that fit a
  * line come as a file, the others through the command's own environment.
- *
  * @throws Error naming a variable that fits neither: a value of several lines under a name that the docker command
  *   itself reads, or that no shell passes on.
  */

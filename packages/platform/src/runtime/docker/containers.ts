@@ -1,10 +1,24 @@
 import { randomUUID } from 'node:crypto';
-
-import type { RunningAgent } from '../agentStart.ts';
-import { startContainer, type StartContainerOptions } from './container.ts';
-import { type ContainerOwner, ofPlatformArguments } from './containerRequest.ts';
-import { createDocker, type Docker } from './dockerCommand.ts';
-import { releaseImages } from './images.ts';
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { followOutput } from '../agentOutput.ts';
+import {
+  type AgentExit,
+  AgentStartError,
+  type AgentStartFailure,
+  probeUntilOk,
+  type RunningAgent,
+} from '../agentStart.ts';
+import { createSecretMask } from '../secretMask.ts';
+import {
+  type ContainerOwner,
+  type ContainerResources,
+  ofPlatformArguments,
+  portOf,
+  runCall,
+} from './containerRequest.ts';
+import { coresOfEngine, createDocker, type Docker, lastWords, requireEngine } from './dockerCommand.ts';
+import { holdImage, releaseImages } from './images.ts';
 
 /** One revision's image, to be run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'> {
@@ -24,7 +38,6 @@ export interface Containers {
 
 /**
  * Makes {@link Containers}.
- *
  * @param options - `command`: the docker command, by name or path. `platform`: the platform's name on the engine, the
  *   same after each restart.
  */
@@ -41,7 +54,6 @@ export function createContainers(options: { command: string; platform: string })
 
 /**
  * Removes the containers that earlier processes of a platform have left running: one that was killed takes none along.
- *
  * @returns how many there were; undefined where the engine did not answer.
  */
 async function removeLeftContainers(
@@ -54,4 +66,180 @@ async function removeLeftContainers(
   const ids = left.flatMap(([id]) => (id === undefined ? [] : [id]));
   if (ids.length > 0) await docker({ args: ['rm', '--force', '--volumes', ...ids] });
   return ids.length;
+}
+
+/** Between two questions about a container that its engine does not answer, in ms. */
+const ASK_AGAIN_MS = 1_000;
+
+/** What {@link startContainer} needs. */
+interface StartContainerOptions {
+  readonly docker: Docker;
+  /** `image_uri`. */
+  readonly image: string;
+  /** See `RevisionImage`. */
+  readonly isPulled: boolean;
+  readonly owner: ContainerOwner;
+  readonly resources: ContainerResources;
+  /** The container's variables. Values are masked in the log. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes the progress of the pull and what the container writes, line by line. */
+  readonly log: (line: string) => void;
+  /** Calls the start off. Once the agent runs, it has no effect. */
+  readonly signal: AbortSignal;
+  /** From the start of the container to the first 200 of `GET /ok`, in ms. The pull has its own time. */
+  readonly readyTimeoutMs: number;
+}
+
+/**
+ * Runs an image as a container of its own, and waits until it answers. Its port is published on loopback, under a
+ * number of the engine's choice.
+ *
+ * The container outlives a platform that is killed: `removeLeftContainers` finds it by its labels.
+ * @throws AgentStartError when there is no engine, no such image, or the container does not become ready. Nothing of it
+ *   is left then.
+ */
+async function startContainer(options: StartContainerOptions): Promise<RunningAgent> {
+  const { docker, owner, env, signal } = options;
+  const mask = createSecretMask(Object.values(env));
+  await requireEngine(docker, signal);
+  const log = (line: string) => options.log(mask(line));
+  const own = { uri: options.image, isPulled: options.isPulled, ...owner };
+  const image = await holdImage(docker, own, log, signal);
+  const name = `slipway-${owner.revisionId}-${randomUUID().slice(0, 8)}`;
+  const cores = await coresOfEngine(docker, signal);
+  const call = callOf({ name, image, owner, env, resources: options.resources, cores });
+  const container = new Container(docker, name, options);
+  try {
+    const run = await docker({ ...call, signal });
+    if (run.code !== 0) throw failed(`The container could not be started: ${mask(lastWords(run))}.`, signal);
+    const published = await docker({ args: ['port', name, `${portOf(env)}/tcp`], signal });
+    const address = published.stdout.find((line) => /^127\.0\.0\.1:\d+$/.test(line));
+    if (address === undefined) throw failed(await container.whyNoPort(mask(lastWords(published))), signal);
+    return await container.answersAt(`http://${address}`);
+  } catch (error) {
+    await container.remove();
+    throw error;
+  }
+}
+
+function callOf(request: Parameters<typeof runCall>[0]): ReturnType<typeof runCall> {
+  try {
+    return runCall(request);
+  } catch (error) {
+    throw new AgentStartError({ kind: 'container', cause: (error as Error).message }, []);
+  }
+}
+
+function failed(cause: string, signal: AbortSignal): AgentStartError {
+  return new AgentStartError(signal.aborted ? { kind: 'aborted' } : { kind: 'container', cause }, []);
+}
+
+/** A container that runs, or is being started. */
+class Container {
+  readonly #docker: Docker;
+  readonly #name: string;
+  readonly #options: StartContainerOptions;
+  #removed: Promise<void> | undefined;
+
+  constructor(docker: Docker, name: string, options: StartContainerOptions) {
+    this.#docker = docker;
+    this.#name = name;
+    this.#options = options;
+  }
+
+  /** Follows the container, and waits until it answers. */
+  async answersAt(url: string): Promise<RunningAgent> {
+    const { env, log, signal, readyTimeoutMs } = this.#options;
+    const streams = { stdout: new PassThrough(), stderr: new PassThrough() };
+    const output = followOutput(streams, Object.values(env), log);
+    const following = this.#follow(streams.stdout);
+    const exited = this.#exit();
+
+    const over = new AbortController();
+    const onAbort = () => over.abort({ kind: 'aborted' } satisfies AgentStartFailure);
+    let seen = 'nothing answered';
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    const timer = setTimeout(
+      () => over.abort({ kind: 'not_ready', afterMs: readyTimeoutMs, seen } satisfies AgentStartFailure),
+      readyTimeoutMs,
+    );
+    let isReady = false;
+    void exited.then(async (exit) => {
+      if (isReady) return;
+      // What it said last is what it ended of.
+      await Promise.race([following, sleep(ASK_AGAIN_MS)]);
+      over.abort({ kind: 'exited', ...exit } satisfies AgentStartFailure);
+    });
+    try {
+      await probeUntilOk(url, (answer) => (seen = answer), over.signal);
+      isReady = true;
+      return this.#running(url, exited, following);
+    } catch (error) {
+      if (!over.signal.aborted) throw error;
+      throw new AgentStartError(over.signal.reason as AgentStartFailure, output.lastLines());
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  /** A container that has ended already publishes nothing: then its last lines are what is of interest. */
+  async whyNoPort(said: string): Promise<string> {
+    const { stdout, stderr } = await this.#docker({ args: ['logs', '--tail', '20', this.#name] });
+    const mask = createSecretMask(Object.values(this.#options.env));
+    const lines = [...stdout, ...stderr].map((line) => mask(line));
+    const last = lines.length === 0 ? ' It printed nothing.' : ` Its last lines:\n${lines.join('\n')}`;
+    return `The container publishes no port (${said}).${last}`;
+  }
+
+  /** Removes the container, running or not; once, whoever asks. */
+  remove(): Promise<void> {
+    this.#removed ??= this.#docker({ args: ['rm', '--force', '--volumes', this.#name] }).then(
+      () => undefined,
+    );
+    return this.#removed;
+  }
+
+  #running(url: string, exited: Promise<AgentExit>, following: Promise<void>): RunningAgent {
+    // Not before its last lines have been read.
+    void exited.then(() => Promise.race([following, sleep(ASK_AGAIN_MS)])).then(() => this.remove());
+    return {
+      url,
+      exited,
+      kill: () => void this.remove(),
+      drain: async (timeoutMs) => {
+        const seconds = String(Math.ceil(timeoutMs / 1000));
+        await this.#docker({ args: ['stop', '-t', seconds, this.#name], timeoutMs: timeoutMs + 60_000 });
+        await this.remove();
+      },
+    };
+  }
+
+  /** Passes on what the container writes, for as long as it runs. */
+  async #follow(to: PassThrough): Promise<void> {
+    await this.#docker({
+      args: ['logs', '--follow', this.#name],
+      timeoutMs: Infinity,
+      // A line that was cut here is cut there, too: the mask has to know.
+      onLine: (line, cut) => void to.write(`${line}${cut ? ' …' : ''}\n`),
+    });
+    to.end();
+  }
+
+  /** Waits for the end of the container, through an engine that is restarted, too. */
+  async #exit(): Promise<AgentExit> {
+    for (;;) {
+      const { code, stdout } = await this.#docker({ args: ['wait', this.#name], timeoutMs: Infinity });
+      const status = Number(stdout.at(-1));
+      if (code === 0 && Number.isInteger(status)) return { code: status, signal: null };
+      if (this.#removed !== undefined) return { code: null, signal: 'SIGKILL' };
+      const { stderr } = await this.#docker({
+        args: ['inspect', '--format', '{{.State.Status}}', this.#name],
+      });
+      if (stderr.some((line) => /no such (object|container)/i.test(line)))
+        return { code: null, signal: null };
+      await sleep(ASK_AGAIN_MS, undefined, { ref: false });
+    }
+  }
 }

@@ -36,7 +36,6 @@ export type Docker = (call: DockerCall) => Promise<DockerEnd>;
 /**
  * Makes a {@link Docker}. A call ends with this process, also when that is killed; what it has asked of the engine goes
  * on. It never rejects for what the command or the engine did.
- *
  * @param command - its name or path.
  */
 export function createDocker(command: string, from: NodeJS.ProcessEnv = process.env): Docker {
@@ -89,7 +88,6 @@ const ANSWER_TIMEOUT_MS = 20_000;
 
 /**
  * Makes sure that there is a docker command and that its engine answers.
- *
  * @throws AgentStartError saying which of the two is missing, and what to do.
  */
 export async function requireEngine(docker: Docker, signal: AbortSignal): Promise<void> {

@@ -18,7 +18,6 @@ export interface RevisionImage {
  * that it ran first. It is given a name of the revision's own, so that a restart or a redeploy neither waits for a
  * registry nor gets what its tag means by then. Where a registry cannot give it, an image of that name that the engine
  * has already does, and the log says so.
- *
  * @throws AgentStartError when there is no such image.
  */
 export async function holdImage(

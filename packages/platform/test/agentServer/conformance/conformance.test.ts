@@ -1,10 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { RUN_API_ENDPOINTS } from '@slipway/contract/runApi/endpoints';
+import { preparedAgentHome } from '../../../../../test/support/preparedHome.ts';
 import { type AgentUnderTest, startAgentUnderTest } from '../agentUnderTest.ts';
 import { type Row, ServerUnderTest } from './row.ts';
 import { ROWS } from './rows.ts';
@@ -22,7 +21,7 @@ beforeAll(async () => {
     server = new ServerUnderTest(RUN_API_URL, RUN_API_KEY);
     return;
   }
-  home = await mkdtemp(join(tmpdir(), 'slipway-conformance-'));
+  home = await preparedAgentHome('slipway-conformance-');
   agent = await startAgentUnderTest({ env: { SLIPWAY_HOME: home, SLIPWAY_AGENT_API_KEY: KEY } });
   server = new ServerUnderTest(agent.url, KEY);
 }, 180_000);

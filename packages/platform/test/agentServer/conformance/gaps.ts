@@ -125,6 +125,7 @@ export const GAP_ROWS: readonly Row[] = [
     ['cancel_on_disconnect=false', false],
     ['cancel_on_disconnect=continue', false],
     ['on_disconnect=continue', false],
+    ['', false],
   ].flatMap(([query, cancels]) =>
     (['join', 'stream'] as const).map((what) => leaving(what, String(query), cancels === true)),
   ),

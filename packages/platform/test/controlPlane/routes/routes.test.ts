@@ -4,8 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Deployment, DeploymentsList } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
-import { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
-import { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
+import { Revision } from '@slipway/contract/controlPlane/revision';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { HttpValidationError } from '@slipway/contract/httpErrors';
 import { DEFAULT_TENANT_ID } from '../../../src/access/caller.ts';
@@ -46,13 +45,6 @@ describe('every endpoint of the contract', () => {
   });
 
   const withPath = endpoints.filter(([, { params }]) => params !== undefined);
-  it.each(withPath)('%s answers 404 with what was not found', async (_, { method, path }) => {
-    const url = path.replaceAll(/\{\w+\}/g, randomUUID());
-    const { status, json } = await platform.call(method, url, method === 'PATCH' ? {} : undefined);
-    expect(status).toBe(404);
-    expect(json.detail).toMatch(/^(Deployment|Listener|Integration|API key) ID [0-9a-f-]{36} not found\.$/);
-  });
-
   it.each(withPath)('%s answers 422 for an id that is no uuid', async (_, { method, path }) => {
     const { status, json } = await platform.call(method, path.replaceAll(/\{\w+\}/g, 'x'));
     expect(status).toBe(422);
@@ -184,14 +176,6 @@ describe('creating a deployment', () => {
     expect(status).toBe(201);
   });
 
-  it('fills in the defaults of a resource_spec', async () => {
-    const { json } = await platform.call('POST', '/v2/deployments', {
-      ...body({ source: 'external_image', source_config: { resource_spec: { cpu: 0.55 } } }),
-      source_revision_config: {},
-    });
-    expect(json.source_config['resource_spec']).toMatchObject({ cpu: 0.6, cpu_limit: 1.2, queue_cpu: 0.6 });
-  });
-
   it('refuses a body of more than 1 MB with 413', async () => {
     const { status } = await platform.call('POST', '/v2/deployments', body({ more: 'x'.repeat(1_100_000) }));
     expect(status).toBe(413);
@@ -200,35 +184,20 @@ describe('creating a deployment', () => {
 
 describe('a PATCH', () => {
   it('makes a revision for each of the revision-creating fields, and for no other', async () => {
+    // Each of them alone is in `deploymentFields.test.ts`.
     const id = await platform.create('makes revisions');
-    const patch = async (patched: unknown): Promise<string> => {
+    const { latest_revision_id: first } = await platform.deployment(id);
+    for (const patched of [
+      {},
+      { source_config: { build_command: 'npm run build' } },
+      { secrets: null, source_revision_config: { graph_config_path: null } },
+    ]) {
       const { status, json } = await platform.call('PATCH', `/v2/deployments/${id}`, patched);
-      expect(status, JSON.stringify(json)).toBe(200);
-      return json.latest_revision_id;
-    };
-    const first = await patch({});
-    expect(await patch({ source_config: { build_command: 'npm run build' } })).toBe(first);
-    expect(await patch({ secrets: null, source_revision_config: { graph_config_path: null } })).toBe(first);
-    const second = await patch({ source_revision_config: { graph_config_path: 'app/graph.json' } });
-    expect(second).not.toBe(first);
-    const third = await patch({ secrets: [] });
-    expect(third).not.toBe(second);
-    const path = await platform.upload(id);
-    const fourth = await patch({ source_revision_config: { source_tarball_path: path } });
-    const { json } = await platform.call('GET', `/v2/deployments/${id}/revisions`);
-    expect(RevisionsList.parse(json).resources.map((revision) => revision.id)).toEqual([
-      fourth,
-      third,
-      second,
-      first,
-    ]);
-    expect(json.resources[0]?.source_revision_config).toEqual({
-      graph_config_path: 'app/graph.json',
-      source_tarball_path: path,
-    });
-    const deployment = await platform.deployment(id);
-    expect(deployment.source_revision_config).toEqual(json.resources[0]?.source_revision_config);
-    expect(deployment.source_config['build_command']).toBe('npm run build');
+      expect([status, json.latest_revision_id], JSON.stringify(json)).toEqual([200, first]);
+    }
+    expect((await platform.deployment(id)).source_config['build_command']).toBe('npm run build');
+    const { json } = await platform.call('PATCH', `/v2/deployments/${id}`, { secrets: [] });
+    expect(json.latest_revision_id).not.toBe(first);
   });
 
   it('replaces the whole list of secrets, and carries it over when it is not sent', async () => {
@@ -327,10 +296,6 @@ describe('lists', () => {
     expect(await list('SKIPPED,DEPLOYED')).toEqual(['DEPLOYED', 'SKIPPED']);
     expect(await list('NO_SUCH_STATUS')).toEqual([]);
   });
-
-  it('of integrations is empty, in its shape', async () => {
-    expect((await platform.call('GET', '/v1/integrations/github/install')).json).toEqual([]);
-  });
 });
 
 describe('the logs of a revision', () => {
@@ -365,15 +330,6 @@ describe('the logs of a revision', () => {
 });
 
 describe('an upload URL', () => {
-  it('is answered under both paths', async () => {
-    const id = await platform.create('upload urls');
-    for (const prefix of ['', '/v2']) {
-      const { status, json } = await platform.call('POST', `${prefix}/deployments/${id}/upload-url`);
-      expect(status).toBe(200);
-      expect(UploadUrl.parse(json).object_path).toContain(id);
-    }
-  });
-
   it('is refused for a source that takes no uploads', async () => {
     const { json } = await platform.call('POST', '/v2/deployments', {
       ...body({ source: 'external_image' }),

@@ -54,12 +54,14 @@ describe('an image', () => {
       `Status: Downloaded newer image for ${IMAGE}`,
     ]);
     const [container] = await engine.containers();
-    expect(container?.labels).toMatchObject({
-      'slipway.platform': 'this-platform',
-      'slipway.deployment': DEPLOYMENT,
-      'slipway.revision': REVISION,
-    });
-    expect(container?.told).toMatchObject({ publish: '127.0.0.1::8000', pull: 'never' });
+    expect(container).toMatchObject({ deploymentId: DEPLOYMENT, revisionId: REVISION });
+    expect(container?.told).toEqual(
+      expect.arrayContaining([
+        'label=slipway.platform=this-platform',
+        'publish=127.0.0.1::8000',
+        'pull=never',
+      ]),
+    );
 
     await agent.drain(5_000);
     expect(await agent.exited).toEqual({ code: 0, signal: null });
@@ -80,9 +82,8 @@ describe('an image', () => {
     const agent = await start({ env: secrets });
     for (const [name, value] of Object.entries(secrets))
       expect(JSON.parse(await ask(agent, `/env?name=${encodeURIComponent(name)}`)), name).toBe(value);
-    const calls = JSON.stringify(await engine.calls());
-    for (const value of Object.values(secrets))
-      expect(calls).not.toContain(JSON.stringify(value).slice(1, -1));
+    const calls = await engine.calls();
+    for (const value of Object.values(secrets)) expect(calls).not.toContain(value);
     await vi.waitFor(() => expect(log).toContain('serving as agent, told PORT 8000, token ***'));
     await agent.drain(1_000);
   });

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,20 +5,18 @@ import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
-/** A container as the stand-in keeps it: `told` are the options of `docker run`. */
+/** A container as the stand-in keeps it: `told` are the lines `OPTION=VALUE` of its `docker run`. */
 export interface StandInContainer {
-  readonly id: string;
   readonly name: string;
-  readonly image: string;
-  readonly labels: Record<string, string>;
   readonly pid: number;
-  readonly port: number;
-  readonly told: Record<string, unknown>;
+  readonly told: readonly string[];
+  readonly deploymentId: string | undefined;
+  readonly revisionId: string | undefined;
 }
 
-/** A machine with a container engine, as far as the docker command shows it (`fixtures/docker.mjs`). */
+/** A machine with a container engine, as far as the docker command shows it (`fixtures/docker.sh`). */
 export class EngineStandIn {
-  readonly command = fileURLToPath(new URL('fixtures/docker.mjs', import.meta.url));
+  readonly command = fileURLToPath(new URL('fixtures/docker.sh', import.meta.url));
   readonly home: string;
 
   constructor(home: string) {
@@ -34,37 +31,52 @@ export class EngineStandIn {
 
   /** What the registry has: the name of an image, and how it behaves (`fixtures/image.mjs`). */
   async registry(images: Record<string, string>): Promise<void> {
-    await writeFile(join(this.home, 'registry'), JSON.stringify(images));
+    await rm(join(this.home, 'registry'), { recursive: true, force: true });
+    for (const [name, behavior] of Object.entries(images)) await this.#put('registry', name, behavior);
   }
 
   /** An image that the engine has without a registry. */
   async hold(name: string, behavior: string): Promise<void> {
-    await mkdir(join(this.home, 'images'), { recursive: true });
-    await writeFile(join(this.home, 'images', encodeURIComponent(name)), behavior);
+    await this.#put('images', name, behavior);
+  }
+
+  async #put(folder: string, name: string, behavior: string): Promise<void> {
+    await mkdir(join(this.home, folder), { recursive: true });
+    await writeFile(join(this.home, folder, encodeURIComponent(name)), behavior);
   }
 
   async images(): Promise<string[]> {
-    const folder = join(this.home, 'images');
-    return existsSync(folder) ? (await readdir(folder)).map(decodeURIComponent) : [];
+    return (await this.#namesIn('images')).map(decodeURIComponent);
   }
 
   async containers(): Promise<StandInContainer[]> {
-    const folder = join(this.home, 'containers');
-    if (!existsSync(folder)) return [];
-    const names = await readdir(folder);
-    const files = names.map((name) => readFile(join(folder, name, 'container.json'), 'utf8').catch(() => ''));
-    return (await Promise.all(files)).flatMap((text) =>
-      text === '' ? [] : [JSON.parse(text) as StandInContainer],
-    );
+    const found: StandInContainer[] = [];
+    for (const name of await this.#namesIn('containers')) {
+      const read = (file: string) =>
+        readFile(join(this.home, 'containers', name, file), 'utf8').catch(() => '');
+      // Its options are written last: without them it is being started or removed.
+      const told = (await read('told')).split('\n');
+      if (told.length === 1) continue;
+      const labeled = (label: string) =>
+        told.find((line) => line.startsWith(`label=${label}=`))?.slice(`label=${label}=`.length);
+      found.push({
+        name,
+        pid: Number(await read('pid')),
+        told,
+        deploymentId: labeled('slipway.deployment'),
+        revisionId: labeled('slipway.revision'),
+      });
+    }
+    return found;
   }
 
-  /** Every call of the command so far: its arguments, and the names of what it had in its environment. */
-  async calls(): Promise<{ args: string[]; env: string[] }[]> {
-    const text = await readFile(join(this.home, 'calls'), 'utf8').catch(() => '');
-    return text
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as { args: string[]; env: string[] });
+  /** The arguments of every call of the command so far. */
+  async calls(): Promise<string> {
+    return readFile(join(this.home, 'calls'), 'utf8');
+  }
+
+  async #namesIn(folder: string): Promise<string[]> {
+    return readdir(join(this.home, folder)).catch(() => []);
   }
 
   /** Whether the engine behind the command answers. */
