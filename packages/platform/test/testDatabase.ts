@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 
 import pg from 'pg';
-import { afterAll, inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 
 import { type Database, openDatabase } from '../src/store/database.ts';
+import { useFolder } from './folders.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 
 /**
@@ -14,6 +15,24 @@ export async function openTestDatabase(home: string): Promise<Database> {
   const databaseUrl = await emptyDatabaseUrl();
   if (databaseUrl === undefined) await prepareHome(home);
   return openDatabase({ home, databaseUrl });
+}
+
+/** One for all tests of a file: there once they run, and closed after them. */
+export function useTestDatabase(): Pick<Database, 'kysely' | 'connectionString'> {
+  const home = useFolder();
+  let database: Database;
+  beforeAll(async () => {
+    database = await openTestDatabase(home);
+  });
+  afterAll(() => database.close());
+  return {
+    get kysely() {
+      return database.kysely;
+    },
+    get connectionString() {
+      return database.connectionString;
+    },
+  };
 }
 
 /**

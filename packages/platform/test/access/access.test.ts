@@ -1,39 +1,27 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { ApiKeyCreate } from '@slipway/contract/controlPlane/access';
 import { type Access, createAccess, type Credentials } from '../../src/access/access.ts';
 import { type Caller, DEFAULT_TENANT_ID } from '../../src/access/caller.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import type { Database } from '../../src/store/database.ts';
-import { openTestDatabase } from '../testDatabase.ts';
+import { useTestDatabase } from '../testDatabase.ts';
 
 const ALICE = randomUUID();
 const BOB = randomUUID();
 
-let home: string;
-let database: Database;
+const database = useTestDatabase();
 let access: Access;
 let operator: Caller;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-access-'));
-  database = await openTestDatabase(home);
   access = createAccess({
     operatorKey: 'the-key',
     kysely: database.kysely,
     log: createLogger({ destination: { write: () => undefined } }),
   });
   operator = await caller({ apiKey: 'the-key' });
-});
-
-afterAll(async () => {
-  await database.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 function caller(credentials: Partial<Credentials>): Promise<Caller> {

@@ -1,21 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { AuditList } from '@slipway/contract/controlPlane/access';
 import { removeOldAudit } from '../../src/access/audit.ts';
 import { TestPlatform } from '../controlPlane/testPlatform.ts';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 async function audit(query = '', headers: Record<string, string> = {}): Promise<AuditList> {
   const { status, json } = await platform.call('GET', `/v1/audit?${query}`, undefined, headers);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Scope } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
@@ -11,20 +11,15 @@ import { TestPlatform } from '../controlPlane/testPlatform.ts';
 
 const RANK: readonly Scope[] = ['read', 'deploy', 'admin'];
 
-let platform: TestPlatform;
+const platform = TestPlatform.use();
 const keys = new Map<Scope, string>();
 
 beforeAll(async () => {
-  platform = await TestPlatform.open();
   for (const scope of RANK) {
     const { status, json } = await platform.call('POST', '/v1/api-keys', { name: `a ${scope} key`, scope });
     expect(status).toBe(201);
     keys.set(scope, json.key);
   }
-});
-
-afterAll(async () => {
-  await platform.close();
 });
 
 const endpoints = Object.entries(CONTROL_PLANE_ENDPOINTS).map(([name, { method, path }]) => ({

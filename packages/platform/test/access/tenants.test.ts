@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { Endpoint } from '@slipway/contract/endpoint';
@@ -11,7 +11,7 @@ const ALICE = randomUUID();
 const BOB = randomUUID();
 const LISTENER = { compute_type: 'docker', compute_id: 'the machine', compute_config: {} };
 
-let platform: TestPlatform;
+const platform = TestPlatform.use();
 let deploymentId: string;
 let revisionId: string;
 let listenerId: string;
@@ -21,7 +21,6 @@ let integrationId: string;
 let bobsKey: string;
 
 beforeAll(async () => {
-  platform = await TestPlatform.open();
   ({ deploymentId, revisionId } = await deploy(ALICE, 'agent'));
   const listener = await as(ALICE, 'POST', '/v2/listeners', LISTENER);
   listenerId = listener.json.id;
@@ -33,10 +32,6 @@ beforeAll(async () => {
   ).json);
   bobsKey = (await as(BOB, 'POST', '/v1/api-keys', { name: 'admin', scope: 'admin' })).json.key;
   ({ id: keyId } = (await as(ALICE, 'POST', '/v1/api-keys', { name: 'ci', scope: 'deploy' })).json);
-});
-
-afterAll(async () => {
-  await platform.close();
 });
 
 const as = (tenantId: string, method: string, path: string, body?: unknown): Promise<Answer> =>

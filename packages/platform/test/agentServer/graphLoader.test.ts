@@ -1,23 +1,17 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { PlatformError } from '../../src/errors.ts';
 import { loadGraphs } from '../../src/agentServer/graphs/graphLoader.ts';
 import { createLogger } from '../../src/http/logger.ts';
+import { useFolder } from '../folders.ts';
 
-let home: string;
+const home = useFolder();
 
 const logged: string[] = [];
 const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } });
-
-beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-graphs-'));
-});
-
-afterAll(() => rm(home, { recursive: true, force: true }));
 
 async function agentWith(files: Record<string, string>): Promise<string> {
   const dir = await mkdtemp(join(home, 'agent-'));

@@ -1,21 +1,18 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type RealPostgres, startRealPostgres } from '../../../../test/support/realPostgres.ts';
 import { type AgentUnderTest, apiOf, collectEvents, startAgentUnderTest } from './agentUnderTest.ts';
 import { DURABLE_AGENT, sceneIn, timesByRun } from './durableAgents.ts';
+import { useFolder } from '../folders.ts';
 
 /** On a PostgreSQL of its own, which the other tests do not use: it is stopped and started. */
 let postgres: RealPostgres;
 let agent: AgentUnderTest;
-let folder: string;
+const folder = useFolder();
 const api = apiOf(() => agent.url);
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'slipway-restarted-'));
   postgres = await startRealPostgres();
   agent = await startAgentUnderTest({
     dir: DURABLE_AGENT,
@@ -27,7 +24,6 @@ afterAll(async () => {
   agent.child.kill('SIGKILL');
   await agent.exited;
   await postgres.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 describe('PostgreSQL, stopped and started in the middle of runs', { timeout: 240_000 }, () => {

@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -12,12 +9,10 @@ import { RunEnds } from '../../src/agentServer/store/runEnds.ts';
 import { RunRecords } from '../../src/agentServer/store/runRecords.ts';
 import { type NewRun, RunStore } from '../../src/agentServer/store/runStore.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
-import type { Database } from '../../src/store/database.ts';
-import { openTestDatabase } from '../testDatabase.ts';
+import { useTestDatabase } from '../testDatabase.ts';
 
 /** Without agents: what is accepted and ended at the same moment meets in the database. */
-let home: string;
-let server: Database;
+const server = useTestDatabase();
 let database: AgentDatabase;
 let threads: ThreadStore;
 let runs: RunStore;
@@ -25,8 +20,6 @@ let records: RunRecords;
 let ends: RunEnds;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-busy-'));
-  server = await openTestDatabase(home);
   database = await openAgentDatabase(server.connectionString, () => undefined);
   await new CheckpointStore(database.pool, 'd').setup();
   const options = { db: database.kysely, deploymentId: 'd', processId: 'p' };
@@ -40,8 +33,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await database.close();
-  await server.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 const newRun = (threadId: string, multitaskStrategy: string): NewRun => ({

@@ -2,19 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { openAgentDatabase } from '../../src/agentServer/store/agentDatabase.ts';
 import { ThreadStore } from '../../src/agentServer/store/threadStore.ts';
 import { TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(() => platform.close());
+const platform = TestPlatform.use();
 
 /** Deletes a deployment, and waits until it is gone. */
 async function remove(id: string): Promise<void> {

@@ -1,17 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { IDEMPOTENCY_KEPT_MS } from '../../src/controlPlane/idempotency.ts';
 import { type AnswerBody, TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(() => platform.close());
+const platform = TestPlatform.use();
 
 const request = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
   name: `d-${randomUUID()}`,

@@ -1,15 +1,15 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 
 import { createLogger } from '../../src/http/logger.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
+import { useFolder } from '../folders.ts';
 
 /** A home and the database that it is started with. */
 interface Place {
@@ -23,16 +23,8 @@ interface Used extends Place {
 
 const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
 const log = createLogger({ level: 'silent' });
-let root: string;
+const root = useFolder();
 let template: Promise<Used> | undefined;
-
-beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-instance-'));
-});
-
-afterAll(async () => {
-  await rm(root, { recursive: true, force: true });
-});
 
 /** The same home with an empty database: another one on the server, or the embedded one made anew. */
 async function withEmptyDatabase({ home }: Pick<Place, 'home'>): Promise<Place> {

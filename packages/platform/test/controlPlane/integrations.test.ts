@@ -1,17 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { type Answer, TestPlatform } from './testPlatform.ts';
 
 const PATH = '/v1/integrations/github/install';
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 function register(body: Record<string, unknown>): Promise<Answer> {
   return platform.call('POST', PATH, { name: crypto.randomUUID(), ...body });

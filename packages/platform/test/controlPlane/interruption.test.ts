@@ -1,20 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { aborted, type Answer, gate, TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
-});
-
-afterEach(() => {
-  Object.assign(platform, defaults);
-});
-
-afterAll(() => platform.close());
+const platform = TestPlatform.use();
 
 const interrupt = (id: string, revision: string): Promise<Answer> =>
   platform.call('POST', `/v2/deployments/${id}/revisions/${revision}/interrupt`);
@@ -61,7 +49,7 @@ describe('a revision that is interrupted', () => {
     const waiting = await platform.release(id);
     await platform.reaches(id, waiting, 'QUEUED');
     expect((await interrupt(id, waiting)).json.status).toBe('INTERRUPTED');
-    Object.assign(platform, defaults);
+    platform.playAsUsual();
     expect((await interrupt(id, first)).json.status).toBe('INTERRUPTED');
     const next = await platform.release(id);
     await platform.reaches(id, next, 'DEPLOYED');
@@ -89,7 +77,7 @@ describe('a revision that is interrupted', () => {
     const revision = await platform.release(id);
     await platform.reaches(id, revision, 'DEPLOYING');
     expect((await interrupt(id, revision)).json.status).toBe('INTERRUPTED');
-    Object.assign(platform, defaults);
+    platform.playAsUsual();
     const next = await platform.release(id);
     await platform.reaches(id, next, 'DEPLOYED');
     expect(platform.agentOf(good).killed).toBe(false);

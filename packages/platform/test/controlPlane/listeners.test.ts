@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { type Answer, TestPlatform } from './testPlatform.ts';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 function register(computeId: string, more: Record<string, unknown> = {}): Promise<Answer> {
   return platform.call('POST', '/v2/listeners', {

@@ -1,21 +1,9 @@
 import { createParser } from 'eventsource-parser';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
-});
-
-afterEach(() => {
-  Object.assign(platform, defaults);
-});
-
-afterAll(() => platform.close());
+const platform = TestPlatform.use();
 
 interface Followed {
   readonly event: string;
@@ -100,7 +88,7 @@ describe('a log that is followed', () => {
     expect(messages(seen)).toEqual(['before', 'after', 'built']);
     expect((await events.next()).done).toBe(true);
     await platform.reaches(id, revision, 'DEPLOYED');
-    Object.assign(platform, defaults);
+    platform.playAsUsual();
     const next = await platform.release(id);
     await platform.reaches(id, next, 'DEPLOYED');
     const old = await follow(id, revision);

@@ -1,30 +1,16 @@
 import { rm } from 'node:fs/promises';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { RESTARTS_MAX } from '../../src/controlPlane/orchestrator.ts';
 import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
-});
-
-beforeEach(() => {
-  Object.assign(platform, defaults);
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 /** A platform that is killed leaves its rows as they are, and the next one begins with them. */
 async function killedAndStartedAgain(): Promise<void> {
   platform.serving.clear();
-  Object.assign(platform, defaults);
+  platform.playAsUsual();
   await platform.start();
 }
 
@@ -120,7 +106,7 @@ describe('a platform that is stopped in good order', () => {
       .where('id', '=', revision)
       .executeTakeFirstOrThrow();
     expect(row).toEqual({ status: 'AWAITING_BUILD', restarts: 0 });
-    Object.assign(platform, defaults);
+    platform.playAsUsual();
     await platform.start();
     await platform.reaches(id, revision, 'DEPLOYED');
   });

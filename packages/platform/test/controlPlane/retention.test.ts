@@ -1,18 +1,10 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-let works: TestPlatform['onBuild'];
-
-beforeAll(async () => {
-  platform = await TestPlatform.open({ sourcesKept: 2 });
-  works = platform.onBuild;
-});
-
-afterAll(() => platform.close());
+const platform = TestPlatform.use({ sourcesKept: 2 });
 
 const sourcesOf = async (id: string): Promise<string[]> =>
   (await readdir(`${platform.home}/objects/tarballs/${id}`)).sort();
@@ -59,7 +51,7 @@ describe('an uploaded source', () => {
     const good = await releases(id, 2, 'DEPLOYED');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
     const bad = await releases(id, 4, 'BUILD_FAILED');
-    platform.onBuild = works;
+    platform.playAsUsual();
     const kept = [...good, ...bad.slice(2)].map(({ source }) => source).sort();
     await vi.waitFor(async () => expect(await sourcesOf(id)).toEqual(kept));
   });
@@ -69,7 +61,7 @@ describe('an uploaded source', () => {
     const good = await releases(id, 2, 'DEPLOYED');
     platform.onBuild = () => Promise.resolve({ ok: false, reason: 'broken' });
     const [latest] = await releases(id, 1, 'BUILD_FAILED');
-    platform.onBuild = works;
+    platform.playAsUsual();
     for (const { revision } of good) {
       expect((await platform.redeploy(id, revision)).status).toBe(200);
       await vi.waitFor(async () => expect((await platform.deployment(id)).active_revision_id).toBe(revision));

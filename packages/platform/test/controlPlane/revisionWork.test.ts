@@ -1,25 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { aborted, gate, TestPlatform } from './testPlatform.ts';
 
-let platform: TestPlatform;
-const defaults: Partial<Pick<TestPlatform, 'onBuild' | 'onStart'>> = {};
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-  Object.assign(defaults, { onBuild: platform.onBuild, onStart: platform.onStart });
-});
-
-afterEach(() => {
-  Object.assign(platform, defaults);
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 describe('a revision', () => {
   it('goes through every status to DEPLOYED, and becomes the active one with the switch', async () => {
@@ -97,66 +83,6 @@ describe('a revision', () => {
     platform.onBuild = () => Promise.reject(new Error('a bug'));
     const broken = await platform.release(id);
     await platform.reaches(id, broken, 'BUILD_FAILED');
-  });
-
-  it('of an image ends with what to do where the machine has no container engine', async () => {
-    const image = await platform.create('an image', {
-      source: 'external_image',
-      source_revision_config: { image_uri: 'registry.example/agent:1' },
-    });
-    const { latest_revision_id: imageRevision } = await platform.deployment(image);
-    await platform.reaches(image, imageRevision, 'DEPLOY_FAILED');
-    const { json } = await platform.call('GET', `/v2/deployments/${image}/revisions/${imageRevision}`);
-    expect(json.status_message).toMatch(/^This machine has no docker command, .* Install a container engine/);
-    expect((await platform.redeploy(image, imageRevision)).status).toBe(200);
-  });
-
-  it('waits while another of its deployment is built; of those that wait only the newest is built', async () => {
-    const id = await platform.create('queue');
-    const build = gate();
-    const { onBuild } = platform;
-    platform.onBuild = async (options) => {
-      await build.promise;
-      return onBuild(options);
-    };
-    const first = await platform.release(id);
-    await platform.reaches(id, first, 'BUILDING');
-    const second = await platform.release(id);
-    const third = await platform.release(id);
-    await platform.reaches(id, second, 'SKIPPED');
-    await platform.reaches(id, third, 'QUEUED');
-    build.open();
-    await platform.reaches(id, third, 'DEPLOYED');
-    expect(await platform.history(first)).toContain('DEPLOYED');
-    expect((await platform.deployment(id)).active_revision_id).toBe(third);
-  });
-
-  it('of another deployment is built at the same time, two at once in all', async () => {
-    const build = gate();
-    const { onBuild } = platform;
-    platform.onBuild = async (options) => {
-      await build.promise;
-      return onBuild(options);
-    };
-    const ids = await Promise.all(['p1', 'p2', 'p3'].map((name) => platform.create(name)));
-    const revisions: string[] = [];
-    for (const id of ids) revisions.push(await platform.release(id));
-    const [a = '', b = '', c = ''] = revisions;
-    await platform.reaches(ids[0]!, a, 'BUILDING');
-    await platform.reaches(ids[1]!, b, 'BUILDING');
-    await platform.reaches(ids[2]!, c, 'AWAITING_BUILD');
-    build.open();
-    await Promise.all(ids.map((id, index) => platform.reaches(id, revisions[index]!, 'DEPLOYED')));
-  });
-
-  it('drains the agent that served before', async () => {
-    const id = await platform.create('drains');
-    const first = await platform.release(id);
-    await platform.reaches(id, first, 'DEPLOYED');
-    const second = await platform.release(id);
-    await platform.reaches(id, second, 'DEPLOYED');
-    await vi.waitFor(() => expect(platform.agentOf(first).drained).toBe(true));
-    expect(platform.agentOf(second).drained).toBe(false);
   });
 });
 
@@ -265,40 +191,5 @@ describe('a redeploy', () => {
     await vi.waitFor(() => expect(platform.agentOf(only)).not.toBe(before));
     await platform.reaches(id, only, 'DEPLOYED');
     await vi.waitFor(() => expect(before.drained).toBe(true));
-  });
-});
-
-describe('an agent that ends by itself', () => {
-  it('is started again, and again', async () => {
-    const id = await platform.create('crashes');
-    const revision = await platform.release(id);
-    await platform.reaches(id, revision, 'DEPLOYED');
-    for (let i = 0; i < 2; i++) {
-      const agent = platform.agentOf(revision);
-      agent.crash();
-      await vi.waitFor(() => expect(platform.agentOf(revision)).not.toBe(agent), 5_000);
-    }
-  });
-});
-
-describe('what was built', () => {
-  it('is kept for the newest five and the active revision only', async () => {
-    const id = await platform.create('bounded');
-    const revisions: string[] = [];
-    for (let i = 0; i < 7; i++) {
-      const revision = await platform.release(id);
-      await platform.reaches(id, revision, 'DEPLOYED');
-      revisions.push(revision);
-    }
-    const isThere = async (revision: string): Promise<boolean> =>
-      stat(`${platform.home}/builds/${id}/${revision}`).then(
-        () => true,
-        () => false,
-      );
-    await vi.waitFor(async () => {
-      expect(await Promise.all(revisions.map(isThere))).toEqual([false, false, true, true, true, true, true]);
-    });
-    await platform.redeploy(id, revisions[0]!);
-    await platform.reaches(id, revisions[0]!, 'DEPLOYED');
   });
 });

@@ -1,24 +1,22 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createSecretsRotation } from '../../src/controlPlane/secretsRotation.ts';
 import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyFiles.ts';
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { TestPlatform } from './testPlatform.ts';
+import { useFolder } from '../folders.ts';
 
 const SECRETS = [{ name: 'TOKEN', value: 'hunter2-hunter2' }];
 const ROWS = 230;
 
-let platform: TestPlatform;
-let home: string;
+const platform = TestPlatform.use();
+const home = useFolder();
 
 beforeAll(async () => {
-  platform = await TestPlatform.open();
-  home = await mkdtemp(join(tmpdir(), 'slipway-rotation-'));
   const id = await platform.create('many', { secrets: SECRETS });
   const sealing = createSealing(deriveKey(await loadMasterKey(home, {}), 'secrets'));
   // More than one batch, without making every one of them by a request.
@@ -29,11 +27,6 @@ beforeAll(async () => {
   const sealed = () => sealing.seal(JSON.stringify(SECRETS), id);
   await platform.kysely.updateTable('revisions').set({ sealed_secrets: sealed() }).execute();
   await platform.kysely.updateTable('deployments').set({ sealed_secrets: sealed() }).execute();
-});
-
-afterAll(async () => {
-  await platform.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 /** As a process has it that starts now. */

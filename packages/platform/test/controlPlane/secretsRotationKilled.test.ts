@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { access, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -16,6 +15,7 @@ import { deriveKey, loadMasterKey, pendingMasterKey } from '../../src/store/keyF
 import { createRotatingSealing, createSealing, type Sealing } from '../../src/store/sealing.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+import { useFolder } from '../folders.ts';
 
 // Processes are started here, one after another: on a busy machine that takes its time.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -25,14 +25,13 @@ const SECRETS = JSON.stringify([{ name: 'TOKEN', value: 'hunter2-hunter2' }]);
 /** What an update of a deployment waits for, once so many have been let through. */
 const GATE = 20_261_121;
 
-let home: string;
+const home = useFolder();
 let databaseUrl: string;
 let database: Database;
 /** Holds locks, so that the rotation comes to a certain moment and no further. */
 let holder: pg.Client;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-rotation-killed-'));
   databaseUrl = (await emptyDatabaseUrl()) ?? '';
   database = await openDatabase({ home, databaseUrl });
   holder = new pg.Client({ connectionString: databaseUrl });
@@ -60,7 +59,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await holder.end();
   await database.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 /** Lets so many updates of deployments through, and then none, until the gate is opened. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import type { Hono } from 'hono';
 import type { Kysely } from 'kysely';
-import { expect, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 
 import { createAccess } from '../../src/access/access.ts';
 import {
@@ -66,8 +66,8 @@ export interface FakeAgent extends RunningAgent {
 
 /** A control plane on a real database, with builds and agents that the test plays itself. */
 export class TestPlatform {
-  readonly home: string;
-  readonly database: Database;
+  home!: string;
+  database!: Database;
   readonly agents: FakeAgent[] = [];
   /** Which revision the gateway sends a deployment's requests to. */
   readonly serving = new Map<string, string>();
@@ -77,25 +77,41 @@ export class TestPlatform {
   #generation = 0;
   app!: Hono;
 
-  /** How the next builds and starts go; replaced by tests. Both count. */
-  onBuild: (build: Parameters<BuildRevision>[0]) => Promise<BuildResult> = async (build) => {
-    await mkdir(join(build.workspace, 'src'), { recursive: true });
-    await writeFile(join(build.workspace, 'src', 'graph.json'), '{}');
-    build.log('built');
-    return { ok: true, agentDir: join(build.workspace, 'src'), graphConfigPath: 'graph.json' };
-  };
-  onStart: (start: Parameters<StartAgent>[0]) => Promise<void> = () => Promise.resolve();
+  /** How the next builds and starts go; replaced by tests, for as long as each takes. Both count. */
+  onBuild!: (build: Parameters<BuildRevision>[0]) => Promise<BuildResult>;
+  onStart!: (start: Parameters<StartAgent>[0]) => Promise<void>;
 
-  constructor(home: string, database: Database) {
-    this.home = home;
-    this.database = database;
+  /** One for all tests of a file: there once they run, and closed after them. */
+  static use(options: Partial<ControlPlaneOptions> = {}): TestPlatform {
+    const platform = new TestPlatform();
+    beforeAll(() => platform.#open(options));
+    afterEach(() => platform.playAsUsual());
+    afterAll(() => platform.close());
+    return platform;
   }
 
   static async open(options: Partial<ControlPlaneOptions> = {}): Promise<TestPlatform> {
-    const home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
-    const platform = new TestPlatform(home, await openTestDatabase(home));
-    await platform.start(options);
+    const platform = new TestPlatform();
+    await platform.#open(options);
     return platform;
+  }
+
+  async #open(options: Partial<ControlPlaneOptions>): Promise<void> {
+    this.home = await mkdtemp(join(tmpdir(), 'slipway-control-plane-'));
+    this.database = await openTestDatabase(this.home);
+    this.playAsUsual();
+    await this.start(options);
+  }
+
+  /** From now on builds and starts succeed. */
+  playAsUsual(): void {
+    this.onBuild = async (build) => {
+      await mkdir(join(build.workspace, 'src'), { recursive: true });
+      await writeFile(join(build.workspace, 'src', 'graph.json'), '{}');
+      build.log('built');
+      return { ok: true, agentDir: join(build.workspace, 'src'), graphConfigPath: 'graph.json' };
+    };
+    this.onStart = () => Promise.resolve();
   }
 
   get kysely(): Kysely<Schema> {

@@ -13,12 +13,11 @@ import { UPLOAD_URL_MS } from '../../src/controlPlane/uploadTokens.ts';
 import { TestPlatform } from './testPlatform.ts';
 
 const MAX = 128 * 1_048_576;
-let platform: TestPlatform;
+const platform = TestPlatform.use({ uploadMaxBytes: MAX });
 let listening: Listening;
 let id: string;
 
 beforeAll(async () => {
-  platform = await TestPlatform.open({ uploadMaxBytes: MAX });
   const handle = getRequestListener(platform.app.fetch);
   const appListener: RequestListener = (incoming, outgoing) => void handle(incoming, outgoing);
   listening = await listen(appListener, { port: 0 });
@@ -27,7 +26,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await listening.close(0);
-  await platform.close();
 });
 
 async function offer(): Promise<{ path: string; objectPath: string }> {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { list } from 'tar';
@@ -13,15 +12,15 @@ import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.t
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';
+import { useFolder } from '../folders.ts';
 
-let root: string;
+const root = useFolder();
 let server: GitServer;
 let repository: Repository;
 let first: string;
 let second: string;
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-git-'));
   server = await GitServer.start(root);
   repository = await Repository.create(join(root, 'agent'));
   first = await repository.commit({
@@ -36,7 +35,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await server.close();
-  await rm(root, { recursive: true, force: true });
 });
 
 async function surroundings(over: Partial<GitSurroundings['limits']> = {}): Promise<GitSurroundings> {

@@ -10,13 +10,13 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
+import { useFolder } from '../folders.ts';
 
-let home: string;
+const home = useFolder();
 let databaseUrl: string | undefined;
 let database: Database;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-database-'));
   databaseUrl = await emptyDatabaseUrl();
   if (databaseUrl === undefined) await prepareHome(home);
   database = await open();
@@ -26,7 +26,6 @@ const open = (): Promise<Database> => openDatabase({ home, databaseUrl });
 
 afterAll(async () => {
   await database.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 const ledger = async (name: string): Promise<string[]> => {

@@ -1,33 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 import { Hono } from 'hono';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
 import { respondWithProblem } from '../../src/http/problem.ts';
-import type { Database } from '../../src/store/database.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
 import { createTracingProject, TracingProjectExists } from '../../src/tracing/tracingProject.ts';
 import { openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
-import { openTestDatabase } from '../testDatabase.ts';
+import { useTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';
 const KEY = 'the key';
 const DEPLOYMENT = 'the deployment';
 
-let home: string;
-let database: Database;
+const database = useTestDatabase();
 let tracing: TracingStore;
 let app: Hono;
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'slipway-tracing-'));
-  database = await openTestDatabase(home);
   [tracing] = await Promise.all([openTracing(database.kysely), openTracing(database.kysely)]);
   app = new Hono();
   app.onError((error, c) => respondWithProblem(error, c));
@@ -35,11 +28,6 @@ beforeAll(async () => {
     '/',
     feedbackRoutes({ tracing, guard: requireApiKey(KEY), readerOf: () => ({ deploymentId: DEPLOYMENT }) }),
   );
-});
-
-afterAll(async () => {
-  await database.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 async function linkTo(options: { runId?: string; expiresInSeconds?: number } = {}) {

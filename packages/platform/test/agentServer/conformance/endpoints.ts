@@ -41,14 +41,14 @@ export const ENDPOINT_ROWS: readonly Row[] = [
       has(await server.api.json('GET', path), { status: 'success' });
     },
   ),
-  ...['', '?action=interrupt', '?action=interrupt&wait=false', '?wait=true', '?wait=1', '?wait=0'].map(
-    (query) =>
-      endpoint(`POST /threads/{thread_id}/runs/{run_id}/cancel${query}`, async (server) => {
-        const { thread, run, path } = await server.busy();
-        const { status } = await server.answer('POST', `${path}/cancel${query}`);
-        assert.ok(status >= 200 && status < 300, `answered ${status}`);
-        await server.api.untilStatus(thread, run.run_id, 'interrupted');
-      }),
+  // Other spellings are in `packages/contract/test/runApi/cancel.test.ts`.
+  ...['', '?action=interrupt&wait=false', '?wait=true'].map((query) =>
+    endpoint(`POST /threads/{thread_id}/runs/{run_id}/cancel${query}`, async (server) => {
+      const { thread, run, path } = await server.busy();
+      const { status } = await server.answer('POST', `${path}/cancel${query}`);
+      assert.ok(status >= 200 && status < 300, `answered ${status}`);
+      await server.api.untilStatus(thread, run.run_id, 'interrupted');
+    }),
   ),
   ...['?action=rollback', '?action=rollback&wait=true'].map((query) =>
     endpoint(`POST /threads/{thread_id}/runs/{run_id}/cancel${query}`, async (server) => {

@@ -35,9 +35,6 @@ export const GAP_ROWS: readonly Row[] = [
       data: { error: 'RangeError', message: 'out of luck' },
     });
   }),
-  gap('join and wait answer the final values', async (server) => {
-    has((await server.echoed()).joined, { text: 'echo: hi' });
-  }),
   gap('a failed wait answers 200 with __error__', async (server) => {
     has(await server.answer('POST', '/runs/wait', odd('throw')), {
       status: 200,
@@ -110,21 +107,10 @@ export const GAP_ROWS: readonly Row[] = [
     await response.text();
     assert.match(response.headers.get('content-location') ?? '', /\/runs\/[\da-f-]{36}$/);
   }),
-  gap('the default strategy rejects', async (server) => {
-    has((await server.echoed()).created, { multitask_strategy: 'reject' });
-  }),
-  gap('checkpoint ids stand at the top of a state', async (server) => {
-    has((await server.echoed()).state, { checkpoint_id: isText, parent_checkpoint_id: isText });
-  }),
   ...[
     ['cancel_on_disconnect=cancel', true],
-    ['cancel_on_disconnect=1', true],
-    ['cancel_on_disconnect=true', true],
     ['on_disconnect=cancel', true],
     ['cancel_on_disconnect=0', false],
-    ['cancel_on_disconnect=false', false],
-    ['cancel_on_disconnect=continue', false],
-    ['on_disconnect=continue', false],
     ['', false],
   ].flatMap(([query, cancels]) =>
     (['join', 'stream'] as const).map((what) => leaving(what, String(query), cancels === true)),

@@ -55,12 +55,6 @@ export const RULE_ROWS: readonly Row[] = [
     const run = await server.api.json('POST', '/runs', { assistant_id: 'echo', input: { text: 'x' } });
     has(run, { run_id: isUuid, kwargs: { temporary: true } });
   }),
-  rule('Authentication', 'the key goes in x-api-key, also on stream requests', async (server) => {
-    has(
-      await server.stream({ assistant_id: 'echo', input: { text: 'x' } }),
-      (events: unknown[]) => events.length > 1,
-    );
-  }),
   rule('Authentication', 'feedback links are called without a key', async (server) => {
     const events = await server.stream({ assistant_id: 'echo', input: { text: 'x' }, feedback_keys: ['a'] });
     const links = events.find(({ event }) => event === 'feedback')?.data as Record<string, string>;

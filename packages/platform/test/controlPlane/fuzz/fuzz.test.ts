@@ -34,12 +34,11 @@ const SHARES: Readonly<Record<string, number>> = {
 
 const ENDPOINTS: [string, Endpoint][] = Object.entries(CONTROL_PLANE_ENDPOINTS);
 
-let platform: TestPlatform;
+const platform = TestPlatform.use({ gitPollMs: 0 });
 let stock: Stock;
 const tally = new Tally();
 
 beforeAll(async () => {
-  platform = await TestPlatform.open({ gitPollMs: 0 });
   // From here on nothing is built: what is looked at here is what is let in.
   stock = await Stock.fill(platform, { buildSlots: 0, vocabulary: 'contract', gitPollMs: 0 });
   if (IS_LONG) process.stdout.write(`fuzz: seed ${SEED}\n${tally.heading}`);
@@ -47,7 +46,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   process.stdout.write(`fuzz: seed ${SEED}, ${tally.total.sent} requests\n`);
-  await platform.close();
 });
 
 async function send(request: FuzzedRequest): Promise<Response> {

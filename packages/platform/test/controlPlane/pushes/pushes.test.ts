@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -8,19 +7,18 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { GitServer } from '../../git/gitServer.ts';
 import { Repository } from '../../git/repository.ts';
 import { TestPlatform } from '../testPlatform.ts';
+import { useFolder } from '../../folders.ts';
 
 const SECRET = 'a-webhook-secret';
 const NOTHING = '0'.repeat(40);
-let root: string;
+const root = useFolder();
 let server: GitServer;
-let platform: TestPlatform;
+const platform = TestPlatform.use({ gitPollMs: 0 });
 let integrationId: string;
 
 beforeAll(async () => {
-  root = await mkdtemp(join(tmpdir(), 'slipway-pushes-'));
   server = await GitServer.start(root);
   // Looks at the repositories happen where a test asks for them.
-  platform = await TestPlatform.open({ gitPollMs: 0 });
   await writeFile(join(root, 'webhook-secret'), `${SECRET}\n`);
   const { json } = await platform.call('POST', '/v1/integrations/github/install', {
     name: 'host',
@@ -31,9 +29,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await platform.close();
   await server.close();
-  await rm(root, { recursive: true, force: true });
 });
 
 /** A repository and a deployment that follows its branch, deployed. */

@@ -1,28 +1,23 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { type AnswerBody, TestPlatform } from '../testPlatform.ts';
 
 const SOURCES = ['repo_host', 'external_image', 'internal_image', 'internal_source'] as const;
 type SourceName = (typeof SOURCES)[number];
 
-let platform: TestPlatform;
+const platform = TestPlatform.use();
 let integration: string;
 let listener: string;
 
 beforeAll(async () => {
-  platform = await TestPlatform.open();
   integration = await register('/v1/integrations/github/install', { name: 'disk', url_prefix: '/srv/git' });
   listener = await register('/v2/listeners', {
     compute_type: 'cluster',
     compute_id: 'the cluster',
     compute_config: { cluster_namespaces: ['agents'] },
   });
-});
-
-afterAll(async () => {
-  await platform.close();
 });
 
 async function register(path: string, body: unknown): Promise<string> {

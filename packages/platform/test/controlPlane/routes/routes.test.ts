@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { Deployment, DeploymentsList } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
@@ -10,15 +10,7 @@ import { HttpValidationError } from '@slipway/contract/httpErrors';
 import { DEFAULT_TENANT_ID } from '../../../src/access/caller.ts';
 import { type AnswerBody, API_KEY, TestPlatform } from '../testPlatform.ts';
 
-let platform: TestPlatform;
-
-beforeAll(async () => {
-  platform = await TestPlatform.open();
-});
-
-afterAll(async () => {
-  await platform.close();
-});
+const platform = TestPlatform.use();
 
 const body = (more: Record<string, unknown> = {}): Record<string, unknown> => ({
   name: `d-${randomUUID()}`,
