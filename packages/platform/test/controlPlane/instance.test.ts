@@ -1,33 +1,119 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
-import { sql } from 'kysely';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
+import { claimInstance } from '../../src/controlPlane/instance.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { type Platform, startPlatform } from '../../src/platform.ts';
-import { type Database, openDatabase } from '../../src/store/database.ts';
 import { prepareHome } from '../../../../test/support/preparedHome.ts';
-import { emptyDatabaseUrl } from '../testDatabase.ts';
 import { useFolder } from '../folders.ts';
+import { emptyDatabaseUrl, useTestDatabase } from '../testDatabase.ts';
 
-/** A home and the database that it is started with. */
+const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
+const root = useFolder();
+const database = useTestDatabase();
+
+/** A home or a database: its instance id, and the deployments that it knows. */
+interface Side {
+  readonly id?: string;
+  readonly knows?: readonly string[];
+}
+
+/** Makes a home with the sources of deployments. */
+async function homeOf({ id, knows = [] }: Side): Promise<string> {
+  const home = await mkdtemp(join(root, 'home-'));
+  if (id !== undefined) await writeFile(join(home, 'instance.id'), id);
+  for (const deployment of knows) {
+    const folder = join(home, 'objects', 'tarballs', deployment);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'source.tar.gz'), 'tarball');
+  }
+  return home;
+}
+
+/** Has the database be one with these deployments, and nothing else. */
+async function databaseIs({ id, knows = [] }: Side): Promise<void> {
+  const { kysely } = database;
+  await kysely.deleteFrom('platform_instance').execute();
+  await kysely.deleteFrom('deployments').execute();
+  if (id !== undefined) await kysely.insertInto('platform_instance').values({ id }).execute();
+  for (const deployment of knows) {
+    await kysely
+      .insertInto('deployments')
+      .values({
+        id: deployment,
+        name: deployment,
+        source: 'internal_source',
+        tenant_id: deployment,
+        status: 'READY',
+        source_config: '{}',
+        sealed_secrets: '',
+        created_at: new Date(),
+        updated_at: new Date(),
+      })
+      .execute();
+  }
+}
+
+const claim = (home: string, adopt = false) => claimInstance({ home, kysely: database.kysely, adopt });
+
+/** The ids that a home and the database have now. */
+async function ids(home: string): Promise<[string, string | undefined]> {
+  const row = await database.kysely.selectFrom('platform_instance').select('id').executeTakeFirst();
+  return [(await readFile(join(home, 'instance.id'), 'utf8')).trim(), row?.id];
+}
+
+describe('a home and a database', () => {
+  const [one, other] = [randomUUID(), randomUUID()];
+  const [mine, yours] = [randomUUID(), randomUUID()];
+
+  it.each<[what: string, home: Side, database: Side]>([
+    ['that are both new', {}, {}],
+    ['of one id, whatever they know', { id: one, knows: [mine] }, { id: one }],
+    ['from before there were ids that know the same deployment', { knows: [mine] }, { knows: [mine, yours] }],
+  ])('%s belong together, and have one id from then on', async (_, ofHome, ofDatabase) => {
+    await databaseIs(ofDatabase);
+    const home = await homeOf(ofHome);
+    await claim(home);
+    const [id, same] = await ids(home);
+    expect(same).toBe(id);
+    await claim(home);
+    expect(await ids(home)).toEqual([id, id]);
+    await databaseIs({});
+    if (ofHome.knows !== undefined) await expect(claim(home)).rejects.toMatchObject(MISMATCH);
+  });
+
+  it.each<[what: string, home: Side, database: Side]>([
+    ['an empty database, where the home has sources', { id: one, knows: [mine] }, {}],
+    ['an empty database, where an old home without an id has sources', { knows: [mine] }, {}],
+    ["another platform's database", { id: one, knows: [mine] }, { id: other, knows: [yours] }],
+    ['another old database', { knows: [mine] }, { knows: [yours] }],
+    ['a home that is new, where the database has deployments', {}, { id: other, knows: [yours] }],
+  ])('do not belong together: %s', async (_, ofHome, ofDatabase) => {
+    await databaseIs(ofDatabase);
+    await expect(claim(await homeOf(ofHome))).rejects.toMatchObject(MISMATCH);
+  });
+
+  it('belong together where that is said, and the former home of the database is refused from then on', async () => {
+    await databaseIs({ id: other, knows: [yours] });
+    const home = await homeOf({ id: one, knows: [mine] });
+    await claim(home, true);
+    expect(await ids(home)).toEqual([one, one]);
+    const former = await homeOf({ id: other, knows: [yours] });
+    await expect(claim(former)).rejects.toMatchObject(MISMATCH);
+  });
+});
+
+/** A home and the database that a platform is started with. */
 interface Place {
   readonly home: string;
   readonly databaseUrl?: string;
 }
 
-interface Used extends Place {
-  readonly source: string;
-}
-
-const MISMATCH = { code: 'SLIPWAY_INSTANCE_MISMATCH' };
-const log = createLogger({ level: 'silent' });
-const root = useFolder();
-let template: Promise<Used> | undefined;
-
-/** The same home with an empty database: another one on the server, or the embedded one made anew. */
-async function withEmptyDatabase({ home }: Pick<Place, 'home'>): Promise<Place> {
+/** A home with an empty database: another one on the server, or the embedded one made anew. */
+async function withEmptyDatabase(home: string): Promise<Place> {
   const databaseUrl = await emptyDatabaseUrl();
   if (databaseUrl !== undefined) return { home, databaseUrl };
   await rm(join(home, 'postgres'), { recursive: true, force: true });
@@ -35,36 +121,13 @@ async function withEmptyDatabase({ home }: Pick<Place, 'home'>): Promise<Place> 
   return { home };
 }
 
-async function fresh(): Promise<Place> {
-  return withEmptyDatabase({ home: await mkdtemp(join(root, 'home-')) });
-}
-
-/** The home of one place with the database of another. */
-async function withDatabaseOf({ home }: Place, other: Place): Promise<Place> {
-  if (other.databaseUrl !== undefined) return { home, databaseUrl: other.databaseUrl };
-  await rm(join(home, 'postgres'), { recursive: true, force: true });
-  await cp(join(other.home, 'postgres'), join(home, 'postgres'), { recursive: true });
-  return { home };
-}
-
+const log = createLogger({ level: 'silent' });
 const start = (place: Place, more: { adoptDatabase?: boolean } = {}): Promise<Platform> =>
   startPlatform({ ...place, port: 0, apiKey: 'test-key', log, ...more });
 
-async function startAndStop(place: Place, more: { adoptDatabase?: boolean } = {}): Promise<void> {
-  await (await start(place, more)).close();
-}
-
-/** A platform that has served: a deployment with an uploaded source. The embedded one is made once, and copied. */
-async function used(): Promise<Used> {
-  const first = (await template) ?? (await (template = serve()));
-  if (first.databaseUrl !== undefined) return serve();
-  const home = await mkdtemp(join(root, 'home-'));
-  await cp(first.home, home, { recursive: true });
-  return { home, source: join(home, relative(first.home, first.source)) };
-}
-
-async function serve(): Promise<Used> {
-  const place = await fresh();
+/** A platform that has served: a deployment with an uploaded source. */
+async function serve(): Promise<Place & { source: string }> {
+  const place = await withEmptyDatabase(await mkdtemp(join(root, 'home-')));
   const platform = await start(place);
   const call = async (path: string, body: unknown): Promise<Record<string, string>> => {
     const answer = await fetch(`${platform.url}${path}`, {
@@ -90,75 +153,21 @@ async function serve(): Promise<Used> {
   return { ...place, source };
 }
 
-async function inDatabase(place: Place, work: (database: Database) => Promise<unknown>): Promise<void> {
-  const database = await openDatabase(place);
-  try {
-    await work(database);
-  } finally {
-    await database.close();
-  }
-}
-
-/** As a home and a database were before they had an id. */
-async function withoutIds(place: Place): Promise<void> {
-  await rm(join(place.home, 'instance.id'), { force: true });
-  await inDatabase(place, ({ kysely }) => sql`delete from platform_instance`.execute(kysely));
-}
-
-const trashed = async ({ home }: Place): Promise<string[]> =>
-  (await readdir(join(home, 'trash'), { recursive: true })).filter((path) => path.endsWith('.tar.gz'));
-
-it('a fresh home and an empty database belong together from the first start on', async () => {
-  const place = await fresh();
-  await startAndStop(place);
-  const id = await readFile(join(place.home, 'instance.id'), 'utf8');
-  await startAndStop(place);
-  expect(await readFile(join(place.home, 'instance.id'), 'utf8')).toBe(id);
-});
-
-it('an empty database is refused for a home that has sources, with and without an id; they stay where they are', async () => {
-  const place = await used();
-  const started = start(await withEmptyDatabase(place));
+it('a platform removes nothing for a wrong database; adopted, what it does not know lies in the trash for a week', async () => {
+  const { home, source } = await serve();
+  const empty = await withEmptyDatabase(home);
+  const started = start(empty);
   await expect(started).rejects.toMatchObject(MISMATCH);
   await expect(started).rejects.toThrow(/1 deployment/);
-  await rm(join(place.home, 'instance.id'), { force: true });
-  await expect(start(await withEmptyDatabase(place))).rejects.toMatchObject(MISMATCH);
-  expect(await readFile(place.source, 'utf8')).toBe('tarball');
-});
+  expect(await readFile(source, 'utf8')).toBe('tarball');
 
-it("another platform's database is refused, and so is its own for a home that is new", async () => {
-  const [one, other] = [await used(), await serve()];
-  await expect(start(await withDatabaseOf(one, other))).rejects.toMatchObject(MISMATCH);
-  expect(await readFile(one.source, 'utf8')).toBe('tarball');
-  await expect(start(await withDatabaseOf(await fresh(), other))).rejects.toMatchObject(MISMATCH);
-});
-
-it('an old home and its old database are given one id', async () => {
-  const place = await used();
-  await withoutIds(place);
-  await startAndStop(place);
-  expect(await readFile(place.source, 'utf8')).toBe('tarball');
-  await startAndStop(place);
-  await expect(start(await withEmptyDatabase(place))).rejects.toMatchObject(MISMATCH);
-});
-
-it('a backup of the database is taken, and what it does not know lies in the trash for a week', async () => {
-  const place = await used();
-  await inDatabase(place, ({ kysely }) => kysely.deleteFrom('uploads').execute());
-  const expired = join(place.home, 'trash', '2026-01-01T00-00-00-000Z', 'builds');
+  const expired = join(home, 'trash', '2026-01-01T00-00-00-000Z', 'builds');
   await mkdir(expired, { recursive: true });
   await writeFile(join(expired, 'old.tar.gz'), '');
-  await startAndStop(place);
-  expect(await trashed(place)).toEqual([expect.stringMatching(/^[^/]+\/objects\/tarballs\/.*\.tar\.gz$/)]);
-  await startAndStop(place);
-  expect(await trashed(place)).toHaveLength(1);
-});
-
-it('a database is adopted where that is said, and its former home is refused from then on', async () => {
-  const [one, other] = [await used(), await serve()];
-  const adopted = await withDatabaseOf(one, other);
-  await startAndStop(adopted, { adoptDatabase: true });
-  expect(await trashed(adopted)).toHaveLength(1);
-  await startAndStop(adopted);
-  await expect(start(await withDatabaseOf(other, adopted))).rejects.toMatchObject(MISMATCH);
+  const trashed = async () =>
+    (await readdir(join(home, 'trash'), { recursive: true })).filter((path) => path.endsWith('.tar.gz'));
+  await (await start(empty, { adoptDatabase: true })).close();
+  expect(await trashed()).toEqual([expect.stringMatching(/^[^/]+\/objects\/tarballs\/.*\.tar\.gz$/)]);
+  await (await start(empty)).close();
+  expect(await trashed()).toHaveLength(1);
 });
