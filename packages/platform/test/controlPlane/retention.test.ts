@@ -34,6 +34,10 @@ describe('an uploaded source', () => {
           .sort(),
       ),
     );
+    const revisions = made.slice(2).map(({ revision }) => revision);
+    await vi.waitFor(async () =>
+      expect((await readdir(`${platform.home}/builds/${id}`)).sort()).toEqual(revisions.sort()),
+    );
     const gone = await platform.redeploy(id, made[0]!.revision);
     expect(gone.status).toBe(400);
     expect(gone.json.detail).toMatch(/cannot be deployed again: .* its uploaded source have been removed/);
