@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a platform and its PostgreSQL, and can stop the platform's work at a statement. */
+/** Stands before a PostgreSQL: it can stop the work of a connection at a statement, and break all connections. */
 export interface DatabaseProxy {
   /** The database, by way of this proxy. */
   readonly url: string;
@@ -11,6 +11,9 @@ export interface DatabaseProxy {
    * Resolves when that has happened.
    */
   hold(moment: 'before' | 'after its commit', ...texts: string[]): Promise<void>;
+  /** Breaks every connection, and takes no more, until `mend`. */
+  cut(): void;
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -25,8 +28,13 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
   const { hostname, port } = new URL(target);
   const holds = new Set<Hold>();
   const open = new Set<Socket>();
+  let isCut = false;
 
   const server = createServer({ noDelay: true }, (client) => {
+    if (isCut) {
+      client.destroy();
+      return;
+    }
     const database = connect({ host: hostname, port: Number(port), noDelay: true });
     let isHeld = false;
     let awaitingCommit: Hold | undefined;
@@ -74,6 +82,13 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
     url: url.href,
     hold: (moment, ...texts) =>
       new Promise((happened) => holds.add({ moment, texts, happened: () => happened() })),
+    cut: () => {
+      isCut = true;
+      for (const socket of open) socket.destroy();
+    },
+    mend: () => {
+      isCut = false;
+    },
     close: async () => {
       server.close();
       for (const socket of open) socket.destroy();

@@ -255,7 +255,10 @@ describe('a platform with real agents', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     await startProcess();
-    expect((await call('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' });
+    await vi.waitFor(
+      async () => expect((await call('GET', '/health')).json).toEqual({ status: 'ok', database: 'ok' }),
+      { timeout: 20_000 },
+    );
     const after = await call('GET', `/v2/deployments/${id}`);
     expect(after.json).toMatchObject({ id, secrets: before.json.secrets, latest_revision_id: half });
     // What had been asked for is taken up again, and serves in the end.

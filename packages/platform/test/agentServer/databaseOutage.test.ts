@@ -1,64 +1,21 @@
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { type DatabaseProxy, startDatabaseProxy } from '../databaseProxy.ts';
 import { until } from './agentUnderTest.ts';
 import { PATIENCE_MS, DURABLE_AGENT, useAgentProcesses } from './durableAgents.ts';
 
 const agents = useAgentProcesses(DURABLE_AGENT);
 
-/** A way to the database that can be cut. */
-function startCuttable(databaseUrl: () => string) {
-  const sockets = new Set<Socket>();
-  let cut = false;
-  const server = createServer((client) => {
-    if (cut) {
-      client.destroy();
-      return;
-    }
-    const { hostname, port } = new URL(databaseUrl());
-    const upstream = connect(Number(port), hostname);
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      sockets.add(from);
-      from.pipe(to);
-      from
-        .on('error', () => to.destroy())
-        .on('close', () => {
-          sockets.delete(from);
-          to.destroy();
-        });
-    }
-  });
-  return {
-    listen: () => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)),
-    url: () => {
-      const url = new URL(databaseUrl());
-      url.port = String((server.address() as AddressInfo).port);
-      return url.href;
-    },
-    cut: () => {
-      cut = true;
-      for (const socket of sockets) socket.destroy();
-    },
-    mend: () => (cut = false),
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
-}
-
-const way = startCuttable(agents.databaseUrl);
-beforeAll(() => way.listen());
+let way: DatabaseProxy;
+beforeAll(async () => {
+  way = await startDatabaseProxy(agents.databaseUrl());
+});
 afterAll(() => way.close());
 
 describe('while the database is away', { timeout: 240_000 }, () => {
   it('runs wait for it within the lease, and are taken up after a longer time; none is lost', async () => {
     const agent = await agents.start('outage', {
-      SLIPWAY_AGENT_DATABASE_URL: way.url(),
+      SLIPWAY_AGENT_DATABASE_URL: way.url,
       SLIPWAY_AGENT_LEASE_MS: '5000',
     });
     const started = async () => {
