@@ -44,7 +44,7 @@ beforeAll(async () => {
   if (IS_LONG) process.stdout.write(`fuzz: seed ${SEED}\n${tally.heading}`);
 });
 
-afterAll(async () => {
+afterAll(() => {
   process.stdout.write(`fuzz: seed ${SEED}, ${tally.total.sent} requests\n`);
 });
 
