@@ -129,7 +129,7 @@ async function bundle(folder: string): Promise<string> {
     logger: new DefaultLogger('ERROR'),
     webpackConfigHook: bundleSources,
   });
-  const path = join(folder, 'workflow-bundle.js');
+  const path = join(folder, 'workflow-bundle.cjs');
   await writeFile(path, code);
   return path;
 }

@@ -4,12 +4,12 @@
 //
 //   node scripts/build.mjs
 //   node scripts/build.mjs --no-types    without checking types: where they are checked by themselves, or do not matter
-//   node scripts/build.mjs --package     and keeps nothing of earlier builds: what is there is what is published
+//   node scripts/build.mjs --package     for publishing: with declarations of types, and with nothing of earlier builds
 import { parseArgs } from 'node:util';
 
 import { bundleCommand, bundlePlatform } from './build/bundleProgram.mjs';
 import { bundleWorkflows } from './build/bundleWorkflows.mjs';
-import { checkTypes, compile } from './build/compile.mjs';
+import { checkTypes, compile, declareTypes } from './build/compile.mjs';
 import { copyApiPage } from './build/copyApiPage.mjs';
 import { PACKAGES, stampBuild } from './build/freshness.mjs';
 import { writeCommandReference } from './build/writeCommandReference.mjs';
@@ -22,6 +22,7 @@ const { values: options } = parseArgs({
 const startedAt = Date.now();
 if (!options['no-types']) checkTypes();
 Object.values(PACKAGES).forEach(compile);
+if (options.package) [PACKAGES.contract, PACKAGES.platform].forEach(declareTypes);
 const workflows = await bundleWorkflows();
 copyApiPage();
 await writeConfigSchema();

@@ -67,7 +67,7 @@ const WORKS = {
   },
   verify: async (args) => {
     install();
-    for (const script of ['format:check', 'lint', 'types', 'knip', 'circles', 'docs:build']) {
+    for (const script of ['format:check', 'lint', 'types', 'knip', 'circles', 'docs:build', 'packages']) {
       say(script);
       const code = npm(['run', '--silent', script]);
       if (code !== 0) return code;

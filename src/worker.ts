@@ -33,7 +33,7 @@ export interface RunWorkerOptions {
 }
 
 /** Workflow code is bundled when Slipway is built, by the same version of the SDK that runs it here. */
-const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.js', import.meta.url));
+const BUNDLE_PATH = fileURLToPath(new URL('./workflow-bundle.cjs', import.meta.url));
 
 /**
  * How long running activities get after a shutdown is asked for. Calls that change a deployment end within 20 s; a

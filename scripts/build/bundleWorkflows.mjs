@@ -8,7 +8,7 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 
 import { DIST, PACKAGES, ROOT } from './freshness.mjs';
 
-const BUNDLE = join(DIST, 'workflow-bundle.js');
+const BUNDLE = join(DIST, 'workflow-bundle.cjs');
 /** Digest of everything that the bundle was made from. */
 const INPUTS_DIGEST = join(DIST, 'workflow-bundle.inputs');
 /** Workflows import nothing but the SDK, these rooms, and single files of the contract; a lint rule holds that. */
@@ -18,7 +18,7 @@ const ROOMS = [
 ];
 
 /**
- * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.js`, unless it was made from the same code already.
+ * Bundles `dist/workflows/index.js` into `dist/workflow-bundle.cjs`, unless it was made from the same code already.
  *
  * @returns `unchanged`, or its size.
  */

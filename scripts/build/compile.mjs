@@ -49,6 +49,28 @@ export function checkTypes() {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** Writes the declarations of one package beside its modules, for those who import the published package. */
+export function declareTypes({ src, dist }) {
+  const files = filesIn(src).filter((name) => name.endsWith('.ts'));
+  const { diagnostics } = ts
+    .createProgram(files, {
+      ...compilerOptions(),
+      module: ts.ModuleKind.NodeNext,
+      sourceMap: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      // The other package as it is published, not its sources.
+      customConditions: [],
+      rootDir: src,
+      outDir: dist,
+    })
+    .emit();
+  if (diagnostics.length === 0) return;
+  const host = { getCanonicalFileName: String, getCurrentDirectory: () => ROOT, getNewLine: () => '\n' };
+  process.stderr.write(ts.formatDiagnostics(diagnostics, host));
+  process.exit(1);
+}
+
 /** Those of the project. One file by itself does not say that it is an ECMAScript module: all of ours are. */
 function compilerOptions() {
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => readFileSync(path, 'utf8'));

@@ -73,7 +73,7 @@ describe.skipIf(BUILT_COMMAND === undefined)('what is built', () => {
         'bin/slipway.js',
         'packages/platform/dist/bundle/agentMain.js',
         'packages/platform/dist/store/pgliteWorker.js',
-        'dist/workflow-bundle.js',
+        'dist/workflow-bundle.cjs',
         'examples/',
         'package.json',
         'templates/',

@@ -124,7 +124,7 @@ export async function runStress(options: StressOptions): Promise<StressReport> {
   }
 }
 
-const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.js', import.meta.url));
+const BUNDLE = fileURLToPath(new URL('../../../dist/workflow-bundle.cjs', import.meta.url));
 
 /** What the releases of one run share. */
 interface Run {
