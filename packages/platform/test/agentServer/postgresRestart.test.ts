@@ -1,4 +1,3 @@
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { type RealPostgres, startRealPostgres } from '../../../../test/support/realPostgres.ts';
