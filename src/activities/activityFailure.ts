@@ -7,7 +7,7 @@ import { type ErrorCode, SlipwayError } from '../domain/errors.ts';
 import type { FailureDetail } from '../domain/failure.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 
-/** Failures that another attempt may mend; everything else is final. */
+/** Failures that another attempt may fix; everything else is final. */
 const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_UNREACHABLE',
   'SLIPWAY_NO_ANSWER',

@@ -20,7 +20,7 @@ export interface ArtifactStore {
   /** A URL that `openArtifactStore` opens, on any machine that can reach the store. */
   readonly url: string;
   /**
-   * Copies a file into the store. Putting the same artifact again sends nothing, and mends a damaged copy; it counts as
+   * Copies a file into the store. Putting the same artifact again sends nothing, and repairs a damaged copy; it counts as
    * put anew. Two may put the same one at once.
    *
    * @param signal - ends it. What was sent of a large artifact is left where the next put of it goes on.

@@ -46,7 +46,7 @@ export function inOrder(parts: readonly ConfigPart[]): (one: ConfigProblem, othe
 }
 
 /**
- * Everything that the schema found: all at once, so that nobody mends them one by one.
+ * Everything that the schema found: all at once, so that one run of lint shows every one.
  *
  * @param raw - the file's content, which suggestions are made from; no value is repeated.
  * @param validWords - the fields that there are at a path.

@@ -132,7 +132,7 @@ const Target = z
     const wrong = (path: string, message: string): void =>
       context.addIssue({ code: 'custom', path: [path], message });
     if (target.deployment === undefined && target.deploymentId === undefined) {
-      wrong('deployment', 'expected the deployment’s name (or deploymentId)');
+      wrong('deployment', 'is missing: expected the deployment’s name (or deploymentId)');
     }
     const isImage = target.source === 'external_image' || target.source === 'internal_image';
     if (isImage !== (target.image !== undefined)) {
@@ -171,7 +171,7 @@ const Artifact = z.strictObject({
   graphConfig: Text.optional().describe(
     'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
   ),
-  store: Text.superRefine((store, context) => {
+  store: z.string('expected a folder, or s3://BUCKET/PREFIX').trim().min(1, 'must not be empty').superRefine((store, context) => {
     const message = storeUrlProblem(store);
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   })

@@ -102,7 +102,7 @@ describe('a service that fails', () => {
 });
 
 describe('an activity’s failure', () => {
-  it('is final for every code that another attempt cannot mend, and only for those', async () => {
+  it('is final for every code that another attempt cannot fix, and only for those', async () => {
     const codes = Object.keys(ERROR_CATALOGUE) as ErrorCode[];
     const failures = await Promise.all(codes.map((code) => failureFor(new SlipwayError(code, 'it failed'))));
     const again = codes.filter((_, index) => failures[index]?.nonRetryable === false);

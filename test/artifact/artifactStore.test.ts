@@ -85,7 +85,7 @@ describe.each(STORE_KINDS)('in %s', (_, openKind) => {
       expect(await kind.stored(place)).toEqual([]);
     });
 
-    it('that was damaged is found out by verifying and by reading, and mended by putting it again', async () => {
+    it('that was damaged is found by verifying and by reading, and repaired by putting it again', async () => {
       await store.put(file, DIGEST);
       await kind.overwrite(place, artifactPath(DIGEST), 'the bytes of an artefact');
       await expect(store.verify(DIGEST)).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_CORRUPT' });

@@ -108,7 +108,7 @@ describe('what is wrong', () => {
         'agent/slipway.yaml': 'extends: ../shared/base.yaml\ntargets:\n  staging:\n    queue: some\n',
       }),
     ).toEqual([
-      'agent/slipway.yaml:3:3 targets.staging.deployment: expected the deployment’s name (or deploymentId)',
+      'agent/slipway.yaml:3:3 targets.staging.deployment: is missing: expected the deployment’s name (or deploymentId)',
       'agent/slipway.yaml:4:12 targets.staging.queue: expected one of "latest", "all"',
       expect.stringContaining('shared/base.yaml:5:11 targets.staging.soak: expected a duration'),
       'shared/base.yaml:8:13 checks.1.name: two checks are named "greets": rename one',

@@ -55,7 +55,7 @@ describe('a wrong slipway.yaml', () => {
   it('is told by line and column, with the field and what was expected, every problem at once', () => {
     const text = RIGHT.replace('deployment: greeter', 'deploymnet: greeter').replace('1m30s', '90 bananas');
     expect(problemsOf(text)).toEqual([
-      'slipway.yaml:3:3 targets.staging.deployment: expected the deployment’s name (or deploymentId)',
+      'slipway.yaml:3:3 targets.staging.deployment: is missing: expected the deployment’s name (or deploymentId)',
       'slipway.yaml:6:5 targets.staging.deploymnet: unknown field "deploymnet"; did you mean "deployment"?',
       expect.stringMatching(/^slipway\.yaml:11:\d+ checks\.0\.expect\.maxLatency: expected a duration/),
     ]);
@@ -86,7 +86,7 @@ describe('a wrong slipway.yaml', () => {
     [
       'neither name nor id of the deployment',
       RIGHT.replace('deployment: greeter', ''),
-      /deployment: expected the deployment’s name/,
+      /deployment: is missing: expected the deployment’s name/,
     ],
     [
       'a broken pattern',

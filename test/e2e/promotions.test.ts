@@ -297,7 +297,7 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     expect(await held.code).toBe(4);
     expect((await ended(held))['reason']).toContain('the line is stopped');
     const unheld = await bo.did((context, file) =>
-      runHoldCommand(context, false, 'production', { config: file, reason: 'mended' }),
+      runHoldCommand(context, false, 'production', { config: file, reason: 'fixed' }),
     );
     expect(unheld.code, unheld.text).toBe(0);
     expect(unheld.text).toContain('"event":"hold"');
@@ -337,7 +337,7 @@ describe('the schedule of a promotion', () => {
     await eventually(async () => {
       const { code, text } = await say(bo, 'approve', 'triggered');
       expect(code, text).toBe(4);
-      expect(text).toContain('nobody approves what they asked for themselves');
+      expect(text).toContain('the person who asked for it cannot approve it');
     });
     expect((await say(bo, 'reject', 'triggered', { reason: 'enough' })).code).toBe(0);
     await noTurnRuns();

@@ -11,9 +11,9 @@ export interface DatabaseProxy {
    * Resolves when that has happened.
    */
   hold(moment: 'before' | 'after its commit', ...texts: string[]): Promise<void>;
-  /** Breaks every connection, and takes no more, until `mend`. */
+  /** Breaks every connection, and takes no more, until `repair`. */
   cut(): void;
-  mend(): void;
+  repair(): void;
   close(): Promise<void>;
 }
 
@@ -86,7 +86,7 @@ export async function startDatabaseProxy(target: string): Promise<DatabaseProxy>
       isCut = true;
       for (const socket of open) socket.destroy();
     },
-    mend: () => {
+    repair: () => {
       isCut = false;
     },
     close: async () => {

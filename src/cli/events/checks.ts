@@ -80,7 +80,7 @@ export interface Finding {
   readonly state: 'ok' | 'warning' | 'missing';
   readonly detail: string;
   /** The command or the setting that fixes it. */
-  readonly mend: string | null;
+  readonly fix: string | null;
   /** What the command ends with because of it. 0 unless `missing`. */
   readonly exitCode: ExitCode;
 }

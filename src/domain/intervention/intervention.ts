@@ -164,8 +164,8 @@ function approvalProblem(
   { approval, requestedBy, madeBy = [], approvedBy }: Standing,
   by: Actor,
 ): string | undefined {
-  if (by.who === requestedBy.who) return 'nobody approves what they asked for themselves';
-  if (madeBy.includes(by.who)) return 'nobody approves what they released themselves';
+  if (by.who === requestedBy.who) return 'the person who asked for it cannot approve it';
+  if (madeBy.includes(by.who)) return 'the person who released the artifact cannot approve it';
   if (approvedBy.includes(by.who)) return `${by.who} has approved already`;
   const approvers = approval?.approvers;
   if (approvers !== undefined && !approvers.includes(by.who)) {

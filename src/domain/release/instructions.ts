@@ -3,7 +3,7 @@ import { isQuarantined } from '../restore/restoreChoice.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Baseline, KnownRevision } from './release.ts';
 
-/** What Slipway could not mend by itself. */
+/** What Slipway could not fix by itself. */
 export interface Predicament {
   readonly target: TargetSpec;
   readonly deploymentId: string | null;

@@ -105,7 +105,7 @@ describe('a large artifact', () => {
     await store.verify(DIGEST);
   });
 
-  it('that was damaged in the store is told of, and mended by putting it again', async () => {
+  it('that was damaged in the store is reported, and repaired by putting it again', async () => {
     const upload = await breakOff();
     await writeFile(join(upload, '2'), randomBytes(PART_BYTES));
     const damaged = {

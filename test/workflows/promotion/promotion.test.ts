@@ -117,7 +117,7 @@ describePromotions('a promotion', (under) => {
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     for (const who of ['ada', 'cy']) {
       await expect(promotion.say('approve', { who })).rejects.toMatchObject({
-        cause: { message: expect.stringContaining('nobody approves') as string },
+        cause: { message: expect.stringContaining('cannot approve it') as string },
       });
     }
     expect(production.world.count('patchDeployment')).toBe(0);

@@ -29,7 +29,7 @@ describe('while the database is away', { timeout: 240_000 }, () => {
     way.cut();
     await short.scene.open();
     await short.scene.untilNoted('slow-ended', 1);
-    way.mend();
+    way.repair();
     const done = await until(
       async () => {
         const response = await agent.api.send('GET', `${short.run}/join`).catch(() => undefined);
@@ -49,7 +49,7 @@ describe('while the database is away', { timeout: 240_000 }, () => {
       'the process has stopped its runs by itself',
       PATIENCE_MS,
     );
-    way.mend();
+    way.repair();
     await long.scene.untilNoted('slow-begun', 2);
     await long.scene.open();
     expect((await agent.api.json('GET', `${long.run}/join`)).log).toEqual(['first', 'quick', 'slow', 'last']);

@@ -10,7 +10,7 @@ export interface DoctorCommandOptions {
 }
 
 /**
- * `slipway doctor`: what is missing for a release on this machine, and the command that mends it. `--fix` registers
+ * `slipway doctor`: what is missing for a release on this machine, and the command that fixes it. `--fix` registers
  * what is missing in Temporal, and terminates workflows that no worker can continue.
  *
  * @returns the exit code: 0; 1 if something must be fixed here; 3 if a workflow is stuck; 6 if something does not answer.
@@ -34,12 +34,12 @@ export async function runDoctorCommand(
 const NAME_WIDTH = 20;
 
 /** A finding, for people. */
-export function findingLines({ name, state, detail, mend }: Finding, style: Style): readonly string[] {
+export function findingLines({ name, state, detail, fix }: Finding, style: Style): readonly string[] {
   const marks = {
     ok: style.good(MARKS.done),
     warning: style.warn(MARKS.warning),
     missing: style.bad(MARKS.failed),
   };
   const line = `${marks[state]} ${name.padEnd(NAME_WIDTH)} ${detail}`;
-  return mend === null ? [line] : [line, `  ${''.padEnd(NAME_WIDTH)} ${style.faint('→')} ${mend}`];
+  return fix === null ? [line] : [line, `  ${''.padEnd(NAME_WIDTH)} ${style.faint('→')} ${fix}`];
 }

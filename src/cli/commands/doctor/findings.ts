@@ -49,7 +49,7 @@ async function gitFinding(): Promise<Finding> {
       name: 'git',
       state: 'warning',
       detail: why,
-      mend: 'install git: releases then record their commit',
+      fix: 'install git: releases then record their commit',
       exitCode: 0,
     };
   }
@@ -72,7 +72,7 @@ async function* temporalFindings(
           name: 'temporal command',
           state: 'warning',
           detail: 'not found; "slipway dev" installs it',
-          mend: 'slipway temporal install',
+          fix: 'slipway temporal install',
           exitCode: 0,
         }
       : ok('temporal command', `${found.path} (${found.origin})`);
@@ -155,7 +155,7 @@ async function* configFindings(
         name: 'slipway.yaml',
         state: 'warning',
         detail: `${file} has no checks`,
-        mend: 'add checks: without them a revision counts as verified once it serves',
+        fix: 'add checks: without them a revision counts as verified once it serves',
         exitCode: 0,
       }
     : ok(
@@ -163,7 +163,7 @@ async function* configFindings(
         `${file}: targets ${Object.keys(config.targets).join(', ')}; ${counted(checks, 'check')}`,
       );
   for (const { message } of await pythonAgentProblems(loaded.value))
-    yield { name: 'agent', state: 'warning', detail: message, mend: null, exitCode: 0 };
+    yield { name: 'agent', state: 'warning', detail: message, fix: null, exitCode: 0 };
   for (const name of Object.keys(config.targets)) yield* targetFindings(context, config, name);
 }
 
@@ -180,7 +180,7 @@ async function* targetFindings(
     );
     // Whether the worker has it cannot be seen from here.
     yield 'finding' in here
-      ? { ...here.finding, state: 'warning', mend: 'set it where the worker runs', exitCode: 0 }
+      ? { ...here.finding, state: 'warning', fix: 'set it where the worker runs', exitCode: 0 }
       : ok(`secret ${from}`, 'set');
   }
   yield await controlPlaneFinding(context, name, target);
@@ -205,7 +205,7 @@ async function controlPlaneFinding(
   return {
     ...asked.finding,
     state: 'warning',
-    mend: `set ${target.apiKey.from} here too, to check the key`,
+    fix: `set ${target.apiKey.from} here too, to check the key`,
     exitCode: 0,
   };
 }
@@ -224,7 +224,7 @@ async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempt
       name,
       state: 'missing',
       detail: `${code}: ${message}`,
-      mend: hint ?? null,
+      fix: hint ?? null,
       exitCode,
     };
     return { finding, code };
@@ -232,9 +232,9 @@ async function attempt<T>(name: string, work: () => Promise<T>): Promise<Attempt
 }
 
 function ok(name: string, detail: string): Finding {
-  return { name, state: 'ok', detail, mend: null, exitCode: 0 };
+  return { name, state: 'ok', detail, fix: null, exitCode: 0 };
 }
 
-function lacking(name: string, detail: string, mend: string, exitCode: number): Finding {
-  return { name, state: 'missing', detail, mend, exitCode };
+function lacking(name: string, detail: string, fix: string, exitCode: number): Finding {
+  return { name, state: 'missing', detail, fix, exitCode };
 }

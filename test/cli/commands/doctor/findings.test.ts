@@ -100,12 +100,12 @@ describe('the doctor', () => {
 });
 
 describe('a finding', () => {
-  it('is told with what mends it', () => {
+  it('names the command that fixes it', () => {
     const finding: Finding = {
       name: 'worker',
       state: 'missing',
       detail: 'none',
-      mend: 'slipway worker',
+      fix: 'slipway worker',
       exitCode: 6,
     };
     const lines = findingLines(finding, styleOf(false)).map((line) => line.replaceAll(/ +/g, ' '));

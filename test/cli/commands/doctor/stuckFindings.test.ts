@@ -27,7 +27,7 @@ describe('the doctor', () => {
       detail: expect.stringMatching(
         `^SLIPWAY_WORKFLOW_STUCK: ${workflowId}: .* 5 times .*TMPRL1100`,
       ) as string,
-      mend: 'slipway doctor --fix',
+      fix: 'slipway doctor --fix',
       exitCode: 3,
     });
     expect(await found(stuckFindings(temporal, false))).toMatchObject([stuck('target:a'), stuck('target:c')]);

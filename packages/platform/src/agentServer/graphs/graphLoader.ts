@@ -234,7 +234,7 @@ async function exists(file: string): Promise<boolean> {
 function notLoaded(message: string, place: string, cause?: unknown): PlatformError {
   return new PlatformError('SLIPWAY_GRAPH_NOT_LOADED', message, {
     place,
-    hint: 'Mend the graph, or the entry of graph.json that names it; `slipway agent DIR` tries it on this machine.',
+    hint: 'Install the agent’s packages (npm ci), and fix the graph or its entry in graph.json. To try it on this machine: slipway agent DIR',
     cause,
   });
 }
