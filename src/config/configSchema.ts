@@ -171,10 +171,14 @@ const Artifact = z.strictObject({
   graphConfig: Text.optional().describe(
     'The graph configuration within the source. Default: graph.json, or langgraph.json for vocabulary public',
   ),
-  store: z.string('expected a folder, or s3://BUCKET/PREFIX').trim().min(1, 'must not be empty').superRefine((store, context) => {
-    const message = storeUrlProblem(store);
-    if (message !== undefined) context.addIssue({ code: 'custom', message });
-  })
+  store: z
+    .string('expected a folder, or s3://BUCKET/PREFIX')
+    .trim()
+    .min(1, 'must not be empty')
+    .superRefine((store, context) => {
+      const message = storeUrlProblem(store);
+      if (message !== undefined) context.addIssue({ code: 'custom', message });
+    })
     .optional()
     .describe(
       'The artifact store: a folder relative to this file, or s3://BUCKET/PREFIX. Default: SLIPWAY_ARTIFACT_STORE, else artifacts/ in Slipway’s home',
