@@ -30,7 +30,7 @@ export function toActivityFailure(error: unknown): Error {
   const { attempt } = Context.current().info;
   if (error instanceof ServiceError) {
     const { code, status, mayHaveBeenTaken } = error;
-    return failure(told(error), {
+    return failure(withHint(error), {
       code,
       mayHaveBeenTaken,
       attempt,
@@ -39,7 +39,7 @@ export function toActivityFailure(error: unknown): Error {
     });
   }
   if (error instanceof SlipwayError) {
-    return failure(told(error), { code: error.code, mayHaveBeenTaken: false, attempt });
+    return failure(withHint(error), { code: error.code, mayHaveBeenTaken: false, attempt });
   }
   const message = error instanceof Error ? error.message : String(error);
   return failure(message, { code: 'SLIPWAY_INTERNAL', mayHaveBeenTaken: true, attempt });
@@ -68,7 +68,7 @@ function retryDelayMs(askedMs: number): number {
 }
 
 /** What happened, and what to do about it. */
-function told({ message, hint }: SlipwayError): string {
+function withHint({ message, hint }: SlipwayError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 

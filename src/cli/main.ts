@@ -49,7 +49,7 @@ async function endWith(context: CommandContext, error: unknown, command: string)
     hint: `${suggestion === '' ? '' : `${suggestion} `}See: ${command} --help`,
   });
   const exitCode = printError(output, refused);
-  await (await import('./ci/tellInCi.ts')).tellErrorInCi(context, refused);
+  await (await import('./ci/reportInCi.ts')).reportErrorInCi(context, refused);
   return exitCode;
 }
 

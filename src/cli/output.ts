@@ -15,11 +15,11 @@ export interface Output {
   /** The terminal's width in characters. */
   readonly columns: () => number;
   /** A line for people, on stdout. Nothing with `--json`. */
-  say(line: string): void;
+  print(line: string): void;
   /** A line for people of a warning or an error, or of what to do next, on stderr. Nothing with `--json`. */
   note(line: string): void;
   /** A line for people about what goes on, on stdout. Nothing with `--json` or `--quiet`. */
-  tell(line: string): void;
+  info(line: string): void;
   /** A line for people about what is being made ready, on stderr. Nothing with `--json` or `--quiet`. */
   progress(line: string): void;
   /** An event for programs, on stdout. Nothing without `--json`. `events/` has their types, `docs/json.md` lists them. */
@@ -63,9 +63,9 @@ export function createOutput({ json, verbose, quiet, environment, stdout, stderr
     live: terminal && !plain && !quiet,
     // Some terminals say that they are 0 wide.
     columns: () => (stdout.isTTY && stdout.columns > 0 ? stdout.columns : DEFAULT_COLUMNS),
-    say,
+    print: say,
     note,
-    tell: (line) => {
+    info: (line) => {
       if (!quiet) say(line);
     },
     progress: (line) => {

@@ -14,7 +14,7 @@ export type Git = (...args: readonly string[]) => Promise<string | undefined>;
  * Who asks, and from where: in CI the one who triggered the run, and the run's URL; elsewhere the name that git commits
  * under, else the user's, and `cli`.
  */
-export async function whoAsks(
+export async function readRequester(
   environment: Environment,
   git: Git,
   reason: string | undefined,

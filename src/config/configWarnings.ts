@@ -125,12 +125,12 @@ function promotionWarnings(path: readonly string[], promotion: Fields, hasChecks
 /** Events that a receiver on GitHub is never told of. */
 function notifyWarnings(receivers: unknown): FieldProblem[] {
   if (!Array.isArray(receivers)) return [];
-  const told: readonly unknown[] = GITHUB_EVENTS;
+  const githubEvents: readonly unknown[] = GITHUB_EVENTS;
   return receivers.flatMap((receiver, index): FieldProblem[] => {
     const { kind, events } = fieldsOf(receiver);
     if ((kind !== 'github_deployment' && kind !== 'github_status') || !Array.isArray(events)) return [];
     return events.flatMap((event, at): FieldProblem[] =>
-      told.includes(event)
+      githubEvents.includes(event)
         ? []
         : [
             {

@@ -126,8 +126,8 @@ function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }: Schema): strin
 
 /** A default that the schema says in words stands there; one of several fields is told by them. */
 function defaultOf({ default: value, description = '' }: Schema): string {
-  const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
-  if (told !== undefined && told !== value) return `default: ${told}`;
+  const [, inWords] = DEFAULT_IN_WORDS.exec(description) ?? [];
+  if (inWords !== undefined && inWords !== value) return `default: ${inWords}`;
   return value === undefined || typeof value === 'object'
     ? ''
     : `default: ${code(JSON.stringify(value).replaceAll('"', ''))}`;

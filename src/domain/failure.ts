@@ -20,7 +20,7 @@ export interface FailureDetail {
  * Whether a failure says nothing of what is released: the services or their credentials are away, or an answer is
  * missing. A failed revision or check is bad news of the release itself, and a refused request is a mistake in it.
  */
-export function couldNotTell(code: ErrorCode): boolean {
+export function isOutcomeUnknown(code: ErrorCode): boolean {
   return COULD_NOT_TELL.has(code);
 }
 

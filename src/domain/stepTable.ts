@@ -20,7 +20,7 @@ export interface StepRow extends StepPolicy {
   readonly cancellation: Cancellation;
   /**
    * `once`: sent once per attempt of the workflow, because what comes after an unknown answer is decided by reading
-   * first (`workflows/sendOnce.ts`). `activity`: Temporal tries again by itself. `poll`: the same, but an attempt that
+   * first (`workflows/sendAtMostOnce.ts`). `activity`: Temporal tries again by itself. `poll`: the same, but an attempt that
    * hands its slot back ends, too, so that attempts are not counted: the step's deadline alone bounds it.
    */
   readonly retriedBy: 'once' | 'activity' | 'poll';

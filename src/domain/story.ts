@@ -1,5 +1,5 @@
 import { type Bound, cutText, newest } from './bounds.ts';
-import { undeliveredWords } from './notify/undelivered.ts';
+import { describeUndelivered } from './notify/undelivered.ts';
 import type { JudgementRecord, Progress, StepRecord } from './release/release.ts';
 import type { Drift, ExtraRevision, Running, TargetState } from './target/targetState.ts';
 
@@ -10,12 +10,13 @@ const CELL_MAX_BYTES = 1_000;
 /**
  * A release's progress as Markdown: Temporal's own UI shows it as the workflow's current details.
  */
-export function tellProgress(progress: Progress): string {
+export function describeProgress(progress: Progress): string {
   const lines = [`**${progress.releaseId}**: ${progress.outcome ?? progress.phase}`, ''];
   if (progress.instructions !== null) lines.push(...callForHelp(progress.instructions));
   if (progress.deploymentId !== null) lines.push(`deployment \`${progress.deploymentId}\``, '');
   if (progress.revisionId !== null) lines.push(`revision \`${progress.revisionId}\``, '');
-  if (progress.judgement !== undefined) lines.push(`judged ${cell(judgementWords(progress.judgement))}`, '');
+  if (progress.judgement !== undefined)
+    lines.push(`judged ${cell(describeJudgement(progress.judgement))}`, '');
   if (progress.steps.length > 0) {
     lines.push('| step | status | seconds | attempts | detail |', '|---|---|---|---|---|');
     lines.push(...newest(progress.steps.map(tableRow), SHOWN_STEPS));
@@ -24,7 +25,7 @@ export function tellProgress(progress: Progress): string {
 }
 
 /** A target's state as Markdown: Temporal's own UI shows it as the workflow's current details. */
-export function tellTarget(state: TargetState, running: Running | null): string {
+export function describeTarget(state: TargetState, running: Running | null): string {
   const lines = [`**${state.spec?.name ?? 'new target'}**: ${running?.releaseId ?? 'idle'}`, ''];
   if (state.needsPerson !== null) lines.push(...callForHelp(state.needsPerson.instructions));
   if (state.hold !== null) {
@@ -32,10 +33,10 @@ export function tellTarget(state: TargetState, running: Running | null): string 
     lines.push(`on hold since ${since}, set by ${by.who}: ${by.reason ?? 'no reason given'}`, '');
   }
   if (state.activeRevisionId !== null) lines.push(`serves revision \`${state.activeRevisionId}\``, '');
-  if (state.drift !== null) lines.push(driftWords(state.drift), '');
-  for (const extra of state.extras) lines.push(extraWords(extra), '');
+  if (state.drift !== null) lines.push(describeDrift(state.drift), '');
+  for (const extra of state.extras) lines.push(describeExtraRevision(extra), '');
   const untold = state.undelivered?.at(-1);
-  if (untold !== undefined) lines.push(cell(undeliveredWords(untold)), '');
+  if (untold !== undefined) lines.push(cell(describeUndelivered(untold)), '');
   for (const queued of state.queue) lines.push(`- waiting: ${queued.releaseId}`);
   for (const row of state.history.slice(-10).reverse()) {
     lines.push(`- ${row.releaseId}: ${row.outcome}, ${cutText(row.reason, CELL_MAX_BYTES)}`);
@@ -49,18 +50,18 @@ function callForHelp(instructions: string): readonly string[] {
 }
 
 /** A judgement in words: the verdict, what it rests on, and where the report is. */
-export function judgementWords({ verdict, reasons, report }: JudgementRecord): string {
+export function describeJudgement({ verdict, reasons, report }: JudgementRecord): string {
   return `${verdict}: ${reasons.join('; ')} (report: ${report})`;
 }
 
 /** A drift in words. */
-export function driftWords({ at, expected, found }: Drift): string {
+export function describeDrift({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
   return `changed by hand: ${what} served at ${at}, where revision ${expected} was known to serve`;
 }
 
 /** An extra revision in words. */
-export function extraWords({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
+export function describeExtraRevision({ releaseId, revisionId, at, landedLate }: ExtraRevision): string {
   const how = landedLate ? 'landed after it had ended' : 'was carried out more than once';
   return `extra revision ${revisionId}: a PATCH of ${releaseId} ${how}; noticed at ${at}`;
 }

@@ -29,7 +29,7 @@ import { askAgain } from './askAgain.ts';
 import type { WorkflowExecution } from './attention.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
-import type { RehearsalEvent } from './told.ts';
+import type { RehearsalEvent } from './rehearsalEvent.ts';
 
 /** What is rehearsed. */
 export interface Rehearsal {
@@ -57,7 +57,7 @@ export interface PlayOptions {
   readonly taskQueue: string;
   readonly outcomes: Outcomes;
   readonly rehearsal: Rehearsal;
-  readonly onEvent: (told: RehearsalEvent) => void;
+  readonly onEvent: (event: RehearsalEvent) => void;
 }
 
 /** A release that was asked for. */

@@ -14,12 +14,12 @@ import { Attention } from './attention.ts';
 import { Deployments } from './deployments.ts';
 import { Outcomes } from './outcomes.ts';
 import { Play, type Rehearsal } from './play.ts';
-import type { RehearsalEvent } from './told.ts';
+import type { RehearsalEvent } from './rehearsalEvent.ts';
 import { worldActivities } from './worldActivities.ts';
 
 /** How it is carried out. */
 export interface RehearseOptions {
-  readonly onEvent: (told: RehearsalEvent) => void;
+  readonly onEvent: (event: RehearsalEvent) => void;
   readonly signal?: AbortSignal;
   /** Default: beside the built code. */
   readonly bundlePath?: string;

@@ -15,7 +15,7 @@ import type {
   Waiting,
 } from '../domain/release/release.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
-import { stepTitle, tellProgress } from '../domain/story.ts';
+import { stepTitle, describeProgress } from '../domain/story.ts';
 import { progressQuery } from '../messages/release.ts';
 import { explain } from './failure.ts';
 import { activitiesOf, coverChecks, patiently } from './steps.ts';
@@ -190,7 +190,7 @@ export class Journal {
 
   #update(change: Partial<Progress>): void {
     this.#progress = { ...this.#progress, ...change };
-    setCurrentDetails(tellProgress(this.#progress));
+    setCurrentDetails(describeProgress(this.#progress));
   }
 }
 

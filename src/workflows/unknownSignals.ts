@@ -6,11 +6,11 @@ import { setDefaultSignalHandler } from '@temporalio/workflow';
  * because where a handler for all names stands, the SDK throws at the arrival of a name that it keeps for itself
  * (`__temporal_…`), which would fail the workflow task for ever.
  *
- * @param tell - told each name, cut to 100 characters, and why it is not acted upon.
+ * @param ignore - told each name, cut to 100 characters, and why it is not acted upon.
  */
-export function takeUnknownSignals(tell: (name: string, reason: string) => void): void {
+export function takeUnknownSignals(ignore: (name: string, reason: string) => void): void {
   const take = (name: string): void =>
-    tell(name.slice(0, NAME_MAX_CHARACTERS), 'there is no message of this name');
+    ignore(name.slice(0, NAME_MAX_CHARACTERS), 'there is no message of this name');
   for (let reserved = 0; reserved < RESERVED_NAMES_AT_ONCE; reserved++) {
     try {
       setDefaultSignalHandler(take);

@@ -50,7 +50,7 @@ describe('the output of a command', () => {
 
   it('says text, and no events, without --json', () => {
     const { output, stdout, stderr } = made({});
-    output.say('said');
+    output.print('said');
     output.note('noted');
     output.event({ event: 'answering' });
     expect([stdout(), stderr()]).toEqual(['said\n', 'noted\n']);
@@ -65,9 +65,9 @@ describe('the output of a command', () => {
   it('tells what goes on, but not with --quiet, which leaves what was asked for, and warnings', () => {
     for (const quiet of [false, true]) {
       const { output, stdout, stderr } = made({}, { quiet });
-      output.tell('goes on');
+      output.info('goes on');
       output.progress('is being made ready');
-      output.say('said');
+      output.print('said');
       output.note('noted');
       const told = quiet ? ['said\n', 'noted\n'] : ['goes on\nsaid\n', 'is being made ready\nnoted\n'];
       expect([stdout(), stderr()]).toEqual(told);
@@ -76,7 +76,7 @@ describe('the output of a command', () => {
 
   it('prints events, and no text, with --json', () => {
     const { output, stdout, stderr } = made({}, { json: true });
-    output.say('said');
+    output.print('said');
     output.note('noted');
     output.event({ event: 'queued', reason: 'a\nb' });
     expect([stdout(), stderr()]).toEqual(['{"event":"queued","schemaVersion":1,"reason":"a\\nb"}\n', '']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { type Git, sourceCommit, sourceRef, whoAsks } from '../../src/cli/provenance.ts';
+import { type Git, sourceCommit, sourceRef, readRequester } from '../../src/cli/provenance.ts';
 
 /** A git that answers by a table; what is not in it, it does not know. */
 function git(answers: Readonly<Record<string, string>>): Git {
@@ -16,7 +16,7 @@ describe('who asks', () => {
       GITHUB_REPOSITORY: 'acme/agent',
       GITHUB_RUN_ID: '42',
     };
-    expect(await whoAsks(environment, git({}), 'faster')).toEqual({
+    expect(await readRequester(environment, git({}), 'faster')).toEqual({
       who: 'ada',
       from: 'https://github.com/acme/agent/actions/runs/42',
       reason: 'faster',
@@ -30,24 +30,27 @@ describe('who asks', () => {
       GITLAB_USER_LOGIN: 'ada',
       CI_JOB_URL: 'https://gl/1',
     };
-    expect(await whoAsks(environment, git({}), undefined)).toEqual({ who: 'ada', from: 'https://gl/1' });
+    expect(await readRequester(environment, git({}), undefined)).toEqual({
+      who: 'ada',
+      from: 'https://gl/1',
+    });
   });
 
   it('is in another CI whatever it tells', async () => {
-    expect(await whoAsks({ CI: '1' }, git({}), undefined)).toEqual({ who: 'ci', from: 'ci' });
-    expect(await whoAsks({ BUILD_URL: 'https://j/1' }, git({}), undefined)).toEqual({
+    expect(await readRequester({ CI: '1' }, git({}), undefined)).toEqual({ who: 'ci', from: 'ci' });
+    expect(await readRequester({ BUILD_URL: 'https://j/1' }, git({}), undefined)).toEqual({
       who: 'ci',
       from: 'https://j/1',
     });
   });
 
   it('is at a terminal the one who commits', async () => {
-    const actor = await whoAsks({}, git({ 'config user.email': 'ada@example.com' }), undefined);
+    const actor = await readRequester({}, git({ 'config user.email': 'ada@example.com' }), undefined);
     expect(actor).toEqual({ who: 'ada@example.com', from: 'cli' });
   });
 
   it('is the user where git does not know', async () => {
-    const actor = await whoAsks({}, git({}), undefined);
+    const actor = await readRequester({}, git({}), undefined);
     expect(actor.who).not.toBe('');
   });
 });

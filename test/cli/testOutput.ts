@@ -28,13 +28,13 @@ export function testOutput(
     style: styleOf(false),
     live: false,
     columns: () => 100,
-    say: (line) => {
+    print: (line) => {
       if (!json) said.push(line);
     },
     note: (line) => {
       if (!json) noted.push(line);
     },
-    tell: (line) => {
+    info: (line) => {
       if (!json && !quiet) said.push(line);
     },
     progress: (line) => {

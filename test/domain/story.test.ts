@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Progress, StepRecord } from '../../src/domain/release/release.ts';
-import { stepElapsedMs, stepTitle, tellProgress, tellTarget } from '../../src/domain/story.ts';
+import { stepElapsedMs, stepTitle, describeProgress, describeTarget } from '../../src/domain/story.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 
 const STEP: StepRecord = {
@@ -33,14 +33,14 @@ const PROGRESS: Progress = {
 
 describe('the story of a release', () => {
   it('tells what it does now, and each step in a row', () => {
-    const text = tellProgress(PROGRESS);
+    const text = describeProgress(PROGRESS);
     expect(text).toContain('**release-1**: check greets');
     expect(text).toContain('deployment `deployment`');
     expect(text).toContain('| check greets | done | 1.5 | 2 | hello |');
   });
 
   it('tells the outcome once there is one', () => {
-    expect(tellProgress({ ...PROGRESS, outcome: 'rolled_back' })).toContain('**release-1**: rolled_back');
+    expect(describeProgress({ ...PROGRESS, outcome: 'rolled_back' })).toContain('**release-1**: rolled_back');
   });
 
   it('tells what the judge found, and where its report is', () => {
@@ -52,32 +52,32 @@ describe('the story of a release', () => {
       report: 'judgements/one/report.json',
       at: STEP.startedAt,
     } as const;
-    expect(tellProgress({ ...PROGRESS, kind: 'promotion', judgement })).toContain(
+    expect(describeProgress({ ...PROGRESS, kind: 'promotion', judgement })).toContain(
       'judged inconclusive: latency: it may be worse by 20.0 % (report: judgements/one/report.json)',
     );
   });
 
   it('tells what a person must do before anything else', () => {
-    const text = tellProgress({ ...PROGRESS, outcome: 'rollback_failed', instructions: '1. look' });
+    const text = describeProgress({ ...PROGRESS, outcome: 'rollback_failed', instructions: '1. look' });
     expect(text.split('\n').slice(2, 6)).toEqual(['**NEEDS A PERSON**', '', '```', '1. look']);
   });
 
   it('keeps each step in its row, whatever a check is called or an agent answers', () => {
     const { endedAt: _, ...running } = STEP;
     const steps: StepRecord[] = [{ ...running, status: 'running', subject: 'a|b\nc', detail: 'x|y\r\nz' }];
-    const rows = tellProgress({ ...PROGRESS, steps }).split('\n');
+    const rows = describeProgress({ ...PROGRESS, steps }).split('\n');
     expect(rows.at(-1)).toBe('| check a\\|b c | running |  | 2 | x\\|y z |');
   });
 });
 
 describe('the story of a target', () => {
   it('tells of a new one that it is idle', () => {
-    expect(tellTarget(EMPTY_TARGET, null)).toContain('**new target**: idle');
+    expect(describeTarget(EMPTY_TARGET, null)).toContain('**new target**: idle');
   });
 
   it('tells what a person must do', () => {
     const needsPerson = { releaseId: 'release-1', since: 'noon', instructions: '1. look' };
-    expect(tellTarget({ ...EMPTY_TARGET, needsPerson }, null)).toContain('```\n1. look\n```');
+    expect(describeTarget({ ...EMPTY_TARGET, needsPerson }, null)).toContain('```\n1. look\n```');
   });
 
   it('tells the hold with its reason, what serves, what waits, and how the last ones ended', () => {
@@ -107,7 +107,7 @@ describe('the story of a target', () => {
       workflowId: 'x',
       to: null,
     } as const;
-    const text = tellTarget(state, running);
+    const text = describeTarget(state, running);
     expect(text).toContain(': release-13');
     expect(text).toContain('on hold since noon, set by ada: freeze');
     expect(text).toContain('serves revision `revision`');

@@ -7,7 +7,7 @@ import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import type { Rehearsal } from '../../src/rehearsal/play.ts';
 import { readInjections } from '../../src/rehearsal/readInjections.ts';
 import { rehearse, type Rehearsed } from '../../src/rehearsal/rehearse.ts';
-import type { RehearsalEvent } from '../../src/rehearsal/told.ts';
+import type { RehearsalEvent } from '../../src/rehearsal/rehearsalEvent.ts';
 import type { TestServer } from '../../src/temporal/server/testServer.ts';
 import { openTestServer } from '../support/testServer.ts';
 

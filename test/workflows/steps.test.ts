@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { STEP_NAMES } from '../../src/domain/step.ts';
-import { backoff } from '../../src/workflows/sendOnce.ts';
+import { backoff } from '../../src/workflows/sendAtMostOnce.ts';
 import { stepPolicy } from '../../src/workflows/steps.ts';
 
 it.each(STEP_NAMES)('the step %s outlives a control plane that is away for half a minute', (step) => {

@@ -68,7 +68,9 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
       graphConfigPath: options.config === undefined ? undefined : resolve(dir, options.config),
     });
   } catch (error) {
-    process.stderr.write(`${tell(error)}\n`, () => exit(error instanceof PlatformError ? error.exitCode : 1));
+    process.stderr.write(`${describeError(error)}\n`, () =>
+      exit(error instanceof PlatformError ? error.exitCode : 1),
+    );
     return;
   }
   const { exitWithParent, drainMs, stallMs } = environment;
@@ -146,7 +148,7 @@ function endOfParent(): AbortSignal {
 }
 
 /** One line: code, what happened, and what to do. */
-function tell(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof PlatformError))
     return error instanceof Error ? (error.stack ?? error.message) : String(error);
   const { code, message, hint } = error;

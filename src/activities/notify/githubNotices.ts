@@ -10,14 +10,14 @@ import type { GithubDeploymentReceiver, GithubStatusReceiver } from '../../domai
  *
  * @returns what came of it, in a few words.
  */
-export async function tellDeployment(
+export async function sendDeploymentStatus(
   github: GithubClient,
   { environment: named }: GithubDeploymentReceiver,
   notice: Notice,
 ): Promise<string> {
-  const told = deploymentStateOf(notice);
-  if (typeof told === 'string') return nothingTold(told);
-  const { commit, state, begins } = told;
+  const stateOrReason = deploymentStateOf(notice);
+  if (typeof stateOrReason === 'string') return nothingTold(stateOrReason);
+  const { commit, state, begins } = stateOrReason;
   const environment = named ?? notice.target;
   const key = `${notice.targetId}/${notice.name ?? ''}`;
   const found = (await github.deployments(commit, environment)).find((deployment) => deployment.key === key);
@@ -37,14 +37,14 @@ export async function tellDeployment(
  *
  * @returns what came of it, in a few words.
  */
-export async function tellCommitStatus(
+export async function sendCommitStatus(
   github: GithubClient,
   { context: named }: GithubStatusReceiver,
   notice: Notice,
 ): Promise<string> {
-  const told = commitStateOf(notice);
-  if (typeof told === 'string') return nothingTold(told);
-  const { commit, state, begins } = told;
+  const stateOrReason = commitStateOf(notice);
+  if (typeof stateOrReason === 'string') return nothingTold(stateOrReason);
+  const { commit, state, begins } = stateOrReason;
   const context = named ?? `slipway/${notice.target}`;
   const description = shortText(notice);
   const ofRelease = (await github.commitStatuses(commit, context)).filter((status) =>

@@ -18,7 +18,7 @@ import type {
 import type { Activities } from '../activities.ts';
 import type { Connections } from '../connections.ts';
 import type { Untracked } from '../track.ts';
-import { tellCommitStatus, tellDeployment } from './githubNotices.ts';
+import { sendCommitStatus, sendDeploymentStatus } from './githubNotices.ts';
 
 /** The longest that one call may take, in milliseconds. */
 const CALL_MS = 10_000;
@@ -39,9 +39,9 @@ function send(agent: Agent, receiver: ReceiverSpec, notice: Notice): Promise<str
     case 'webhook':
       return postSigned(agent, receiver, notice);
     case 'github_deployment':
-      return tellDeployment(github(agent, receiver), receiver, notice);
+      return sendDeploymentStatus(github(agent, receiver), receiver, notice);
     case 'github_status':
-      return tellCommitStatus(github(agent, receiver), receiver, notice);
+      return sendCommitStatus(github(agent, receiver), receiver, notice);
   }
 }
 
@@ -62,13 +62,13 @@ async function post(
     secrets = [],
   }: { headers?: Readonly<Record<string, string>>; secrets?: readonly string[] } = {},
 ): Promise<string> {
-  const told = { 'slipway-event': event, 'slipway-delivery': id };
+  const ownHeaders = { 'slipway-event': event, 'slipway-delivery': id };
   const status = await postWebhook(
     agent,
     {
       url: resolveSecret(url),
       called: `the webhook "${name}"`,
-      headers: { ...told, ...headers },
+      headers: { ...ownHeaders, ...headers },
       body,
       secrets,
     },

@@ -52,11 +52,11 @@ const PLAIN: CiLog = {
 
 function githubLog(output: Output, workspace = process.cwd()): CiLog {
   const command = (name: string, properties: Readonly<Record<string, string>>, message: string): string => {
-    const told = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
-    return `::${name}${told.length === 0 ? '' : ` ${told.join(',')}`}::${escaped(message, /[%\r\n]/g)}`;
+    const pairs = Object.entries(properties).map(([key, value]) => `${key}=${escaped(value, /[%\r\n:,]/g)}`);
+    return `::${name}${pairs.length === 0 ? '' : ` ${pairs.join(',')}`}::${escaped(message, /[%\r\n]/g)}`;
   };
   const annotate = (level: string, properties: Readonly<Record<string, string>>, message: string): void =>
-    output.say(command(level, properties, message));
+    output.print(command(level, properties, message));
   const annotateProblem = ({ file, severity, line, column, path, message }: ConfigProblem): void =>
     annotate(
       severity,
@@ -65,8 +65,8 @@ function githubLog(output: Output, workspace = process.cwd()): CiLog {
     );
   return {
     open: (title) => {
-      output.tell(command('group', {}, title));
-      return once(() => output.tell(command('endgroup', {}, '')));
+      output.info(command('group', {}, title));
+      return once(() => output.info(command('endgroup', {}, '')));
     },
     annotate: (level, title, message) => annotate(level, { title }, message),
     annotateError: (error) => {
@@ -96,8 +96,8 @@ function gitlabLog(output: Output): CiLog {
     ...PLAIN,
     open: (title) => {
       const name = `slipway_${(sections += 1)}`;
-      output.tell(`${mark('start', name)}\r\u001b[0K${title}`);
-      return once(() => output.tell(`${mark('end', name)}\r\u001b[0K`));
+      output.info(`${mark('start', name)}\r\u001b[0K${title}`);
+      return once(() => output.info(`${mark('end', name)}\r\u001b[0K`));
     },
   };
 }

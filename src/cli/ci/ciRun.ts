@@ -17,9 +17,9 @@ export interface CiRun {
 
 /** The CI run that this process is part of; `undefined` outside of CI. */
 export function ciRun(environment: Environment): CiRun | undefined {
-  const told = SYSTEMS.find(({ known }) => firstSet(environment, known) !== undefined);
-  if (told === undefined) return undefined;
-  const { system, name, who, commit, ref, url } = told;
+  const found = SYSTEMS.find(({ known }) => firstSet(environment, known) !== undefined);
+  if (found === undefined) return undefined;
+  const { system, name, who, commit, ref, url } = found;
   return {
     system,
     who: firstSet(environment, who) ?? 'ci',

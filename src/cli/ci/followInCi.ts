@@ -6,8 +6,8 @@ import { type Followed, type FollowedToEnd, followToEnd } from '../follow/follow
 import { endingExitCode, OUTCOME_WORDS } from '../ui/endingText.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { jobSummary } from './jobSummary.ts';
-import { tellInCi } from './tellInCi.ts';
-import { type Outputs, tellJob } from './tellJob.ts';
+import { reportInCi } from './reportInCi.ts';
+import { type Outputs, writeJobSummary } from './writeJobSummary.ts';
 
 /**
  * Follows a release or a rollback to its end, as {@link followToEnd} does. In CI its steps can be folded up in the log,
@@ -31,7 +31,7 @@ export async function followInCi(
     if (end.ending !== undefined) await tellRun(context, temporal, followed, end.ending);
     if (end.gaveUp !== undefined) {
       close();
-      await tellInCi(context, {
+      await reportInCi(context, {
         exitCode: end.exitCode,
         title: `${asked === 'release' ? id : asked} on ${targetName}: not watched to its end`,
         why: [end.gaveUp],
@@ -54,7 +54,7 @@ async function tellRun(
   const exitCode = endingExitCode(asked, ending);
   annotateEnd(context, exitCode, `${releaseId} on ${target}: ${OUTCOME_WORDS[outcome]}`, reason);
   const workflowUrl = workflowPage(temporal.settings, `${workflowId}/${releaseId}`);
-  await tellJob(context, jobSummary({ asked, target, ending, workflowUrl }), outputs(ending));
+  await writeJobSummary(context, jobSummary({ asked, target, ending, workflowUrl }), outputs(ending));
 }
 
 /** The outputs of `action.yml`. */

@@ -5,8 +5,8 @@ import type { CommandContext } from '../context.ts';
 import { OUTCOME_WORDS } from '../ui/endingText.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
 import { promotionSummary } from './promotionSummary.ts';
-import { tellInCi } from './tellInCi.ts';
-import { tellJob } from './tellJob.ts';
+import { reportInCi } from './reportInCi.ts';
+import { writeJobSummary } from './writeJobSummary.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI its steps can be folded up in the log, an end
@@ -32,12 +32,12 @@ export async function followPromotionInCi(
       const { promotion, outcome, reason, releaseId } = result;
       annotateEnd(context, exitCode, `${promotion}: ${OUTCOME_WORDS[outcome]}`, reason);
       const summary = promotionSummary(result, workflowPage(temporal.settings, followed.workflowId));
-      await tellJob(context, summary, { 'release-id': releaseId ?? '', outcome });
+      await writeJobSummary(context, summary, { 'release-id': releaseId ?? '', outcome });
     }
     if (gaveUp !== undefined) {
       close();
       const title = `${followed.name}: not watched to its end`;
-      await tellInCi(context, { exitCode, title, why: [gaveUp], outputs: {} });
+      await reportInCi(context, { exitCode, title, why: [gaveUp], outputs: {} });
     }
     return exitCode;
   } finally {

@@ -11,8 +11,8 @@ export type Fact = readonly [what: string, value: string | null | undefined];
 
 /** Facts as a table without headings. */
 export function factsTable(facts: readonly Fact[]): readonly string[] {
-  const told = facts.flatMap(([what, value]) => (value == null || value === '' ? [] : [[what, value]]));
-  return table(['', ''], told);
+  const known = facts.flatMap(([what, value]) => (value == null || value === '' ? [] : [[what, value]]));
+  return table(['', ''], known);
 }
 
 /** The steps with their times. `endedAt`: when it was over, ISO 8601. */

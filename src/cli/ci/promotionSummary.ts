@@ -1,7 +1,7 @@
 import { formatDuration } from '../../domain/duration.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../domain/release/outcome.ts';
-import { judgementWords } from '../../domain/story.ts';
+import { describeJudgement } from '../../domain/story.ts';
 import { OUTCOME_WORDS } from '../ui/endingText.ts';
 import { MARKS } from '../ui/style.ts';
 import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
@@ -25,7 +25,7 @@ export function promotionSummary(result: PromotionResult, workflowUrl: string | 
     ['commit', code(result.commit)],
     ['candidate', code(result.candidateRevisionId)],
     ['release', code(result.releaseId)],
-    ['judged', judgement === null ? null : judgementWords(judgement)],
+    ['judged', judgement === null ? null : describeJudgement(judgement)],
     ['differs', result.differences.join('; ')],
     ['code', code(result.code)],
     ['Temporal', workflowUrl],

@@ -53,7 +53,7 @@ export async function runAuditCommand(
       broken += violations.length;
       for (const violation of violations) {
         output.event({ event: 'violation', target: name, ...violation });
-        output.say(
+        output.print(
           `${output.style.bad(MARKS.failed)} rule ${violation.rule}: ${violation.what} (${violation.workflowId})`,
         );
       }
@@ -68,9 +68,9 @@ export async function runAuditCommand(
         violations: violations.length,
       });
       if (violations.length === 0) {
-        output.say(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: no rule was violated`);
+        output.print(`${output.style.good(MARKS.done)} ${name}: ${works}, ${outside}: no rule was violated`);
       } else {
-        output.say(
+        output.print(
           `${output.style.bad(MARKS.failed)} ${name}: ${works}, ${outside}: ${violations.length} broken`,
         );
       }

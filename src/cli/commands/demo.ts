@@ -48,12 +48,12 @@ export async function runDemoCommand(context: CommandContext, options: DemoOptio
   const home = await mkdtemp(join(tmpdir(), 'slipway-demo-'));
   try {
     await withStack({ ...context, home }, interruption.signal, async (demo, stack) => {
-      await demo.tell(startedAt, interruption.signal);
+      await demo.narrate(startedAt, interruption.signal);
       if (options.keep !== true) return;
-      context.output.say(
+      context.output.print(
         `Everything keeps running. Look at it: ${stack.state.temporal.ui ?? stack.settings.address}`,
       );
-      context.output.say('Ctrl-C ends it.');
+      context.output.print('Ctrl-C ends it.');
       await untilAborted(interruption.signal);
     });
     return 0;
@@ -118,19 +118,19 @@ class Demo {
     this.#deployment = deployment;
   }
 
-  async tell(startedAt: number, signal: AbortSignal): Promise<void> {
+  async narrate(startedAt: number, signal: AbortSignal): Promise<void> {
     const { output } = this.#context;
     const { style } = output;
     const { state } = this.#stack;
     const elapsed = (): string => formatDuration(Date.now() - startedAt);
     const part = (title: string): void => {
       output.event({ event: 'part', title, elapsedMs: Date.now() - startedAt });
-      output.say('');
-      output.say(`${style.strong(title)}  ${style.faint(elapsed())}`);
+      output.print('');
+      output.print(`${style.strong(title)}  ${style.faint(elapsed())}`);
     };
-    output.say(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
-    output.say(`  control plane  ${state.controlPlane}`);
-    output.say(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
+    output.print(`Temporal, a control plane and a worker run on this machine (${elapsed()}).`);
+    output.print(`  control plane  ${state.controlPlane}`);
+    output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
 
     part('1. Release a good agent');
     const first = await this.#release(GOOD, 'the first release', 'released', signal);
@@ -153,15 +153,17 @@ class Demo {
       exitCode: 0,
     });
     const why = second.verdicts.find(({ passed }) => !passed);
-    output.say('');
-    output.say(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
-    output.say(`  released  revision ${first.revisionId ?? ''}, checked by ${this.#checks(first)} real runs`);
-    output.say(
+    output.print('');
+    output.print(`${style.good(MARKS.done)} ${style.strong(`Done in ${elapsed()}`)}`);
+    output.print(
+      `  released  revision ${first.revisionId ?? ''}, checked by ${this.#checks(first)} real runs`,
+    );
+    output.print(
       `  failed    revision ${second.revisionId ?? ''}: ${why?.reasons.join('; ') ?? second.reason}`,
     );
-    output.say(`  restored  revision ${second.servingRevisionId}, which answers`);
-    output.say('');
-    output.say('Try it with your own agent, in ten minutes: docs/tutorial.md');
+    output.print(`  restored  revision ${second.servingRevisionId}, which answers`);
+    output.print('');
+    output.print('Try it with your own agent, in ten minutes: docs/tutorial.md');
   }
 
   async #release(
@@ -236,8 +238,8 @@ class Demo {
         throw failed(`the restored revision answered ${JSON.stringify(failure?.message ?? answer)}`);
       }
       output.event({ event: 'answer', revisionId: servingRevisionId, agentUrl, question: QUESTION, answer });
-      output.say(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
-      output.say(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
+      output.print(`  POST ${agentUrl}/runs/wait  ${JSON.stringify(QUESTION)}`);
+      output.print(`  ${output.style.good(MARKS.done)} ${JSON.stringify(answer)}`);
       return answer;
     } finally {
       await agent.close();

@@ -20,7 +20,7 @@ export async function runTemporalInstallCommand({ output, environment }: Command
       env: environment,
     });
     output.event({ event: 'installed', path, origin });
-    output.say(`${path} (${origin})`);
+    output.print(`${path} (${origin})`);
     return 0;
   } finally {
     interruption.release();

@@ -44,7 +44,7 @@ export async function runWatchCommand(
     let watched = underWay(before, ended);
     if (watched === undefined) {
       output.event({ event: 'idle', target: name });
-      output.tell(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
+      output.info(`nothing runs on ${output.style.strong(name)}; waiting for the next release`);
     }
     while (watched === undefined && Date.now() < deadline && !signal.aborted) {
       await setTimeout(LOOK_MS, undefined, { signal }).catch(() => undefined);
@@ -52,10 +52,10 @@ export async function runWatchCommand(
     }
     if (watched === undefined) {
       output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
-      output.say(output.style.warn(`stopped watching: nothing ran on ${name}`));
+      output.print(output.style.warn(`stopped watching: nothing ran on ${name}`));
       return GAVE_UP;
     }
-    output.tell(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
+    output.info(`${output.style.strong(watched.id)} on ${output.style.strong(name)}`);
     const followed = {
       ...watched,
       targetName: name,

@@ -14,7 +14,7 @@ import type {
   NeedsPerson,
   Quarantined,
   Running,
-  SaidMessage,
+  AcceptedMessage,
   Undelivered,
 } from '../../domain/target/targetState.ts';
 import type { LocalHold } from '../commands/target/localHold.ts';
@@ -54,7 +54,7 @@ export interface StatusSections {
       readonly history: readonly HistoryRow[];
       readonly ignored: readonly IgnoredMessage[];
       readonly undelivered: readonly Undelivered[];
-      readonly said: readonly SaidMessage[];
+      readonly said: readonly AcceptedMessage[];
       readonly quarantined: readonly Quarantined[];
       readonly drift: Drift | null;
       /** A release or a rollback could not restore a good revision, and none has succeeded since. */

@@ -72,7 +72,7 @@ export async function followToEnd(
         const page = workflowPage(temporal.settings, child ?? workflowId);
         await onEnd?.(ending);
         tellEnding(output, ending, exitCode, page);
-        for (const line of endingLines(asked, ending, page, output.style)) output.say(line);
+        for (const line of endingLines(asked, ending, page, output.style)) output.print(line);
         return { exitCode, ending };
       }
       if (event.kind === 'gave_up') {
@@ -118,8 +118,8 @@ function tellGaveUp(
   became: string,
 ): string {
   const after = why === 'unknown' ? '' : `; ${became}`;
-  const told = `${GAVE_UP_BECAUSE[why]}${after}. See: slipway status ${target}`;
+  const message = `${GAVE_UP_BECAUSE[why]}${after}. See: slipway status ${target}`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(output.style.warn(told));
-  return told;
+  output.print(output.style.warn(message));
+  return message;
 }

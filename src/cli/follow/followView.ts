@@ -92,7 +92,7 @@ export class FollowView {
 
   /** Shows that nothing happens, and why: at once also where lines cannot be rewritten. */
   #wait(render: () => string): void {
-    if (!this.#output.live) this.#output.tell(render());
+    if (!this.#output.live) this.#output.info(render());
     this.#live.show(() => [fitLine(render(), this.#columns)]);
   }
 
@@ -158,10 +158,10 @@ export class FollowView {
       interventions,
       watchUntil,
     };
-    const told = JSON.stringify(underWay);
-    if (told !== this.#toldUnderWay && told !== NOTHING)
+    const shown = JSON.stringify(underWay);
+    if (shown !== this.#toldUnderWay && shown !== NOTHING)
       this.#output.event({ event: 'under_way', ...underWay });
-    this.#toldUnderWay = told;
+    this.#toldUnderWay = shown;
     if (this.#output.live) return;
     const lines = this.#linesForLog(progress, Date.now());
     // How much time is left does not make a line new.

@@ -48,7 +48,7 @@ export function commandTable(program: Command, onExit: (exitCode: number) => voi
         onExit(await work(context));
       } catch (error) {
         onExit(printError(context.output, error));
-        await (await import('../ci/tellInCi.ts')).tellErrorInCi(context, error);
+        await (await import('../ci/reportInCi.ts')).reportErrorInCi(context, error);
       }
     },
   };

@@ -4,7 +4,7 @@ import { isCodedError } from '@slipway/contract/codedError';
 
 import { ConfigError } from '../../config/configError.ts';
 import { errorPage, SlipwayError } from '../../domain/errors.ts';
-import { tellProblems } from '../commands/lint/tellProblems.ts';
+import { printProblems } from '../commands/lint/printProblems.ts';
 import type { EventOf } from '../events/index.ts';
 import type { Output } from '../output.ts';
 
@@ -34,17 +34,18 @@ export function reportError(error: unknown): EventOf<'error'> {
  */
 export function printError(output: Output, error: unknown): number {
   const report = reportError(error);
-  if (error instanceof ConfigError) tellProblems(output, error.problems, 'note');
+  if (error instanceof ConfigError) printProblems(output, error.problems, 'note');
   if (output.json) {
     output.event(output.verbose ? { ...report, stack: inspect(error) } : report);
     return report.exitCode;
   }
   const { style } = output;
   // Its problems have been told, each with its place.
-  const told = error instanceof ConfigError ? { message: `${error.file} is not valid`, place: null } : report;
-  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${told.message}`);
+  const shown =
+    error instanceof ConfigError ? { message: `${error.file} is not valid`, place: null } : report;
+  output.note(`${style.bad('error')} ${style.strong(report.code)}: ${shown.message}`);
   // A place that the message names already is not repeated.
-  if (told.place !== null && !told.message.includes(told.place)) output.note(`  at ${told.place}`);
+  if (shown.place !== null && !shown.message.includes(shown.place)) output.note(`  at ${shown.place}`);
   if (report.hint !== null) output.note(`  ${report.hint}`);
   output.note(style.faint(`  ${errorPage(report.code)}`));
   if (output.verbose) output.note(style.faint(inspect(error)));

@@ -1,6 +1,6 @@
 import { SlipwayError } from '../../domain/errors.ts';
 import { type FreezeWindow, frozenAt } from '../../domain/freeze/freeze.ts';
-import { tellInstant } from '../../domain/freeze/zonedTime.ts';
+import { formatInstant } from '../../domain/freeze/zonedTime.ts';
 import type { Output } from '../output.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Output } from '../output.ts';
  *
  * @throws SlipwayError SLIPWAY_TARGET_FROZEN where a freeze refuses it; SLIPWAY_USAGE for an override without a reason.
  */
-export function tellFreezes(
+export function announceFreezes(
   output: Output,
   target: string,
   freezes: readonly FreezeWindow[],
@@ -22,7 +22,7 @@ export function tellFreezes(
   }
   const frozen = frozenAt(freezes, Date.now());
   if (frozen === null) return;
-  const what = `"${target}" is frozen by "${frozen.name}" until ${tellInstant(frozen.until, frozen.timeZone)}`;
+  const what = `"${target}" is frozen by "${frozen.name}" until ${formatInstant(frozen.until, frozen.timeZone)}`;
   const { then } = frozen;
   if (then === 'refuse' && !overrideFreeze) {
     throw new SlipwayError('SLIPWAY_TARGET_FROZEN', what, {

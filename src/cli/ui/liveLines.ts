@@ -39,13 +39,13 @@ export class LiveLines {
   /** Prints a line that stays, above those that are rewritten. */
   say(line: string): void {
     this.#clear();
-    this.#output.tell(line);
+    this.#output.info(line);
     this.#draw();
   }
 
   #tick(): void {
     if (this.#output.live) this.#draw();
-    else for (const line of this.#render?.() ?? []) this.#output.tell(line);
+    else for (const line of this.#render?.() ?? []) this.#output.info(line);
   }
 
   #clear(): void {

@@ -118,7 +118,7 @@ export function createGithubClient(
     },
     deploymentStatuses: async (id) =>
       (await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query: { per_page: '100' } })).map(
-        told,
+        statuses,
       ),
     async createDeploymentStatus(id, { state, description, environment, url }) {
       const body = { state, description, environment, log_url: url };
@@ -127,7 +127,7 @@ export function createGithubClient(
     async commitStatuses(commit, context) {
       const query = { per_page: '100' };
       const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });
-      return found.filter((status) => status.context === context).map(told);
+      return found.filter((status) => status.context === context).map(statuses);
     },
     async createCommitStatus(commit, { state, description, context, url }) {
       const body = { state, description, context, target_url: url };
@@ -171,6 +171,6 @@ function ours({ id, payload }: z.infer<typeof Deployment>): GithubDeployment {
   return { id, key: typeof key === 'string' ? key : null };
 }
 
-function told({ state, description }: z.infer<typeof Status>): GithubStatus {
+function statuses({ state, description }: z.infer<typeof Status>): GithubStatus {
   return { state, description: description ?? '' };
 }

@@ -1,4 +1,4 @@
-import { alwaysBack } from './alwaysBack.ts';
+import { alwaysRestores } from './alwaysRestores.ts';
 import { claimsAreTrue } from './claimsAreTrue.ts';
 import { leavesWhatServed } from './leavesWhatServed.ts';
 import { nothingForgotten } from './nothingForgotten.ts';
@@ -20,7 +20,7 @@ const RULES: readonly Rule[] = [
   oneRevision,
   ownRevision,
   servedWhenChecked,
-  alwaysBack,
+  alwaysRestores,
   ownChecks,
   leavesWhatServed,
   watched,

@@ -54,7 +54,7 @@ export interface SubmissionFact {
  * What a target was asked for and took. Times are milliseconds since 1970. Of a signal it is not known whether it changed
  * anything.
  */
-export type SaidFact = { readonly at: number } & (
+export type MessageFact = { readonly at: number } & (
   | { readonly kind: 'hold' | 'unhold' }
   /** The artifact's identity; from a signal, as the person named it. */
   | { readonly kind: 'quarantine' | 'unquarantine'; readonly artifact: string }
@@ -98,7 +98,7 @@ export interface TargetFacts {
   readonly activities: readonly ActivityFact[];
   readonly submissions: readonly SubmissionFact[];
   /** In the order in which it took them, over all of its runs. */
-  readonly said: readonly SaidFact[];
+  readonly said: readonly MessageFact[];
   /** Those whose releases ran on the target, where their histories were read. */
   readonly promotions: readonly PromotionFact[];
   readonly taskFailures: readonly TaskFailure[];

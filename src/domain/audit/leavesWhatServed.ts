@@ -1,11 +1,11 @@
 import { isSameRevision } from '../deployment/knownRevisions.ts';
 import { revisionPhase, type RevisionSnapshot } from '../deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
-import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from './facts.ts';
+import type { ActivityFact, MessageFact, TargetFacts, WorkFact } from './facts.ts';
 import { activeIn } from './seenBeforePatch.ts';
 import type { Rule, Violation } from './violation.ts';
 
-type AskedRollback = Extract<SaidFact, { readonly kind: 'rollback' }>;
+type AskedRollback = Extract<MessageFact, { readonly kind: 'rollback' }>;
 
 /** For so long after a restore, a rollback that does not name what it leaves changes nothing. */
 const JUST_RESTORED_MS = 60_000;

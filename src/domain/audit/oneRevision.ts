@@ -79,9 +79,9 @@ function unreportedExtras(
     name === 'patchDeployment' && typeof input['objectPath'] === 'string' ? [input['objectPath']] : [],
   );
   const ours = observed.filter(({ tarballPath }) => tarballPath !== null && paths.includes(tarballPath));
-  const told = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds, ...known];
+  const reported = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds, ...known];
   return ours
-    .filter(({ revisionId }) => !told.includes(revisionId))
+    .filter(({ revisionId }) => !reported.includes(revisionId))
     .map(({ revisionId }) => ({
       rule: 2,
       workflowId,

@@ -46,9 +46,9 @@ export function frozenAt(windows: readonly FreezeWindow[], at: number): Frozen |
   const inForce = windows
     .flatMap((window) => freezeSpans(window, at, at + 1).map((span) => ({ window, span })))
     .sort((one, other) => other.span.until - one.span.until);
-  const told = inForce.find(({ window }) => window.then === 'refuse') ?? inForce[0];
-  if (told === undefined) return null;
-  const { name, timeZone, then } = told.window;
+  const decisive = inForce.find(({ window }) => window.then === 'refuse') ?? inForce[0];
+  if (decisive === undefined) return null;
+  const { name, timeZone, then } = decisive.window;
   return { name, timeZone, then, until: thawAfter(windows, at) };
 }
 

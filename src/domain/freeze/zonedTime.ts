@@ -73,12 +73,12 @@ export function weekdayOf(local: LocalTime): number {
 }
 
 /** An instant as people of a time zone write it: `2026-11-21 16:00 (Europe/Berlin)`. */
-export function tellInstant(instant: number, timeZone: string): string {
-  return `${tellClock(instant, timeZone)} (${timeZone})`;
+export function formatInstant(instant: number, timeZone: string): string {
+  return `${formatClock(instant, timeZone)} (${timeZone})`;
 }
 
 /** The same, where the time zone is told elsewhere: `2026-11-21 16:00`. */
-export function tellClock(instant: number, timeZone: string): string {
+export function formatClock(instant: number, timeZone: string): string {
   const { year, month, day, minute } = localTimeAt(instant, timeZone);
   const two = (value: number): string => String(value).padStart(2, '0');
   return `${year}-${two(month)}-${two(day)} ${two(Math.floor(minute / 60))}:${two(minute % 60)}`;

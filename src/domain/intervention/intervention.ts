@@ -177,8 +177,8 @@ function approvalProblem(
 function skipProblem(standing: Standing, named: string | undefined): string | undefined {
   const { ahead, called = 'release' } = standing;
   if (ahead.length === 0) return `no check and no soak of the ${called} lies ahead`;
-  const told = ahead.join(', ');
+  const names = ahead.join(', ');
   if (named === undefined)
-    return `a "skip" must name what it leaves out ("what"); ahead of the ${called}: ${told}`;
-  return ahead.includes(named) ? undefined : `"${named}" does not lie ahead; what does: ${told}`;
+    return `a "skip" must name what it leaves out ("what"); ahead of the ${called}: ${names}`;
+  return ahead.includes(named) ? undefined : `"${named}" does not lie ahead; what does: ${names}`;
 }

@@ -9,7 +9,7 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 }
 
 /** An undelivered notice in words. */
-export function undeliveredWords({ receiver, event, name, at, reason }: Undelivered): string {
+export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
   return `"${receiver}" could not be told of ${what}, given up at ${at}: ${reason}`;
 }

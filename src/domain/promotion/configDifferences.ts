@@ -29,7 +29,7 @@ export function configDifferences(from: ComparedSettings, to: ComparedSettings):
   return rows.flatMap(([what, one, other]) =>
     canonicalJson(one ?? null) === canonicalJson(other ?? null)
       ? []
-      : [`${what}: ${told(one)} → ${told(other)}`],
+      : [`${what}: ${shown(one)} → ${shown(other)}`],
   );
 }
 
@@ -44,7 +44,7 @@ function keysOf(one: object, other: object): string[] {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
 }
 
-function told(value: unknown): string {
+function shown(value: unknown): string {
   if (value === undefined || value === null) return 'not set';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -29,16 +29,16 @@ export interface TargetSeen {
 /**
  * Sees a target.
  *
- * @param told - what its workflow answers; `null` where it has never taken a release.
+ * @param answer - what its workflow answers; `null` where it has never taken a release.
  * @param deployment - as its control plane answers; `null` where there is none, or it was not asked.
  */
 export function seeTarget(
   name: string,
-  told: { readonly state: TargetState; readonly running: Running | null } | null,
+  answer: { readonly state: TargetState; readonly running: Running | null } | null,
   deployment: DeploymentSnapshot | null,
   agentUrl: string | undefined,
 ): TargetSeen {
-  const state = told?.state;
+  const state = answer?.state;
   const activeRevisionId = state?.activeRevisionId ?? null;
   const servingRevisionId = deployment?.activeRevisionId ?? null;
   const serves = servingRevisionId ?? activeRevisionId;
@@ -48,9 +48,9 @@ export function seeTarget(
   );
   return {
     name,
-    known: told !== null,
+    known: answer !== null,
     hold: state?.hold ?? null,
-    running: told?.running?.releaseId ?? null,
+    running: answer?.running?.releaseId ?? null,
     activeRevisionId,
     servingRevisionId,
     deploymentId: deployment?.deploymentId ?? null,

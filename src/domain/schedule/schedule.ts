@@ -44,7 +44,12 @@ export function scheduleChanges(
     const { scheduleId, request } = wanted;
     const found = existing.find((other) => other.scheduleId === scheduleId);
     if (found === undefined) {
-      return { scheduleId, name: request.name, kind: 'create', differences: [tellTimes(wanted.schedule)] };
+      return {
+        scheduleId,
+        name: request.name,
+        kind: 'create',
+        differences: [describeTimes(wanted.schedule)],
+      };
     }
     const differences = [
       ...fieldDifferences('', found.schedule, wanted.schedule),
@@ -65,7 +70,7 @@ export function scheduleChanges(
 }
 
 /** When a schedule's times come round, in words. */
-export function tellTimes({ cron, everyMs, timeZone }: PromotionSchedule): string {
+export function describeTimes({ cron, everyMs, timeZone }: PromotionSchedule): string {
   return cron === undefined ? `every ${formatDuration(everyMs ?? 0)}` : `${cron} (${timeZone})`;
 }
 

@@ -3,7 +3,7 @@ import { needsPerson } from '../release/outcome.ts';
 import type { KnownRevision, ReleaseResult, RollbackRequest } from '../release/release.ts';
 import { isCounter, latenessAfter } from './lateRevisions.ts';
 import { findQuarantined } from './quarantine.ts';
-import { forTheWayBack, type TargetSpec } from './targetSpec.ts';
+import { settingsForRestore, type TargetSpec } from './targetSpec.ts';
 import { addHistory, type HistoryRow, type TargetState } from './targetState.ts';
 
 /** The longest reason that a history row keeps: the whole one is in the record. */
@@ -63,7 +63,7 @@ export function keepSettings(
   newest: TargetSpec | null,
 ): TargetState {
   if (settingsWorked !== true || newest === null) return state;
-  return { ...state, lastGood: forTheWayBack(newest) };
+  return { ...state, lastGood: settingsForRestore(newest) };
 }
 
 /**

@@ -49,7 +49,7 @@ export interface TargetSpec {
 }
 
 /** Settings without those of the deployment: what the way back needs of them. */
-export function forTheWayBack({ secrets: _, ...settings }: TargetSpec): TargetSpec {
+export function settingsForRestore({ secrets: _, ...settings }: TargetSpec): TargetSpec {
   return { ...settings, sourceConfig: {} };
 }
 

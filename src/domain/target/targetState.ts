@@ -104,7 +104,7 @@ export interface IgnoredMessage {
 }
 
 /** A message that changed something on the target. */
-export interface SaidMessage {
+export interface AcceptedMessage {
   readonly at: Instant;
   /** `hold`, `unhold`, `quarantine`, `unquarantine`, `withdraw` or `rollback`; others may come. */
   readonly message: string;
@@ -180,7 +180,7 @@ export interface TargetState {
   readonly extras: readonly ExtraRevision[];
   readonly ignored: readonly IgnoredMessage[];
   /** What was said to the target and taken, by whom and why. Oldest first. */
-  readonly said: readonly SaidMessage[];
+  readonly said: readonly AcceptedMessage[];
   /** Rollback requests already taken, so that saying it twice is saying it once. */
   readonly seenRequestIds: readonly string[];
   /** The submissions that were taken or withdrawn, so that each is answered once and for all. Oldest first. */
@@ -264,7 +264,7 @@ export function ignoreMessage(state: TargetState, message: string, reason: strin
 }
 
 /** Records a message that changed something. */
-export function noteSaid(state: TargetState, said: SaidMessage): TargetState {
+export function noteAccepted(state: TargetState, said: AcceptedMessage): TargetState {
   return { ...state, said: newest([...state.said, said], SAID) };
 }
 

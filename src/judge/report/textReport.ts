@@ -64,11 +64,11 @@ function tableOf(report: JudgeReport): ReportLine[] {
 
 function failuresOf({ sides }: JudgeReport, side: Side): ReportLine[] {
   const { failures, repeated, feedback } = sides[side];
-  const told = failures.map(({ reason, runs }) => `    ${runs} × ${reason}`);
-  if (repeated > 0) told.push(`    ${repeated} × run again, because the agent did not answer`);
-  if (feedback.lost > 0) told.push(`    ${feedback.lost} × the verdict could not be recorded as feedback`);
-  if (told.length === 0) return [];
-  return ['', `  what went wrong on the ${side}:`, ...told].map((text) => ({
+  const lines = failures.map(({ reason, runs }) => `    ${runs} × ${reason}`);
+  if (repeated > 0) lines.push(`    ${repeated} × run again, because the agent did not answer`);
+  if (feedback.lost > 0) lines.push(`    ${feedback.lost} × the verdict could not be recorded as feedback`);
+  if (lines.length === 0) return [];
+  return ['', `  what went wrong on the ${side}:`, ...lines].map((text) => ({
     text,
     about: 'plain' as const,
   }));

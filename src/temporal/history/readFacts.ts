@@ -13,7 +13,7 @@ import type { ReleaseAnswer } from '../../domain/target/targetState.ts';
 import { resultInFailure } from '../../domain/workflowResult.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { asText, decode, decodeAll, type History, type HistoryEvent, timeOf } from './payloads.ts';
-import { readSaid } from './readSaid.ts';
+import { readMessages } from './readMessages.ts';
 import { readFailedTasks } from './taskFailures.ts';
 
 /** How the ids of promotions begin. */
@@ -41,7 +41,7 @@ export function readTargetFacts(targetId: string, histories: readonly AuditedHis
     works: children.map(readWork).sort((one, other) => one.startedAt - other.startedAt),
     activities: own.flatMap(({ history }) => readActivities(history)),
     submissions: readSubmissions(own),
-    said: readSaid(own.map(({ history }) => history)),
+    said: readMessages(own.map(({ history }) => history)),
     promotions: promotions.map(readPromotion),
     taskFailures: histories.flatMap(readTaskFailures),
     texts: histories.map(({ workflowId, history }) => ({ workflowId, text: asText(history) })),

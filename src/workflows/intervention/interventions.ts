@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 
 import { formatDuration } from '../../domain/duration.ts';
-import { couldNotTell } from '../../domain/failure.ts';
+import { isOutcomeUnknown } from '../../domain/failure.ts';
 import {
   FREEZE,
   INTERVENTION_KINDS,
@@ -232,7 +232,7 @@ export class Interventions {
   async #decide(error: unknown, skippable: string | null): Promise<'retry' | 'skip' | null> {
     const failure = explain(error);
     const policy = this.#request.onError ?? ROLL_BACK;
-    if (failure.canceled || !couldNotTell(failure.code) || policy.then !== 'wait') return null;
+    if (failure.canceled || !isOutcomeUnknown(failure.code) || policy.then !== 'wait') return null;
     await this.decision(decisionNote(failure, skippable), policy.waitMs, skippable);
     return this.#decided;
   }

@@ -8,7 +8,7 @@ import type { JudgeSettings } from '../../domain/judge/settings.ts';
 import { type Candidate, shortIdentity } from '../../domain/promotion/candidate.ts';
 import type { PromotionJudge } from '../../domain/promotion/promotion.ts';
 import type { JudgementRecord } from '../../domain/release/release.ts';
-import { judgementWords } from '../../domain/story.ts';
+import { describeJudgement } from '../../domain/story.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { now } from '../journal.ts';
 import { confirmLine } from '../promotion/promotionLine.ts';
@@ -74,16 +74,16 @@ async function judgeOnce(
       const { report, location, attempt } = await activities.judgeCandidate(input);
       const judgement = recordOf(report, location, input);
       journal.note({ judgement });
-      const told = judgementWords(judgement);
+      const words = describeJudgement(judgement);
       switch (judgement.verdict) {
         case 'passed':
         case 'inconclusive':
-          return { result: judgement, attempt, detail: told };
+          return { result: judgement, attempt, detail: words };
         case 'failed':
-          throw pipelineFailure('SLIPWAY_CANDIDATE_WORSE', `the judge: ${told}`, false, attempt);
+          throw pipelineFailure('SLIPWAY_CANDIDATE_WORSE', `the judge: ${words}`, false, attempt);
         case 'errored':
           found.changed = report.error?.code === 'SLIPWAY_NOT_SERVING';
-          throw pipelineFailure('SLIPWAY_JUDGE_ERRORED', `the judge: ${told}`, false, attempt);
+          throw pipelineFailure('SLIPWAY_JUDGE_ERRORED', `the judge: ${words}`, false, attempt);
       }
     });
   } catch (error) {
@@ -138,13 +138,13 @@ async function undecided(
   judgement: JudgementRecord,
   made: number,
 ): Promise<void> {
-  const told = `the judge: ${judgementWords(judgement)}`;
+  const words = `the judge: ${describeJudgement(judgement)}`;
   if (onInconclusive === 'ask') {
     const choices = 'say "retry" to judge again, "skip" of "judge" to promote all the same, or "abort"';
-    await interventions.ask(`${told}: ${choices}`, JUDGE);
+    await interventions.ask(`${words}: ${choices}`, JUDGE);
   } else if (onInconclusive === 'wait' && made <= again.times) {
-    await interventions.decision(`${told}: it is judged again later, or at "retry"`, again.afterMs, JUDGE);
+    await interventions.decision(`${words}: it is judged again later, or at "retry"`, again.afterMs, JUDGE);
   } else {
-    throw pipelineFailure('SLIPWAY_JUDGE_INCONCLUSIVE', told);
+    throw pipelineFailure('SLIPWAY_JUDGE_INCONCLUSIVE', words);
   }
 }

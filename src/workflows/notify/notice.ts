@@ -2,7 +2,7 @@ import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workfl
 
 import { noticeTitle } from '../../domain/notify/noticeText.ts';
 import type { ReceiverSpec } from '../../domain/notify/receiver.ts';
-import { undeliveredWords } from '../../domain/notify/undelivered.ts';
+import { describeUndelivered } from '../../domain/notify/undelivered.ts';
 import type { Undelivered } from '../../domain/target/targetState.ts';
 import { undeliveredSignal } from '../../messages/target.ts';
 import type { NoticeInput, NoticeResult } from '../../messages/workflowTypes.ts';
@@ -24,10 +24,10 @@ export async function notice({ notice, receivers, steps, reportTo }: NoticeInput
         `**${noticeTitle(notice)}**`,
         '',
         ...delivered.map(({ receiver, detail }) => `- ${receiver}: ${detail}`),
-        ...undelivered.map((warning) => `- ${undeliveredWords(warning)}`),
+        ...undelivered.map((warning) => `- ${describeUndelivered(warning)}`),
       ].join('\n'),
     );
-  const tell = async (receiver: ReceiverSpec): Promise<void> => {
+  const send = async (receiver: ReceiverSpec): Promise<void> => {
     const { name } = receiver;
     try {
       const activities = activitiesOf('notify', steps, `${notice.event} to ${name}`);
@@ -39,7 +39,7 @@ export async function notice({ notice, receivers, steps, reportTo }: NoticeInput
     }
     show();
   };
-  await Promise.all(receivers.map(tell));
+  await Promise.all(receivers.map(send));
   const reported = undelivered.length === 0 || (await report(reportTo, undelivered));
   return { delivered, undelivered, reported };
 }

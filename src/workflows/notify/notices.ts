@@ -32,11 +32,11 @@ export class Notices {
   #beginning = 0;
 
   /** Has the receivers told who want to be told of it; nobody where `told` is null. */
-  tell(content: NoticeContent, told: Recipients | null): void {
-    const receivers = receiversOf(told?.notify ?? [], content.event);
+  send(content: NoticeContent, recipients: Recipients | null): void {
+    const receivers = receiversOf(recipients?.notify ?? [], content.event);
     if (receivers.length === 0) return;
     this.#beginning++;
-    const steps = told?.steps.notify === undefined ? {} : { notify: told.steps.notify };
+    const steps = recipients?.steps.notify === undefined ? {} : { notify: recipients.steps.notify };
     void this.#begin({ ...content, version: 1, id: uuid4(), at: now() }, receivers, steps);
   }
 

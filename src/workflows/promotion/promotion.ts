@@ -17,7 +17,7 @@ import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { Notices } from '../notify/notices.ts';
 import { confirmLine, lookAtLine, releaseOnTarget } from './promotionLine.ts';
 import type { Ending, PromotionRun } from './promotionWay.ts';
-import { restoreAfterPromotion } from './takeBackPromotion.ts';
+import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
 import { watch } from './watchPromoted.ts';
 
 /**
@@ -122,7 +122,7 @@ function tellWaiting({ request, notices, candidate }: PromotionRun, waiting: Wai
   const { name, to: target, requestedBy, release } = request;
   const waiter = { kind: 'promotion', name, target, requestedBy } as const;
   const { artifact, commit } = candidate ?? { artifact: null, commit: null };
-  notices.tell(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
+  notices.send(waitingNotice({ ...waiter, artifact, commit }, waiting), release);
 }
 
 async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionResult> {
@@ -155,7 +155,7 @@ async function conclude(run: PromotionRun, ending: Ending): Promise<PromotionRes
     endedAt: now(),
   });
   const notice = promotionEndNotice(request, result(reason));
-  if (notice !== undefined) notices.tell(notice, request.release);
+  if (notice !== undefined) notices.send(notice, request.release);
   try {
     const { runId } = workflowInfo();
     await journal.step('record', undefined, async (activities) => {

@@ -65,8 +65,8 @@ export async function releaseOnTarget(run: PromotionRun, sizeBytes: number): Pro
   });
   const row = await awaitOwnRelease(run, releaseId);
   if (row.outcome === 'released') return row;
-  const reason = tellRelease(run, row);
-  await stopLineWhereBad(run, row, reason);
+  const reason = describeRelease(run, row);
+  await holdIfBad(run, row, reason);
   throw new PromotionEnded({ outcome: row.outcome, reason });
 }
 
@@ -77,7 +77,10 @@ export async function awaitOwnRelease(run: PromotionRun, releaseId: string): Pro
 }
 
 /** How the release on `to` ended, in words. */
-export function tellRelease({ request }: PromotionRun, { releaseId, outcome, reason }: HistoryRow): string {
+export function describeRelease(
+  { request }: PromotionRun,
+  { releaseId, outcome, reason }: HistoryRow,
+): string {
   return `${releaseId} on "${request.to.name}" ended ${outcome.replaceAll('_', ' ')}: ${reason}`;
 }
 
@@ -96,7 +99,7 @@ const STOPS_THE_LINE: ReadonlySet<string> = new Set(['failed', 'rolled_back', 'r
  *
  * @returns whether the release was bad.
  */
-export async function stopLineWhereBad(
+export async function holdIfBad(
   { journal, request }: PromotionRun,
   { outcome }: HistoryRow,
   reason: string,

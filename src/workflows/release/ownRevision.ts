@@ -5,7 +5,7 @@ import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, ReleaseRequest } from '../../domain/release/release.ts';
 import type { StepPolicy } from '../../domain/step.ts';
 import { explain, pipelineFailure } from '../failure.ts';
-import { backoff, CANNOT_TELL } from '../sendOnce.ts';
+import { backoff, OUTCOME_UNKNOWN } from '../sendAtMostOnce.ts';
 
 /** How often an answered PATCH's revision is looked for. */
 const LOOKS_FOR_OURS = 6;
@@ -18,7 +18,7 @@ export interface Before {
 }
 
 /** What reading says of the revision that our PATCH made; `undefined`: it (so far) made none. */
-export type Ours = string | undefined | typeof CANNOT_TELL;
+export type Ours = string | undefined | typeof OUTCOME_UNKNOWN;
 
 /** A deployment as an answer shows it after our PATCH. */
 export interface Seen {
@@ -52,20 +52,20 @@ export async function identifyOurs(
     const ours = revisions?.findLast(({ tarballPath }) => tarballPath === objectPath);
     if (ours !== undefined) return ours.revisionId;
     // Somebody else's revisions came, and no list shows that ours is not behind them.
-    return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : CANNOT_TELL;
+    return revisions?.every(({ tarballPath }) => tarballPath !== null) === true ? undefined : OUTCOME_UNKNOWN;
   }
   // Without an answer, ours may not be there at all, and somebody else's be the only one.
-  if (named === null && !isAnswered) return CANNOT_TELL;
+  if (named === null && !isAnswered) return OUTCOME_UNKNOWN;
   const wanted = artifact.kind === 'image' ? artifact.uri : artifact.kind === 'git' ? artifact.ref : null;
   const carries = (source: string | null): boolean => source === null || source === wanted;
   const { revisions } = await reads.listRevisions({ target, deploymentId, since });
-  if (revisions === null) return named ?? CANNOT_TELL;
+  if (revisions === null) return named ?? OUTCOME_UNKNOWN;
   const mayBeOurs = revisions.filter(
     ({ revisionId, imageUri, repoRef, tarballPath }) =>
       !isFromBefore(before, revisionId) && carries(imageUri ?? repoRef ?? tarballPath),
   );
   const [only, ...others] = mayBeOurs;
-  return only === undefined || others.length > 0 ? CANNOT_TELL : only.revisionId;
+  return only === undefined || others.length > 0 ? OUTCOME_UNKNOWN : only.revisionId;
 }
 
 /** Reads until the revision of an answered PATCH can be seen, or nobody wants it any more. */

@@ -19,9 +19,9 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { recordBaseline } from './baseline.ts';
 import { preempt } from './preempted.ts';
-import { finish, lookForExtras, Run, type Setback } from './run.ts';
+import { finish, findExtraRevisions, Run, type Setback } from './run.ts';
 import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
-import { restoreAfterSetback, restoreWhatServed } from './takeBack.ts';
+import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
 
 /**
  * One release: puts one artifact on one target, and restores what served if anything fails.
@@ -30,7 +30,7 @@ import { restoreAfterSetback, restoreWhatServed } from './takeBack.ts';
  * before the step begins, and runs to its end whatever happens.
  */
 export async function release(input: ReleaseInput): Promise<ReleaseResult> {
-  const run = new Run(input, (waiting) => tellWaiting(input, waiting));
+  const run = new Run(input, (waiting) => notifyWaiting(input, waiting));
   const { forward, interventions } = run;
   setHandler(preemptSignal, (message) => preempt(run, message), {
     unfinishedPolicy: HandlerUnfinishedPolicy.ABANDON,
@@ -148,15 +148,15 @@ function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Wat
 }
 
 /** What else is told of a release, its target tells. */
-function tellWaiting({ releaseId, request }: ReleaseInput, waiting: Waiting): void {
+function notifyWaiting({ releaseId, request }: ReleaseInput, waiting: Waiting): void {
   const { target, artifact, commit = null, requestedBy } = request;
   const waiter = { kind: 'release', name: releaseId, target, commit, requestedBy } as const;
   const content = waitingNotice({ ...waiter, artifact: describeArtifact(artifact) }, waiting);
-  new Notices().tell(content, request);
+  new Notices().send(content, request);
 }
 
 async function concludeReleased(run: Run): Promise<ReleaseResult> {
-  const extraRevisionIds = await lookForExtras(run);
+  const extraRevisionIds = await findExtraRevisions(run);
   const extras = extraRevisionIds.length === 0 ? '' : `; extra revisions: ${extraRevisionIds.join(', ')}`;
   const { skippedChecks } = run.interventions;
   const checks =

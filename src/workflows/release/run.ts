@@ -16,7 +16,7 @@ import { explain, type StepFailure } from '../failure.ts';
 import { Interventions } from '../intervention/interventions.ts';
 import { Journal } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from './conclude.ts';
-import { findExtraRevisions, type Shipment } from './ship.ts';
+import { readExtraRevisions, type Shipment } from './ship.ts';
 
 /** Why a release does not go on. */
 export interface Setback {
@@ -103,12 +103,12 @@ export function finish(run: Run, { stuck, ...ending }: Ending): Promise<ReleaseR
  * Looks for revisions that its PATCH left behind beside the one that was followed: a request that was given up on lands
  * late, and one that was answered may have been delivered twice on its way. Not being able to look is no reason to fail.
  */
-export async function lookForExtras(run: Run): Promise<readonly string[]> {
+export async function findExtraRevisions(run: Run): Promise<readonly string[]> {
   const { undoPatch, deploymentId, objectPath, revisionId, baseline } = run;
   if (undoPatch === null || objectPath === null || deploymentId === null) return [];
   try {
     const since = baseline?.revisionId ?? null;
-    return (await findExtraRevisions(run, deploymentId, objectPath, revisionId, since)) ?? [];
+    return (await readExtraRevisions(run, deploymentId, objectPath, revisionId, since)) ?? [];
   } catch (error) {
     run.journal.note({ phase: `could not look for extra revisions: ${explain(error).message}` });
     return [];

@@ -7,7 +7,7 @@ import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal } from '../journal.ts';
-import { sendAtMostOnce } from '../sendOnce.ts';
+import { sendAtMostOnce } from '../sendAtMostOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 import { awaitOurs, type Before, identifyOurs, latestIfOurs, type Ours, type Seen } from './ownRevision.ts';
 
@@ -163,7 +163,7 @@ export async function patch(
  *
  * @param since - a revision of before the PATCH; `null`: there was none.
  */
-export async function findExtraRevisions(
+export async function readExtraRevisions(
   shipment: Shipment,
   deploymentId: string,
   objectPath: string,

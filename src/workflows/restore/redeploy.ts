@@ -1,7 +1,7 @@
 import type { Activities, DeploymentInput } from '../../activities/activities.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import type { Journal } from '../journal.ts';
-import { sendAtMostOnce } from '../sendOnce.ts';
+import { sendAtMostOnce } from '../sendAtMostOnce.ts';
 import { activitiesOf, stepPolicy } from '../steps.ts';
 
 /** Where a revision is redeployed. */

@@ -89,11 +89,11 @@ export type Restored = {
  * To be run in a non-cancellable scope.
  */
 export function restore(journal: Journal, order: RestoreOrder): Promise<Restored> {
-  return onTheWayBack(journal, () => restoreBestCandidate(journal, order));
+  return whileRestoring(journal, () => restoreBestCandidate(journal, order));
 }
 
 /** Does something that belongs to restoring a revision: its steps have the longer deadlines of the way back. */
-export async function onTheWayBack<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
+export async function whileRestoring<T>(journal: Journal, work: () => Promise<T>): Promise<T> {
   journal.restoring = true;
   try {
     return await work();

@@ -1,6 +1,6 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 import type { ErrorCode } from '../../domain/errors.ts';
-import { forTheWayBack, type TargetSpec } from '../../domain/target/targetSpec.ts';
+import { settingsForRestore, type TargetSpec } from '../../domain/target/targetSpec.ts';
 import { explain } from '../failure.ts';
 
 /** Failures that newer settings may not have. */
@@ -16,7 +16,7 @@ export class Settings {
 
   /** @param lastGood - the last settings that worked; `null`: none did yet. */
   constructor(lastGood: TargetSpec | null, newest: TargetSpec) {
-    const same = canonicalJson(lastGood) === canonicalJson(forTheWayBack(newest));
+    const same = canonicalJson(lastGood) === canonicalJson(settingsForRestore(newest));
     this.#newest = newest;
     this.#current = lastGood === null || same ? newest : lastGood;
   }

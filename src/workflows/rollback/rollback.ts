@@ -12,7 +12,7 @@ import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
 import { missedText } from '../release/preempted.ts';
 import { findDeployment } from '../release/ship.ts';
-import { onTheWayBack, readActive, restore, servesAgain } from '../restore/restore.ts';
+import { whileRestoring, readActive, restore, servesAgain } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
 
 /**
@@ -42,7 +42,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
 
   let deployment;
   try {
-    deployment = await onTheWayBack(journal, () =>
+    deployment = await whileRestoring(journal, () =>
       settings.under((target) => findDeployment(journal, target)),
     );
   } catch (error) {
@@ -73,7 +73,7 @@ async function rollBack(input: RollbackInput): Promise<ReleaseResult> {
     return finish({ outcome: 'rolled_back', reason, deploymentId, ...serving });
   }
   try {
-    await onTheWayBack(journal, () => claimDeployment(journal, settings.current, deploymentId, input.owns));
+    await whileRestoring(journal, () => claimDeployment(journal, settings.current, deploymentId, input.owns));
   } catch (error) {
     const { code, message } = explain(error);
     return finish({ outcome: 'failed', code, reason: `nothing was changed: ${message}`, ...serving });

@@ -7,7 +7,7 @@ import {
 } from '../../domain/rollback/targetRollback.ts';
 import {
   ignoreMessage,
-  noteSaid,
+  noteAccepted,
   type RollbackAnswer,
   type TargetState,
 } from '../../domain/target/targetState.ts';
@@ -76,5 +76,7 @@ function recorded(
 ): TargetState {
   const at = now();
   if (disposition === 'ignored') return ignoreMessage(state, 'rollback', reason, at);
-  return disposition === 'joined' ? state : noteSaid(state, { at, message: 'rollback', by, note: reason });
+  return disposition === 'joined'
+    ? state
+    : noteAccepted(state, { at, message: 'rollback', by, note: reason });
 }

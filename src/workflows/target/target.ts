@@ -10,7 +10,7 @@ import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
 import { noticesBetween, startNotice } from '../../domain/notify/targetNotices.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
-import { tellTarget } from '../../domain/story.ts';
+import { describeTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';
 import { takeSubmission } from '../../domain/target/submissions.ts';
 import { rejectQuarantined, takeNext, withdrawnBy } from '../../domain/target/targetQueue.ts';
@@ -80,14 +80,14 @@ export class Target implements TargetCore {
   change(next: TargetState): void {
     const news = noticesBetween(this.#state, next);
     this.replace(next);
-    for (const notice of news) this.#notices.tell(notice, this.#state.lastRequest);
+    for (const notice of news) this.#notices.send(notice, this.#state.lastRequest);
   }
 
   /** Replaces the state without any notice. */
   replace(next: TargetState): void {
     this.#state = next;
     this.#runLength.note();
-    setCurrentDetails(tellTarget(this.#state, this.#running));
+    setCurrentDetails(describeTarget(this.#state, this.#running));
   }
 
   /** Records a message that is not acted upon, and why. */
@@ -174,7 +174,7 @@ export class Target implements TargetCore {
     this.#child = await startWork(work, this.#state, running.workflowId);
     this.#mark();
     const { spec, lastRequest } = this.#state;
-    if (spec !== null) this.#notices.tell(startNotice(spec, work), lastRequest);
+    if (spec !== null) this.#notices.send(startNotice(spec, work), lastRequest);
     await this.#follow(work, this.#child, settings);
   }
 

@@ -21,7 +21,7 @@ import {
   setHold,
   withdrawReleases,
 } from '../../domain/target/targetQueue.ts';
-import { type Lookup, lookUp, noteSaid, type TargetState } from '../../domain/target/targetState.ts';
+import { type Lookup, lookUp, noteAccepted, type TargetState } from '../../domain/target/targetState.ts';
 import { INTERVENTION_SIGNALS } from '../../messages/release.ts';
 import {
   readHoldMessage,
@@ -256,7 +256,7 @@ function handleQuarantine(target: Target): void {
 /** Changes the state as a person said, and records who said it. @returns whether that changed anything. */
 function say(target: Target, next: TargetState, message: string, by: Actor, note: string): boolean {
   if (next === target.state) return false;
-  target.change(noteSaid(next, { at: now(), message, by, note }));
+  target.change(noteAccepted(next, { at: now(), message, by, note }));
   return true;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { tellFreezes } from '../../../src/cli/ui/freezes.ts';
+import { announceFreezes } from '../../../src/cli/ui/freezes.ts';
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
 import { testOutput } from '../testOutput.ts';
 
@@ -15,14 +15,14 @@ const NOT = { overrideFreeze: false, reason: undefined };
 
 describe('what is said of freezes before a release', () => {
   it('refuses at once where the freeze refuses, with its name and its end', () => {
-    expect(() => tellFreezes(testOutput(), 'production', [ALWAYS], NOT)).toThrow(
+    expect(() => announceFreezes(testOutput(), 'production', [ALWAYS], NOT)).toThrow(
       '"production" is frozen by "always" until 2999-01-01 00:00 (UTC)',
     );
   });
 
   it('says that the release waits, where the freeze lets it', () => {
     const output = testOutput({ json: true });
-    tellFreezes(output, 'production', [{ ...ALWAYS, then: 'wait' }], NOT);
+    announceFreezes(output, 'production', [{ ...ALWAYS, then: 'wait' }], NOT);
     expect(output.events).toEqual([
       {
         event: 'frozen',
@@ -36,15 +36,15 @@ describe('what is said of freezes before a release', () => {
 
   it('asks for a reason where a freeze is overridden, in force or not', () => {
     const override = { overrideFreeze: true, reason: undefined };
-    expect(() => tellFreezes(testOutput(), 'production', [], override)).toThrow('needs a reason');
+    expect(() => announceFreezes(testOutput(), 'production', [], override)).toThrow('needs a reason');
     const output = testOutput();
-    tellFreezes(output, 'production', [ALWAYS], { overrideFreeze: true, reason: 'incident 42' });
+    announceFreezes(output, 'production', [ALWAYS], { overrideFreeze: true, reason: 'incident 42' });
     expect(output.noted.join()).toContain('the release overrides it');
   });
 
   it('says nothing where no freeze is in force', () => {
     const output = testOutput();
-    tellFreezes(output, 'production', [{ ...ALWAYS, until: '2020-01-02' }], NOT);
+    announceFreezes(output, 'production', [{ ...ALWAYS, until: '2020-01-02' }], NOT);
     expect(output.noted).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ActivityFact, SaidFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
+import type { ActivityFact, MessageFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts';
 import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
 import type { KnownRevision, ReleaseResult } from '../../../src/domain/release/release.ts';
@@ -105,13 +105,13 @@ describe('a rollback without a name, by the audit', () => {
     expect(left([ROLLBACK], { ...before, endedAt: 4 }, stopped)).toEqual([]);
   });
 
-  function left(said: readonly SaidFact[], ...works: readonly WorkFact[]): string[] {
+  function left(said: readonly MessageFact[], ...works: readonly WorkFact[]): string[] {
     return leavesWhatServed(evidence(said, works)).map(({ what }) => what);
   }
 });
 
 describe('what a person said to a target, by the audit', () => {
-  const queued = (change: Partial<Extract<SaidFact, { kind: 'queued' }>> = {}): SaidFact => ({
+  const queued = (change: Partial<Extract<MessageFact, { kind: 'queued' }>> = {}): MessageFact => ({
     ...{ kind: 'queued', at: 30, submission: 'one', releaseId: 'release-1' },
     ...{ artifact: 'sha256:x', overridesHold: false },
     ...change,
@@ -142,12 +142,12 @@ describe('what a person said to a target, by the audit', () => {
     expect(forgotten(QUARANTINE, { kind: 'started afresh', at: 20 }, queued())).toEqual([]);
   });
 
-  function forgotten(...said: readonly SaidFact[]): string[] {
+  function forgotten(...said: readonly MessageFact[]): string[] {
     return nothingForgotten(evidence(said, [])).map(({ what }) => what);
   }
 });
 
-function evidence(said: readonly SaidFact[], works: readonly WorkFact[]) {
+function evidence(said: readonly MessageFact[], works: readonly WorkFact[]) {
   const target: TargetFacts = {
     ...{ workflowId: 't', idle: true, works, said },
     ...{ activities: [], submissions: [], promotions: [], taskFailures: [], texts: [] },

@@ -11,7 +11,7 @@ import {
   withdrawReleases,
 } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
-import { EMPTY_TARGET, noteSaid, type TargetState } from '../../../src/domain/target/targetState.ts';
+import { EMPTY_TARGET, noteAccepted, type TargetState } from '../../../src/domain/target/targetState.ts';
 import { ADA, NOW, request, result, rollback, seasoned, verified } from '../target/targets.ts';
 
 function told(before: TargetState, after: TargetState): string[] {
@@ -27,7 +27,7 @@ describe('what receivers are told of a change of a target', () => {
     expect(told(target, state)).toEqual([]);
     expect(told(EMPTY_TARGET, EMPTY_TARGET)).toEqual([]);
     const said = { at: NOW, message: 'quarantine', by: ADA, note: '' };
-    expect(told(target, noteSaid(target, said))).toEqual([]);
+    expect(told(target, noteAccepted(target, said))).toEqual([]);
   });
 
   it.each<Outcome>(['released', 'rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
@@ -78,7 +78,7 @@ describe('what receivers are told of a change of a target', () => {
     const target = seasoned();
     const held = setHold(target, ADA, NOW);
     const bo = { who: 'bo', from: 'test' };
-    const freed = noteSaid(releaseHold(held), { at: NOW, message: 'unhold', by: bo, note: '' });
+    const freed = noteAccepted(releaseHold(held), { at: NOW, message: 'unhold', by: bo, note: '' });
     expect(noticesBetween(target, held)).toMatchObject([
       { event: 'hold_set', kind: 'hold', name: null, by: ADA },
     ]);

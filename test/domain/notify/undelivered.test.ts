@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { noteUndelivered, undeliveredWords } from '../../../src/domain/notify/undelivered.ts';
+import { noteUndelivered, describeUndelivered } from '../../../src/domain/notify/undelivered.ts';
 import { NOW, seasoned } from '../target/targets.ts';
 
 const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
@@ -16,8 +16,10 @@ it('of what could not be told the newest is kept, however much it is', () => {
 });
 
 it('a warning says who could not be told of what, and why', () => {
-  expect(undeliveredWords(WARNING)).toBe(
+  expect(describeUndelivered(WARNING)).toBe(
     `"ops" could not be told of released of release-3, given up at ${NOW}: it is away`,
   );
-  expect(undeliveredWords({ ...WARNING, event: 'hold_set', name: null })).toContain('of hold_set, given up');
+  expect(describeUndelivered({ ...WARNING, event: 'hold_set', name: null })).toContain(
+    'of hold_set, given up',
+  );
 });

@@ -18,7 +18,7 @@ import { readSecretReference } from '@slipway/contract/secretReference';
 import { STEP_NAMES } from '../../../src/domain/step.ts';
 import { patiently, stepPolicy } from '../../../src/domain/stepTable.ts';
 import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
-import { tellTarget } from '../../../src/domain/story.ts';
+import { describeTarget } from '../../../src/domain/story.ts';
 import { setHold, submitRelease, takeNext } from '../../../src/domain/target/targetQueue.ts';
 import { normalizeServiceUrl, targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
@@ -86,7 +86,7 @@ function useAll(request: ReleaseRequest): void {
   const { state } = submitRelease(EMPTY_TARGET, null, request, NOW);
   noticesBetween(EMPTY_TARGET, state);
   noticesBetween(state, setHold(state, ADA, NOW));
-  tellTarget(setHold(state, requestedBy, NOW), null);
+  describeTarget(setHold(state, requestedBy, NOW), null);
   const next = takeNext(state);
   if (next !== undefined) startNotice(target, next.work);
   describeArtifact(artifact).slice(0, 255);

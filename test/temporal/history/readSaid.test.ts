@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
 import type { History } from '../../../src/temporal/history/payloads.ts';
-import { readSaid } from '../../../src/temporal/history/readSaid.ts';
+import { readMessages } from '../../../src/temporal/history/readMessages.ts';
 
 const AT = 1_763_726_400;
 const TARBALL = { kind: 'tarball', digest: 'sha256:x', sizeBytes: 1, store: 'file:///a' };
@@ -72,7 +72,7 @@ function kindsOf(...runs: readonly (readonly object[])[]): string[] {
       ...event,
     })),
   }));
-  return readSaid(histories as unknown as History[]).map(({ kind }) => kind);
+  return readMessages(histories as unknown as History[]).map(({ kind }) => kind);
 }
 
 function signal(signalName: string, message: unknown): object {

@@ -59,7 +59,7 @@ export function translate(resource: unknown, to: Vocabulary): unknown {
 }
 
 /** A name of one vocabulary that stands in a request: where, and as it was written. */
-interface ToldName {
+interface FoundName {
   readonly place: readonly string[];
   readonly name: string;
 }
@@ -68,20 +68,20 @@ interface ToldName {
  * The names in a request that only one of the vocabularies has, by vocabulary. Most requests have none of either:
  * they say the same in both.
  */
-function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly ToldName[]>> {
-  const told: Record<Vocabulary, ToldName[]> = { contract: [], public: [] };
+function namesOf(request: unknown): Readonly<Record<Vocabulary, readonly FoundName[]>> {
+  const found: Record<Vocabulary, FoundName[]> = { contract: [], public: [] };
   for (const vocabulary of ['contract', 'public'] as const) {
     for (const row of VOCABULARY.fields) {
       const { parents, into: name } = fieldNames(row, vocabulary);
       const place = [...parents, name];
-      if (valueAt(request, place) !== undefined) told[vocabulary].push({ place, name });
+      if (valueAt(request, place) !== undefined) found[vocabulary].push({ place, name });
     }
     for (const row of VOCABULARY.values) {
       const name = row[vocabulary];
-      if (valueAt(request, row.place) === name) told[vocabulary].push({ place: row.place, name });
+      if (valueAt(request, row.place) === name) found[vocabulary].push({ place: row.place, name });
     }
   }
-  return told;
+  return found;
 }
 
 /** Validation issues of a request, in the words that it was written in. Messages never repeat a value that was sent. */
@@ -179,7 +179,7 @@ function isRecord(value: unknown): value is Fields {
  *
  * `undefined`: the request says the same in both.
  */
-export function toldVocabulary(request: unknown): Vocabulary | undefined {
+export function vocabularyOfRequest(request: unknown): Vocabulary | undefined {
   const { contract, public: relative } = namesOf(request);
   if (contract.length > 0) return 'contract';
   if (relative.length > 0 || isPublicByShape(request)) return 'public';
@@ -203,7 +203,7 @@ export function mixedVocabulary(request: unknown): ValidationIssue[] {
 
 /** What is wrong with a request to a service that speaks the public vocabulary only. Empty: nothing. */
 export function notPublic(request: unknown): ValidationIssue[] {
-  return namesOf(request).contract.map(({ place, name }: ToldName) => ({
+  return namesOf(request).contract.map(({ place, name }: FoundName) => ({
     loc: ['body', ...place],
     msg: `${name} is a name of the contract's vocabulary, which this control plane does not speak`,
     type: 'vocabulary_unknown',

@@ -68,9 +68,9 @@ export async function buildRevision(options: BuildOptions): Promise<BuildResult>
     await rm(workspace, { recursive: true, force: true, maxRetries: 3 });
     const reason = over.signal.aborted ? reasonOfEnd(options.signal.aborted, limits) : reasonOf(error);
     if (reason === undefined) throw error;
-    const told = reason.replaceAll(workspace, '.');
-    for (const line of told.split('\n')) log(line);
-    return { ok: false, reason: told };
+    const shown = reason.replaceAll(workspace, '.');
+    for (const line of shown.split('\n')) log(line);
+    return { ok: false, reason: shown };
   } finally {
     clearTimeout(timer);
     options.signal.removeEventListener('abort', onAbort);

@@ -47,7 +47,9 @@ export async function readGraphConfig(root: string, file: string): Promise<Graph
   if (python !== undefined) throw new BuildFailure(`${name}: ${pythonGraphText(python)}.`);
   const parsed = GraphConfig.safeParse(json);
   if (!parsed.success)
-    throw new BuildFailure(`${name} is not right: ${told(toValidationIssues(parsed.error, 'body'))}.`);
+    throw new BuildFailure(
+      `${name} is not right: ${describeIssues(toValidationIssues(parsed.error, 'body'))}.`,
+    );
   checkNodeVersion(name, parsed.data.node_version);
   return parsed.data;
 }
@@ -94,7 +96,7 @@ function checkNodeVersion(name: string, asked: string | undefined): void {
   );
 }
 
-function told(issues: readonly ValidationIssue[]): string {
+function describeIssues(issues: readonly ValidationIssue[]): string {
   const named = issues
     .slice(0, NAMED_ISSUES)
     .map(({ loc: [, ...path], msg }) => (path.length === 0 ? msg : `${path.join('.')}: ${msg}`));

@@ -105,9 +105,9 @@ function sinkOf(parser: Parser): Writable {
 /** Errors of zlib and tar are about the archive; errors of the file system and ours are what they are. */
 function asFailure(error: unknown): unknown {
   const { code, tarCode, syscall } = error as { code?: unknown; tarCode?: unknown; syscall?: unknown };
-  const told = typeof tarCode === 'string' ? tarCode : typeof code === 'string' ? code : '';
-  if (syscall !== undefined || !/^(Z_|TAR_)/.test(told)) return error;
-  const message = error instanceof Error ? error.message : told;
+  const errorCode = typeof tarCode === 'string' ? tarCode : typeof code === 'string' ? code : '';
+  if (syscall !== undefined || !/^(Z_|TAR_)/.test(errorCode)) return error;
+  const message = error instanceof Error ? error.message : errorCode;
   return new BuildFailure(`The source cannot be unpacked as a gzipped tar archive (${message}).`);
 }
 

@@ -65,8 +65,8 @@ async function deploymentsIn(home: HomeLayout): Promise<ReadonlySet<string>> {
 
 function mismatch(home: HomeLayout, { homeId, databaseId, inHome, inDatabase }: Found): PlatformError {
   const known = [...inHome].filter((id) => inDatabase.has(id)).length;
-  const ofHome = `The home ${home.root} (${told(homeId)}) has sources and builds of ${deployments(inHome.size)}`;
-  const ofDatabase = `the database (${told(databaseId)}) has ${deployments(inDatabase.size)}`;
+  const ofHome = `The home ${home.root} (${idText(homeId)}) has sources and builds of ${deployments(inHome.size)}`;
+  const ofDatabase = `the database (${idText(databaseId)}) has ${deployments(inDatabase.size)}`;
   return new PlatformError(
     'SLIPWAY_INSTANCE_MISMATCH',
     `${ofHome}, and ${ofDatabase}, ${known} of them in this home. They do not belong together. Nothing was changed.`,
@@ -77,7 +77,7 @@ function mismatch(home: HomeLayout, { homeId, databaseId, inHome, inDatabase }: 
   );
 }
 
-function told(id: string | undefined): string {
+function idText(id: string | undefined): string {
   return id === undefined ? 'no instance id' : `instance ${id}`;
 }
 

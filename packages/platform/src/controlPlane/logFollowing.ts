@@ -74,7 +74,7 @@ class Follower implements EventReader {
   readonly #left = new AbortController();
   readonly #frames: Uint8Array[] = [];
   #after: string | undefined;
-  #told: string | undefined;
+  #lastText: string | undefined;
   #ended = false;
 
   constructor(options: FollowerOptions) {
@@ -114,15 +114,15 @@ class Follower implements EventReader {
       after: this.#after,
       stage,
     });
-    const told = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
-    if (told !== this.#told) this.#frames.push(encodeEvent('status', told));
-    this.#told = told;
+    const text = JSON.stringify({ status, status_message } satisfies RevisionStatusEvent);
+    if (text !== this.#lastText) this.#frames.push(encodeEvent('status', text));
+    this.#lastText = text;
     for (const line of lines) {
       this.#frames.push(encodeEvent('log', JSON.stringify(revisionLogLine(line)), line.id));
     }
     this.#after = lines.at(-1)?.id ?? this.#after;
     this.#ended = over && lines.length < LINES_AT_ONCE;
-    if (this.#ended) this.#frames.push(encodeEvent('end', told));
+    if (this.#ended) this.#frames.push(encodeEvent('end', text));
   }
 
   async #state(): Promise<RevisionStatusEvent & { over: boolean }> {

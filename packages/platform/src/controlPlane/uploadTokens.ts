@@ -28,8 +28,8 @@ export function createUploadTokens(key: Buffer): UploadTokens {
     createHmac('sha256', key).update(payload).digest('base64url');
   return {
     sign: ({ objectPath, contentLength, askedBy }, now = Date.now()) => {
-      const told = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
-      const payload = Buffer.from(JSON.stringify(told)).toString('base64url');
+      const claims = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
+      const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
       return `${payload}.${signatureOf(payload)}`;
     },
     read: (token, now = Date.now()) => {

@@ -8,7 +8,7 @@ import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { sizeText } from '../../ui/sizeText.ts';
 import { type SourceToPack, sourceToPack } from './artifactOf.ts';
-import { tellSuspectedSecrets } from './tellSuspectedSecrets.ts';
+import { warnOfSecrets } from './warnOfSecrets.ts';
 
 /** The options of `slipway pack`. */
 export interface PackCommandOptions {
@@ -38,13 +38,13 @@ export async function runPackCommand(
     if (options.list === true) {
       for (const { path } of source.entries) {
         output.event({ event: 'entry', path });
-        output.say(path);
+        output.print(path);
       }
     }
-    await tellSuspectedSecrets(output, source, options.strict ?? false, signal);
+    await warnOfSecrets(output, source, options.strict ?? false, signal);
     const { digest, sizeBytes, entries, file } = await pack(source, options.output, signal);
     output.event({ event: 'packed', artifact: digest, sizeBytes, entries, file: file ?? null });
-    output.say(
+    output.print(
       `${digest} (${sizeText(sizeBytes)}, ${entries} files)${file === undefined ? '' : `: ${file}`}`,
     );
     return 0;

@@ -43,10 +43,10 @@ export async function runPruneCommand(context: CommandContext, options: PruneOpt
     }
   } finally {
     const columns = output.live ? output.columns() : Infinity;
-    for (const line of prunedLines(done, Date.now(), columns, output.style)) output.say(line);
+    for (const line of prunedLines(done, Date.now(), columns, output.style)) output.print(line);
   }
   output.event({ event: 'pruned', store: store.url, dryRun, ...sumOf(done), exitCode: 0 });
-  output.say(sumLine(done, store.url, dryRun));
+  output.print(sumLine(done, store.url, dryRun));
   return 0;
 }
 

@@ -30,7 +30,7 @@ export async function runCompletionCommand(
     const { namesInConfig } = await import('./names.ts');
     const names = await namesInConfig(what, config);
     output.event({ event: 'names', what, names });
-    for (const name of names) output.say(name);
+    for (const name of names) output.print(name);
     return 0;
   }
   if (!isShell(what)) {
@@ -40,7 +40,7 @@ export async function runCompletionCommand(
   }
   const script = SHELLS[what](model());
   output.event({ event: 'completion', shell: what, script });
-  output.say(script.trimEnd());
+  output.print(script.trimEnd());
   return 0;
 }
 

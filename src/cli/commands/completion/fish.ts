@@ -32,12 +32,12 @@ function linesOf({ path, commands, options, values }: CommandModel): readonly st
 }
 
 function optionWords({ name, description, takes }: OptionModel): string {
-  const told = `-l ${name.slice(2)} -d ${quoted(description)}`;
-  if (takes === undefined) return told;
+  const option = `-l ${name.slice(2)} -d ${quoted(description)}`;
+  if (takes === undefined) return option;
   // With "-x" nothing else is offered; files are what fish offers where a value is needed.
   return takes === 'files' || takes === 'folders'
-    ? `${told} -r -F`
-    : `${told} -x ${offered(takes)}`.trimEnd();
+    ? `${option} -r -F`
+    : `${option} -x ${offered(takes)}`.trimEnd();
 }
 
 function offered(kind: ValueKind): string {

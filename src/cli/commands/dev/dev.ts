@@ -34,7 +34,7 @@ export async function runDevCommand(
       environment,
       ports: { platform: options.port, temporal: options.temporalPort, temporalUi: options.temporalUiPort },
       onProgress: (line) => output.progress(output.style.faint(line)),
-      onEvent: (event) => tell(output, event),
+      onEvent: (event) => printEvent(output, event),
       signal: interruption.signal,
     });
     try {
@@ -65,21 +65,21 @@ function tellReady(output: Output, { state, apiKey, logs }: LocalStack, askedPor
     apiKey,
   });
   const { style } = output;
-  output.say(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
-  output.say(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
-  output.say(`  Temporal       ${state.temporal.address}`);
-  output.say(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
-  output.say(`  logs           ${logs}`);
+  output.print(`${style.good(MARKS.done)} ${style.strong('Slipway is ready')}`);
+  output.print(`  control plane  ${state.controlPlane}   (its API key: ${state.apiKeyFile})`);
+  output.print(`  Temporal       ${state.temporal.address}`);
+  output.print(`  Temporal UI    ${state.temporal.ui ?? 'not known'}`);
+  output.print(`  logs           ${logs}`);
   if (askedPort === undefined && new URL(state.controlPlane).port !== String(PLATFORM_PORT)) {
-    output.say(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
+    output.print(style.warn(`  port ${PLATFORM_PORT} is taken: name the address above in slipway.yaml`));
   }
 }
 
 async function tellNextStep(output: Output, home: string): Promise<void> {
-  output.say('');
+  output.print('');
   const place = { home, usualHome: home === slipwayHome({}), hasConfig: await isConfigured() };
-  for (const line of nextStep(place)) output.say(line);
-  output.say(output.style.faint('Ctrl-C stops everything.'));
+  for (const line of nextStep(place)) output.print(line);
+  output.print(output.style.faint('Ctrl-C stops everything.'));
 }
 
 /** Whether the other commands find a `slipway.yaml` from the working folder. */
@@ -93,7 +93,7 @@ async function isConfigured(): Promise<boolean> {
   }
 }
 
-function tell(output: Output, event: SupervisorEvent): void {
+function printEvent(output: Output, event: SupervisorEvent): void {
   const { name } = event;
   switch (event.what) {
     case 'died':

@@ -23,7 +23,7 @@ export async function runDoctorCommand(
   const codes: number[] = [];
   for await (const finding of findings(context, { fix: options.fix ?? false, config: options.config })) {
     output.event({ event: 'finding', ...finding });
-    for (const line of findingLines(finding, output.style)) output.say(line);
+    for (const line of findingLines(finding, output.style)) output.print(line);
     if (finding.exitCode !== 0) codes.push(finding.exitCode);
   }
   const exitCode = codes.length === 0 ? 0 : Math.min(...codes);

@@ -35,11 +35,12 @@ export async function runHistoryCommand(
       const past = await pastReleases(temporal, targetWorkflowId(spec));
       const releases = past?.releases.slice(0, last) ?? [];
       for (const release of releases) output.event({ event: 'past_release', target: name, ...release });
-      output.say(output.style.strong(name));
-      if (releases.length === 0) output.say('  has never taken a release');
+      output.print(output.style.strong(name));
+      if (releases.length === 0) output.print('  has never taken a release');
       else {
         const columns = output.live ? output.columns() - 2 : Infinity;
-        for (const line of historyLines(releases, Date.now(), columns, output.style)) output.say(`  ${line}`);
+        for (const line of historyLines(releases, Date.now(), columns, output.style))
+          output.print(`  ${line}`);
       }
       const why = past?.unanswered ?? null;
       if (why !== null) {

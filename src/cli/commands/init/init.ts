@@ -10,7 +10,7 @@ import { onInterruption } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
-import { tellProblems } from '../lint/tellProblems.ts';
+import { printProblems } from '../lint/printProblems.ts';
 import { ciFile } from './ciFile.ts';
 import type { CiKind } from './ciKinds.ts';
 import { configText } from './configText.ts';
@@ -51,7 +51,7 @@ export async function runInitCommand(
 ): Promise<number> {
   const { output } = context;
   const facts = await repositoryFacts(folder, gitIn(folder));
-  for (const line of factLines(facts)) output.say(line);
+  for (const line of factLines(facts)) output.print(line);
   const answers = { ...(await answersOf(facts, options, terminal)), ...given(options) };
   const text = configText(answers, facts);
   const { config, problems } = lintText(text);
@@ -61,13 +61,13 @@ export async function runInitCommand(
   await writeAll(folder, files, options.force ?? false);
   for (const { path } of files) {
     output.event({ event: 'written', file: resolve(folder, path) });
-    output.say(`${output.style.good(MARKS.done)} ${path}`);
+    output.print(`${output.style.good(MARKS.done)} ${path}`);
   }
-  if (ci !== undefined) output.say(`  then: ${ci.then}`);
-  if (config !== undefined) tellProblems(output, await pythonAgentProblems({ config, folder }), 'note');
+  if (ci !== undefined) output.print(`  then: ${ci.then}`);
+  if (config !== undefined) printProblems(output, await pythonAgentProblems({ config, folder }), 'note');
   const isLocal = ['127.0.0.1', 'localhost'].includes(new URL(answers.controlPlane).hostname);
-  output.say('');
-  output.say(
+  output.print('');
+  output.print(
     isLocal
       ? `Next: run "slipway dev" in another terminal, then "slipway release ${answers.target}"`
       : `Next: run "slipway doctor" to see what is missing, then "slipway release ${answers.target}"`,

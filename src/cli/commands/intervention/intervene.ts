@@ -5,7 +5,7 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { intervene, stopRelease } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { runPromotionIntervention } from '../promotion/intervenePromotion.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
@@ -49,7 +49,7 @@ export async function runInterventionCommand(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { who, from, reason };
   const workflowId = targetWorkflowId(spec);
   const temporal = await openTemporal(context);
@@ -60,7 +60,7 @@ export async function runInterventionCommand(
         ? await stopRelease(temporal, workflowId, release, message)
         : await intervene(temporal, workflowId, kind, { ...message, ...skipped(options) }, release);
     output.event({ event: 'intervention', kind, target: name, ...taken });
-    output.say(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
+    output.print(`${kind} ${taken.releaseId ?? name}: ${taken.note}`);
     return 0;
   } finally {
     await temporal.close();

@@ -105,7 +105,7 @@ export async function runJudgeCommand(context: CommandContext, options: JudgeOpt
     );
     await keep(context, report);
     if (options.markdown !== undefined) await writeFile(options.markdown, markdownReport(report));
-    tell(context.output, report);
+    printReport(context.output, report);
     return EXIT_CODES[report.verdict];
   } finally {
     live.hide();
@@ -182,10 +182,10 @@ async function keep(context: CommandContext, report: JudgeReport): Promise<void>
   await ownArtifactStore(context).putRecord(name, report);
 }
 
-function tell(output: Output, report: JudgeReport): void {
+function printReport(output: Output, report: JudgeReport): void {
   output.event({ event: 'judged', report });
   output.event({ event: 'ended', exitCode: EXIT_CODES[report.verdict] });
-  for (const line of textReport(report)) output.say(painted(output, report, line));
+  for (const line of textReport(report)) output.print(painted(output, report, line));
 }
 
 function painted({ style }: Output, { verdict }: JudgeReport, { text, about }: ReportLine): string {

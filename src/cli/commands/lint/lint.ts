@@ -3,13 +3,13 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../../../config/configError.ts';
 import { lintConfig } from '../../../config/loadConfig.ts';
 import { ciLog } from '../../ci/ciLog.ts';
-import { tellErrorInCi } from '../../ci/tellInCi.ts';
+import { reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { counted } from '../../ui/counted.ts';
 import { MARKS } from '../../ui/style.ts';
 import { nearName } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
-import { tellProblems } from './tellProblems.ts';
+import { printProblems } from './printProblems.ts';
 
 /** The options of `slipway lint [FILE]`. */
 export interface LintOptions {
@@ -29,23 +29,21 @@ export async function runLintCommand(
   { strict = false }: LintOptions,
 ): Promise<number> {
   const { output } = context;
-  const { file, config, problems } = await lintConfig(path);
-  const strictly = strict
-    ? problems.map((problem) => ({ ...problem, severity: 'error' as const }))
-    : problems;
+  const { file, config, problems: found } = await lintConfig(path);
+  const strictly = strict ? found.map((problem) => ({ ...problem, severity: 'error' as const })) : found;
   const ofAgent = config === undefined ? [] : await pythonAgentProblems({ config, folder: dirname(file) });
   // What an agent is written in stays a warning: its control plane may be one that builds it.
-  const told = [...strictly, ...ofAgent];
-  tellProblems(output, told, 'say');
-  const errors = told.filter(({ severity }) => severity === 'error').length;
-  const warnings = told.length - errors;
+  const problems = [...strictly, ...ofAgent];
+  printProblems(output, problems, 'print');
+  const errors = problems.filter(({ severity }) => severity === 'error').length;
+  const warnings = problems.length - errors;
   const exitCode = errors === 0 ? 0 : 1;
-  const problemsOfFile = new ConfigError(file, told);
+  const problemsOfFile = new ConfigError(file, problems);
   if (exitCode === 0) ciLog(context).annotateError(problemsOfFile);
-  else await tellErrorInCi(context, problemsOfFile);
+  else await reportErrorInCi(context, problemsOfFile);
   output.event({ event: 'linted', file, errors, warnings, exitCode });
   const { style } = output;
   const mark = exitCode === 0 ? style.good(MARKS.done) : style.bad(MARKS.failed);
-  output.say(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
+  output.print(`${mark} ${nearName(file)}: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`);
   return exitCode;
 }

@@ -22,6 +22,6 @@ export function logPrinter(
     const message = removeSecrets(written, secrets);
     output.event({ event: 'log', target, revisionId, stage, message, timestamp });
     const time = timestamp === null ? '' : `${new Date(timestamp).toISOString().slice(11, 19)} `;
-    output.say(`${output.style.faint(`${time}${stage.padEnd(STAGE_WIDTH)}`)} ${message.trimEnd()}`);
+    output.print(`${output.style.faint(`${time}${stage.padEnd(STAGE_WIDTH)}`)} ${message.trimEnd()}`);
   };
 }

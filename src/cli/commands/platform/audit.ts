@@ -24,7 +24,7 @@ export async function runAuditCommand(context: CommandContext, options: AuditOpt
   );
   for (const entry of resources) {
     context.output.event({ event: 'change', ...entry });
-    context.output.say(auditLine(entry));
+    context.output.print(auditLine(entry));
   }
   return 0;
 }

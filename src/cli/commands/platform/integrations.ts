@@ -40,7 +40,7 @@ export async function runListIntegrations(
 ): Promise<number> {
   const integrations = await withControlPlane(context, options, (client) => client.listIntegrations());
   for (const integration of integrations) show(context, integration);
-  if (integrations.length === 0) context.output.say('There are no integrations.');
+  if (integrations.length === 0) context.output.print('There are no integrations.');
   return 0;
 }
 
@@ -62,15 +62,15 @@ export async function runRemoveIntegration(
     return found;
   });
   context.output.event({ event: 'removed', id, name });
-  context.output.say(`The integration ${name ?? id} is removed.`);
+  context.output.print(`The integration ${name ?? id} is removed.`);
   return 0;
 }
 
 function show({ output }: CommandContext, integration: Integration): void {
   const { id, name, url_prefix: prefix, credential, webhook_url: webhook } = integration;
   output.event({ event: 'integration', ...integration });
-  output.say(`${name ?? id}  ${prefix ?? ''}`);
-  output.say(`  integration_id  ${id}`);
-  output.say(`  credential      ${credential ?? 'none'}`);
-  if (webhook != null) output.say(`  webhook         ${webhook}`);
+  output.print(`${name ?? id}  ${prefix ?? ''}`);
+  output.print(`  integration_id  ${id}`);
+  output.print(`  credential      ${credential ?? 'none'}`);
+  if (webhook != null) output.print(`  webhook         ${webhook}`);
 }

@@ -33,7 +33,7 @@ export async function runKeysCreateCommand(
     }),
   );
   context.output.event({ event: 'key', ...created });
-  context.output.say(created.key);
+  context.output.print(created.key);
   context.output.note(
     `"${name}" may ${created.scope}, for ${created.tenant_ids.join(', ')}; the key is not shown again`,
   );
@@ -51,7 +51,7 @@ export async function runKeysListCommand(
       const page = await client.listApiKeys({ limit: PAGE, offset, revoked });
       for (const key of page.resources) {
         context.output.event({ event: 'key', ...key });
-        context.output.say(keyLine(key));
+        context.output.print(keyLine(key));
       }
       if (page.resources.length < PAGE) return;
       offset += page.resources.length;
@@ -68,7 +68,7 @@ export async function runKeysRevokeCommand(
 ): Promise<number> {
   await withPlatform(context, options, (client) => client.revokeApiKey(keyId));
   context.output.event({ event: 'key_revoked', id: keyId });
-  context.output.say(`revoked ${keyId}`);
+  context.output.print(`revoked ${keyId}`);
   return 0;
 }
 

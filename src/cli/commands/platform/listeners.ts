@@ -41,7 +41,7 @@ export async function runListListeners(
 ): Promise<number> {
   const listeners = await withControlPlane(context, options, allOf);
   for (const listener of listeners) show(context, listener);
-  if (listeners.length === 0) context.output.say('There are no listeners.');
+  if (listeners.length === 0) context.output.print('There are no listeners.');
   return 0;
 }
 
@@ -63,7 +63,7 @@ export async function runRemoveListener(
     return found;
   });
   context.output.event({ event: 'removed', id, compute_id: computeId });
-  context.output.say(`The listener ${computeId ?? id} is removed.`);
+  context.output.print(`The listener ${computeId ?? id} is removed.`);
   return 0;
 }
 
@@ -77,8 +77,8 @@ function show({ output }: CommandContext, listener: Listener): void {
   const { id, compute_id: computeId, compute_type: type, compute_config: config, version } = listener;
   const namespaces = config?.cluster_namespaces ?? [];
   output.event({ event: 'listener', ...listener });
-  output.say(`${computeId ?? id}  ${type}`);
-  output.say(`  listener_id  ${id}`);
-  if (namespaces.length > 0) output.say(`  namespaces   ${namespaces.join(', ')}`);
-  if (version != null) output.say(`  version      ${version}`);
+  output.print(`${computeId ?? id}  ${type}`);
+  output.print(`  listener_id  ${id}`);
+  if (namespaces.length > 0) output.print(`  namespaces   ${namespaces.join(', ')}`);
+  if (version != null) output.print(`  version      ${version}`);
 }

@@ -13,7 +13,7 @@ export async function runSecretsRotateCommand(
     client.rotateSecrets({ timeoutMs: ROTATION_TIMEOUT_MS }),
   );
   context.output.event({ event: 'secrets_rotated', resealed });
-  context.output.say(`the platform has a new master key; it encrypted ${resealed} lists of secrets again`);
+  context.output.print(`the platform has a new master key; it encrypted ${resealed} lists of secrets again`);
   context.output.note('store a copy of master.key apart from the database');
   return 0;
 }

@@ -66,7 +66,7 @@ export async function followPromotion(
   const words = why === 'stopped' ? 'stopped watching' : 'timed out';
   const gaveUp = `${words}; ${said ?? 'the promotion continues'}. See: slipway status`;
   output.event({ event: 'gave_up', why, exitCode: GAVE_UP });
-  output.say(output.style.warn(gaveUp));
+  output.print(output.style.warn(gaveUp));
   return { exitCode: GAVE_UP, result: undefined, gaveUp };
 }
 
@@ -75,7 +75,7 @@ function tellEnding(output: Output, result: PromotionResult): number {
   const { style } = output;
   output.event({ event: 'promotion_ended', exitCode, ...result });
   const word = result.nothingToDo ? 'nothing to do' : result.outcome.replaceAll('_', ' ');
-  output.say(
+  output.print(
     exitCode === 0
       ? `${style.good(MARKS.done)} ${word}: ${result.reason}`
       : `${style.bad(MARKS.failed)} ${word}: ${result.reason}`,

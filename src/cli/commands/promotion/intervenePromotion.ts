@@ -6,7 +6,7 @@ import type { InterventionMessage } from '../../../messages/release.ts';
 import { intervenePromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 
 /**
@@ -29,13 +29,13 @@ export async function runPromotionIntervention(
   const { config, folder } = await loadConfig(options.config);
   const name = choosePromotion(config, wanted);
   const { spec: to } = await chooseTargetSpec(context, config, promotionSettings(config, name).to);
-  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const message = { ...options.said, who, from, reason };
   const temporal = await openTemporal(context);
   try {
     const taken = await intervenePromotion(temporal, promotionWorkflowId({ name, to }), kind, message);
     output.event({ event: 'intervention', kind, promotion: name, ...taken });
-    output.say(`${kind} ${name}: ${taken.note}`);
+    output.print(`${kind} ${name}: ${taken.note}`);
     return 0;
   } finally {
     await temporal.close();

@@ -3,13 +3,13 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion } from '../../../config/promotionSettings.ts';
 import { intervenePromotion, startPromotion } from '../../../temporal/client/promotion/promotionClient.ts';
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
-import { tellInCi } from '../../ci/tellInCi.ts';
+import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
-import { tellFreezes } from '../../ui/freezes.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
+import { announceFreezes } from '../../ui/freezes.ts';
 import { promotionRequest } from './promotionRequest.ts';
 
 /** The options of `slipway promote [PROMOTION]`. */
@@ -37,10 +37,10 @@ export async function runPromoteCommand(
   const { output } = context;
   const file = await loadConfig(options.config);
   const name = choosePromotion(file.config, wanted);
-  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  const by = await readRequester(context.environment, gitIn(file.folder), options.reason);
   const { request, settings, store } = await promotionRequest(context, file, name, by);
   const overrideFreeze = options.overrideFreeze ?? false;
-  tellFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
+  announceFreezes(output, settings.to, request.freezes, { overrideFreeze, reason: options.reason });
   await makeHome(context.home);
   const interruption = onInterruption();
   const temporal = await openTemporal(context);
@@ -51,13 +51,13 @@ export async function runPromoteCommand(
     const { from, to, differences } = settings;
     output.event({ event: 'promotion', name, from, to, disposition, workflowId, differences });
     const started = `Promoting from ${output.style.strong(from)} to ${output.style.strong(to)} (${name}): ${disposition}`;
-    if (options.wait) output.tell(started);
-    else output.say(started);
-    for (const difference of differences) output.tell(`  differs: ${difference}`);
+    if (options.wait) output.info(started);
+    else output.print(started);
+    for (const difference of differences) output.info(`  differs: ${difference}`);
     if (!options.wait) {
       const title = `${name}, ${from} to ${to}: ${disposition}`;
       const why = [`Follow it: slipway status ${to}`];
-      await tellInCi(context, { exitCode: 0, title, why, outputs: {} });
+      await reportInCi(context, { exitCode: 0, title, why, outputs: {} });
       return 0;
     }
     return await followPromotionInCi(

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../domain/duration.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
-import { tellTimes } from '../../../domain/schedule/schedule.ts';
-import { judgementWords } from '../../../domain/story.ts';
+import { describeTimes } from '../../../domain/schedule/schedule.ts';
+import { describeJudgement } from '../../../domain/story.ts';
 import type { PromotionView } from '../../../temporal/client/promotion/promotionClient.ts';
 import type { ExistingSchedule } from '../../../temporal/client/schedule/schedules.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
@@ -58,12 +58,12 @@ function viewLines(name: string, view: PromotionView, now: number, style: Style)
   }
 }
 
-function judgedLine(judgement: Parameters<typeof judgementWords>[0]): string {
-  return `  judged   ${fitLine(judgementWords(judgement), 2 * REASON_MAX_CHARACTERS)}`;
+function judgedLine(judgement: Parameters<typeof describeJudgement>[0]): string {
+  return `  judged   ${fitLine(describeJudgement(judgement), 2 * REASON_MAX_CHARACTERS)}`;
 }
 
 function scheduleLines({ schedule, paused, note, next }: ExistingSchedule, style: Style): readonly string[] {
-  const times = `  schedule ${tellTimes(schedule)}`;
+  const times = `  schedule ${describeTimes(schedule)}`;
   if (paused) {
     const by = note === null || note === '' ? '' : ` by ${note}`;
     return [times, `  ${style.warn(`paused${by}`)}`];

@@ -1,6 +1,6 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
-import { tellInstant } from '../../../domain/freeze/zonedTime.ts';
+import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
 import { seeTarget, type TargetSeen } from '../../../domain/promotion/targetSeen.ts';
@@ -109,7 +109,7 @@ function tellPlan(
   turns: readonly PlannedTurn[],
 ): void {
   if (planned.length === 0)
-    output.say('slipway.yaml declares no schedules: promotions start only with "slipway promote"');
+    output.print('slipway.yaml declares no schedules: promotions start only with "slipway promote"');
   for (const { name, at, decisions } of turns.slice(0, TURNS_MAX)) {
     const timeZone = planned.find(({ request }) => request.name === name)?.schedule.timeZone ?? 'UTC';
     output.event({
@@ -118,8 +118,9 @@ function tellPlan(
       at: new Date(at).toISOString(),
       decisions: decisions.map((decision) => ({ ...decision, at: new Date(decision.at).toISOString() })),
     });
-    output.say(`${tellInstant(at, timeZone)}  ${output.style.strong(name)}`);
-    for (const decision of decisions) output.say(`  ${tellInstant(decision.at, timeZone)}  ${decision.what}`);
+    output.print(`${formatInstant(at, timeZone)}  ${output.style.strong(name)}`);
+    for (const decision of decisions)
+      output.print(`  ${formatInstant(decision.at, timeZone)}  ${decision.what}`);
   }
-  if (turns.length > TURNS_MAX) output.say(`… and ${turns.length - TURNS_MAX} more`);
+  if (turns.length > TURNS_MAX) output.print(`… and ${turns.length - TURNS_MAX} more`);
 }

@@ -62,7 +62,7 @@ export async function runRehearseCommand(
     try {
       // Its lines would stand in the middle of the story.
       logOnStderr('ERROR');
-      const rehearsed = await rehearse(server, rehearsal, { onEvent: (told) => story.add(told), signal });
+      const rehearsed = await rehearse(server, rehearsal, { onEvent: (event) => story.add(event), signal });
       story.tell(rehearsed, performance.now() - began);
       return 0;
     } finally {

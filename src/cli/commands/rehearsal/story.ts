@@ -1,11 +1,11 @@
 import { formatDuration } from '../../../domain/duration.ts';
-import { tellClock, tellInstant } from '../../../domain/freeze/zonedTime.ts';
+import { formatClock, formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseResult, StepRecord } from '../../../domain/release/release.ts';
 import type { Rehearsal } from '../../../rehearsal/play.ts';
 import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
-import type { RehearsalEvent } from '../../../rehearsal/told.ts';
+import type { RehearsalEvent } from '../../../rehearsal/rehearsalEvent.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/counted.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
@@ -16,25 +16,25 @@ import { MARKS } from '../../ui/style.ts';
 export class Story {
   readonly #output: Output;
   readonly #rehearsal: Rehearsal;
-  readonly #told: RehearsalEvent[] = [];
+  readonly #events: RehearsalEvent[] = [];
 
   constructor(output: Output, rehearsal: Rehearsal) {
     this.#output = output;
     this.#rehearsal = rehearsal;
   }
 
-  add(told: RehearsalEvent): void {
-    this.#told.push(told);
+  add(event: RehearsalEvent): void {
+    this.#events.push(event);
   }
 
   /** @param tookMs - how long it took in earnest, in milliseconds. */
   tell({ startedAt, unmet }: Rehearsed, tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;
-    for (const told of this.#told.toSorted((one, other) => one.at - other.at)) this.#tellOne(told);
+    for (const told of this.#events.toSorted((one, other) => one.at - other.at)) this.#tellOne(told);
     for (const { text } of unmet) {
       this.#output.event({ event: 'rehearsal_unmet', injection: text });
-      this.#output.say(style.warn(`${MARKS.warning} never happened: ${text}`));
+      this.#output.print(style.warn(`${MARKS.warning} never happened: ${text}`));
     }
     this.#output.event({
       event: 'rehearsal_ended',
@@ -43,7 +43,7 @@ export class Story {
       tookMs: Math.round(tookMs),
     });
     const rehearsed = `${counted(days, 'day')} rehearsed`;
-    this.#output.say(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
+    this.#output.print(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
   }
 
   #tellOne(told: RehearsalEvent): void {
@@ -119,7 +119,7 @@ export class Story {
       if (step.endedAt !== undefined && isWorthTelling(step)) this.#step(step, zone);
     }
     const waits = progress?.waiting?.note ?? progress?.phase ?? 'waits for its turn';
-    this.#output.say(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
+    this.#output.print(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
   }
 
   #tellResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
@@ -152,11 +152,11 @@ export class Story {
   }
 
   #head(at: number, zone: string, what: string): void {
-    this.#output.say(`${tellInstant(at, zone)}  ${this.#output.style.strong(what)}`);
+    this.#output.print(`${formatInstant(at, zone)}  ${this.#output.style.strong(what)}`);
   }
 
   #line(at: number, zone: string, what: string): void {
-    this.#output.say(`  ${this.#output.style.faint(tellClock(at, zone))}  ${what}`);
+    this.#output.print(`  ${this.#output.style.faint(formatClock(at, zone))}  ${what}`);
   }
 
   #zoneOf(name: string): string {

@@ -3,7 +3,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { tellProblems } from '../lint/tellProblems.ts';
+import { printProblems } from '../lint/printProblems.ts';
 import { releaseTarget } from './releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */
@@ -35,7 +35,7 @@ export async function runReleaseCommand(
   options: ReleaseOptions,
 ): Promise<number> {
   const config = await loadConfig(options.config);
-  tellProblems(context.output, config.warnings, 'note');
+  printProblems(context.output, config.warnings, 'note');
   const interruption = onInterruption();
   const temporal = await openTemporal(context);
   try {

@@ -21,9 +21,9 @@ import {
 } from '../../../domain/release/releasePlan.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import type { CommandContext } from '../../context.ts';
-import { gitIn, sourceCommit, sourceRef, whoAsks } from '../../provenance.ts';
+import { gitIn, sourceCommit, sourceRef, readRequester } from '../../provenance.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
-import { tellSuspectedSecrets } from '../artifact/tellSuspectedSecrets.ts';
+import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
 import type { ChosenTarget, Deployment } from '../target/targetAccess.ts';
 import { releaseRequest } from './releaseRequest.ts';
@@ -133,7 +133,7 @@ async function shipped(
     target,
     context,
     signal,
-    (source) => tellSuspectedSecrets(output, source, false, signal),
+    (source) => warnOfSecrets(output, source, false, signal),
     async (packed) => {
       const stored = { stream: createReadStream(packed.file), sizeBytes: packed.sizeBytes };
       files.push(await artifactFiles(stored));
@@ -155,7 +155,7 @@ async function requestOf(
     target: spec,
     artifact,
     recordStore,
-    requestedBy: await whoAsks(environment, git, undefined),
+    requestedBy: await readRequester(environment, git, undefined),
     commit,
     ref,
   });

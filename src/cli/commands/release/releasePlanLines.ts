@@ -2,7 +2,7 @@ import type { ArtifactFile } from '../../../artifact/artifactFiles.ts';
 import { describeArtifact } from '../../../domain/artifact/artifact.ts';
 import type { Check } from '../../../domain/check/check.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { tellInstant } from '../../../domain/freeze/zonedTime.ts';
+import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import type { FieldDifference } from '../../../domain/release/fieldDifferences.ts';
 import type { KnownRevision } from '../../../domain/release/release.ts';
 import type {
@@ -103,7 +103,7 @@ function waitLines({ frozen, localHold, request }: ReleasePlan, style: Style): s
     lines.push(`  held       ${style.bad(`${describeHold(localHold)} (by break-glass, on this machine)`)}`);
   }
   if (frozen !== null) {
-    const until = tellInstant(frozen.until, frozen.timeZone);
+    const until = formatInstant(frozen.until, frozen.timeZone);
     const then = frozen.then === 'refuse' ? 'the release is rejected' : 'the release waits';
     lines.push(`  frozen     ${style.warn(`by "${frozen.name}" until ${until}: ${then}`)}`);
   }
@@ -121,7 +121,7 @@ function changeLines({ fields, immutable, secrets }: PlannedChange, style: Style
     ...fieldLines(fields, style),
     ...immutable.map(
       ({ path, from, to }: FieldDifference) =>
-        `    ${style.bad(`! ${path} stays ${told(from)}: it cannot become ${told(to)} after creation`)}`,
+        `    ${style.bad(`! ${path} stays ${shown(from)}: it cannot become ${shown(to)} after creation`)}`,
     ),
     '  secrets',
     ...(secrets === null
@@ -164,6 +164,6 @@ function checkLine({ name, assistant, timeoutMs, expect }: Check): string {
   return `    ${name}: asks ${assistant}, within ${formatDuration(timeoutMs)}, expects ${JSON.stringify(expect)}`;
 }
 
-function told(value: unknown): string {
+function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
-import { tellProblems } from '../lint/tellProblems.ts';
+import { printProblems } from '../lint/printProblems.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releasePlan } from './releasePlan.ts';
 import { releasePlanEvent } from './releasePlanEvent.ts';
@@ -29,13 +29,13 @@ export async function planReleaseOn(
 ): Promise<number> {
   const { output } = context;
   const file = await loadConfig(path);
-  tellProblems(output, file.warnings, 'note');
+  printProblems(output, file.warnings, 'note');
   const chosen = await chooseTargetSpec(context, file.config, wanted);
   const interruption = onInterruption();
   try {
     const plan = await releasePlan(context, file, chosen, interruption.signal);
     output.event(releasePlanEvent(plan));
-    for (const line of releasePlanLines(plan, output.style)) output.say(line);
+    for (const line of releasePlanLines(plan, output.style)) output.print(line);
     const [unreached] = plan.unreached;
     if (unreached !== undefined) throw unreached;
     return 0;

@@ -11,17 +11,17 @@ import { stopRelease } from '../../../temporal/client/intervention/interventionC
 import { submitRelease } from '../../../temporal/client/target/targetClient.ts';
 import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { followInCi } from '../../ci/followInCi.ts';
-import { tellInCi } from '../../ci/tellInCi.ts';
+import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
 import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
 import type { FollowedToEnd } from '../../follow/followToEnd.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, sourceCommit, sourceRef, whoAsks } from '../../provenance.ts';
-import { tellFreezes } from '../../ui/freezes.ts';
+import { gitIn, sourceCommit, sourceRef, readRequester } from '../../provenance.ts';
+import { announceFreezes } from '../../ui/freezes.ts';
 import { sizeText } from '../../ui/sizeText.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
-import { tellSuspectedSecrets } from '../artifact/tellSuspectedSecrets.ts';
-import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
+import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
+import { printFailedRevision } from '../logs/printFailedRevision.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { notifyOf } from './notifyOf.ts';
@@ -70,15 +70,15 @@ export async function releaseTarget(
   await refuseOnLocalHold(context, name, order.overrideHold);
   const { freezes = [] } = settings;
   const overrideFreeze = order.overrideFreeze ?? false;
-  tellFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
+  announceFreezes(output, name, freezes, { overrideFreeze, reason: order.reason });
   // Packing takes a while: who cannot release at all is told before.
   await requireWorker(temporal);
   await makeHome(context.home);
   const prepared = await artifactOf(order.config, name, context, signal, (source) =>
-    tellSuspectedSecrets(output, source, order.strict, signal),
+    warnOfSecrets(output, source, order.strict, signal),
   );
   const git = gitIn(order.config.folder);
-  const requestedBy = await whoAsks(context.environment, git, order.reason);
+  const requestedBy = await readRequester(context.environment, git, order.reason);
   const commit = await sourceCommit(context.environment, git);
   const ref = await sourceRef(context.environment, git);
   const notify = await notifyOf(settings.notify ?? [], context.environment, git);
@@ -110,7 +110,7 @@ export async function releaseTarget(
   });
 
   if (disposition === 'rejected') {
-    output.say(output.style.bad(`${releaseId} was rejected: ${reason}`));
+    output.print(output.style.bad(`${releaseId} was rejected: ${reason}`));
     const hints = [
       ...(answer.rejectedFor === 'hold' ? [endOfHold(name)] : []),
       ...(answer.rejectedFor === 'quarantine'
@@ -129,7 +129,7 @@ export async function releaseTarget(
       result: null,
       row: null,
     });
-    await tellInCi(context, {
+    await reportInCi(context, {
       exitCode,
       title: `${releaseId} on ${name}: rejected`,
       why: [reason, ...hints],
@@ -139,12 +139,12 @@ export async function releaseTarget(
   }
   const taken = `${output.style.strong(releaseId)}: ${disposition.replaceAll('_', ' ')}, ${reason}`;
   if (order.wait) {
-    output.tell(taken);
+    output.info(taken);
   } else {
-    output.say(taken);
+    output.print(taken);
     const next = disposition === 'already_released' ? [] : [`Follow it: slipway status ${name}`];
-    for (const line of next) output.say(line);
-    await tellInCi(context, {
+    for (const line of next) output.print(line);
+    await reportInCi(context, {
       exitCode: 0,
       title: `${releaseId} on ${name}: ${disposition.replaceAll('_', ' ')}`,
       why: [reason, ...next],
@@ -163,7 +163,7 @@ export async function releaseTarget(
       workflowId,
       timeoutMs: order.timeoutMs,
       onEnd: async (ending) => {
-        if (ending.from === 'result') await tellFailedRevision(context, { name, spec }, ending.result);
+        if (ending.from === 'result') await printFailedRevision(context, { name, spec }, ending.result);
       },
       onStopped:
         order.abortOnInterrupt === true
@@ -223,7 +223,7 @@ function tellPrepared(
   const size = sizeBytes === null ? '' : ` (${sizeText(sizeBytes)}, ${entries ?? 0} files)`;
   const at =
     commit === undefined ? '' : `, commit ${commit.slice(0, 12)}${commit.endsWith('-dirty') ? '-dirty' : ''}`;
-  output.tell(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
+  output.info(`Releasing ${describeArtifact(artifact)}${size}${at} on ${output.style.strong(target)}`);
   if (checks.length === 0) {
     output.note(
       output.style.warn('slipway.yaml has no checks: a revision counts as verified once it serves'),

@@ -53,9 +53,9 @@ export async function breakGlass(
       to,
       command,
     });
-    output.say(`Restoring revision ${to} without Temporal. The same by hand:`);
-    output.say(`  ${command}`);
-    output.say(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
+    output.print(`Restoring revision ${to} without Temporal. The same by hand:`);
+    output.print(`  ${command}`);
+    output.print(`"${target.name}" is on hold on this machine until: slipway unhold ${target.name}`);
 
     const followed = await redeploy(client, before, to, async () => {
       // Nothing was put back, so the hold that says so goes too.
@@ -173,7 +173,7 @@ async function awaitServing(
       if (revision.status !== lastStatus) {
         lastStatus = revision.status;
         output.event({ event: 'revision', revisionId: followed, status: revision.status });
-        output.tell(`  revision ${followed}: ${revision.status}`);
+        output.info(`  revision ${followed}: ${revision.status}`);
       }
       const phase = revisionPhase(revision.status);
       if (phase === 'failed') {
@@ -194,7 +194,7 @@ async function awaitServing(
     await pause(POLL_MS, signal);
   }
   output.event({ event: 'gave_up', why: signal.aborted ? 'stopped' : 'timeout', exitCode: GAVE_UP });
-  output.say(
+  output.print(
     output.style.warn(
       `timed out; the redeploy continues. See: GET ${target.controlPlane}/v2/deployments/${deploymentId}`,
     ),
@@ -219,7 +219,7 @@ function ended(
     row: null,
   });
   const mark = exitCode === 0 ? output.style.good(MARKS.done) : output.style.bad(MARKS.failed);
-  output.say(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
+  output.print(`${mark} ${outcome.replaceAll('_', ' ')}: ${reason}`);
   return exitCode;
 }
 

@@ -4,10 +4,10 @@ import { type TargetSpec, targetWorkflowId } from '../../../domain/target/target
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { rollBack, type RollbackTaken } from '../../../temporal/client/target/targetClient.ts';
 import { followInCi } from '../../ci/followInCi.ts';
-import { tellInCi } from '../../ci/tellInCi.ts';
+import { reportInCi } from '../../ci/reportInCi.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
 import { chooseTargetSpec, findDeployment, withControlPlane } from '../target/targetAccess.ts';
@@ -52,7 +52,7 @@ export async function runRollbackCommand(
 ): Promise<number> {
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const requestedBy = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const requestedBy = await readRequester(context.environment, gitIn(folder), options.reason);
   const interruption = onInterruption();
   try {
     if (options.breakGlass === true) {
@@ -76,8 +76,8 @@ export async function runRollbackCommand(
       output.event({ event: 'submitted', ...taken, target: name });
       const ended = ENDED_AT_ONCE[disposition];
       const answered = `rollback of ${output.style.strong(name)}: ${disposition}, ${taken.reason}`;
-      if (options.wait && ended === undefined) output.tell(answered);
-      else output.say(answered);
+      if (options.wait && ended === undefined) output.info(answered);
+      else output.print(answered);
       if (via === 'signal') {
         output.note(
           output.style.warn(`if no worker returns: slipway rollback ${name} --break-glass, without Temporal`),
@@ -90,12 +90,12 @@ export async function runRollbackCommand(
         tellHold(context, name, onHold === true);
         const { exitCode, outcome } = ended;
         const title = `rollback of ${name}: ${OUTCOME_WORDS[outcome]}`;
-        await tellInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
+        await reportInCi(context, { exitCode, title, why: [reason], outputs: { outcome } });
         return exitCode;
       }
       if (!options.wait) {
         const title = `rollback of ${name}: ${disposition}`;
-        await tellInCi(context, { exitCode: 0, title, why: [taken.reason], outputs: {} });
+        await reportInCi(context, { exitCode: 0, title, why: [taken.reason], outputs: {} });
         return 0;
       }
       const { exitCode, ending } = await followInCi(
@@ -124,7 +124,7 @@ export async function runRollbackCommand(
 }
 
 function tellHold({ output }: CommandContext, name: string, onHold: boolean): void {
-  output.say(
+  output.print(
     onHold
       ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
       : `"${name}" is not on hold; to reject releases: slipway hold ${name} --reason "…"`,

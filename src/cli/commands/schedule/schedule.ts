@@ -1,7 +1,7 @@
 import { loadConfig, type LoadedConfig } from '../../../config/loadConfig.ts';
 import { choosePromotion, promotionSettings } from '../../../config/promotionSettings.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { type DeclaredSchedule, scheduleChanges, tellTimes } from '../../../domain/schedule/schedule.ts';
+import { type DeclaredSchedule, scheduleChanges, describeTimes } from '../../../domain/schedule/schedule.ts';
 import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../../temporal/client/schedule/schedules.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { type PreparedPromotion, promotionRequest } from '../promotion/promotionRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { declaredSchedule } from './declaredSchedule.ts';
@@ -49,10 +49,10 @@ export async function runScheduleApply(context: CommandContext, options: Schedul
             ? ': removed'
             : ': slipway.yaml does not declare it (remove it with --prune)'
           : '';
-      output.say(`${name}: ${kind}${hint}`);
-      for (const difference of differences) output.say(`  ${difference}`);
+      output.print(`${name}: ${kind}${hint}`);
+      for (const difference of differences) output.print(`  ${difference}`);
     }
-    if (changes.length === 0) output.say('slipway.yaml declares no schedules');
+    if (changes.length === 0) output.print('slipway.yaml declares no schedules');
     if (options.dryRun === true) return 0;
     for (const { store } of prepared) await store();
     await applySchedules(temporal, declared, changes, prune);
@@ -65,9 +65,9 @@ export async function runScheduleList(context: CommandContext, options: Schedule
   const file = await loadConfig(options.config);
   return withTemporal(context, async (temporal) => {
     const existing = await existingSchedules(context, file, temporal);
-    for (const schedule of existing) tell(context, schedule);
+    for (const schedule of existing) printSchedule(context, schedule);
     if (existing.length === 0)
-      context.output.say('Temporal has no schedules; create them: slipway schedule apply');
+      context.output.print('Temporal has no schedules; create them: slipway schedule apply');
     return 0;
   });
 }
@@ -81,10 +81,10 @@ export async function runSchedulePause(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
-  const { who, reason } = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  const { who, reason } = await readRequester(context.environment, gitIn(file.folder), options.reason);
   return withTemporal(context, async (temporal) => {
     await pauseSchedule(temporal, scheduleId, paused, `${who}: ${reason ?? 'no reason given'}`);
-    tell(context, await readSchedule(temporal, scheduleId));
+    printSchedule(context, await readSchedule(temporal, scheduleId));
     return 0;
   });
 }
@@ -97,18 +97,18 @@ export async function runScheduleTrigger(
 ): Promise<number> {
   const file = await loadConfig(options.config);
   const scheduleId = await scheduleIdOf(context, file, wanted);
-  const by = await whoAsks(context.environment, gitIn(file.folder), options.reason);
+  const by = await readRequester(context.environment, gitIn(file.folder), options.reason);
   return withTemporal(context, async (temporal) => {
     const schedule = await readSchedule(temporal, scheduleId);
     const { request } = schedule;
     await triggerSchedule(temporal, schedule, by);
     context.output.event({ event: 'triggered', name: request.name, scheduleId });
-    context.output.say(`${request.name}: triggered now`);
+    context.output.print(`${request.name}: triggered now`);
     return 0;
   });
 }
 
-function tell(
+function printSchedule(
   { output }: CommandContext,
   { request, schedule, paused, note, next, recent, scheduleId }: ExistingSchedule,
 ) {
@@ -125,9 +125,9 @@ function tell(
     next,
     recent,
   });
-  output.say(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${tellTimes(schedule)}`);
-  if (paused) output.say(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
-  for (const time of next.slice(0, NEXT_SHOWN)) output.say(`  next: ${time}`);
+  output.print(`${output.style.strong(name)}: ${from.name} to ${to.name}, ${describeTimes(schedule)}`);
+  if (paused) output.print(output.style.warn(`  paused${note === null || note === '' ? '' : ` by ${note}`}`));
+  for (const time of next.slice(0, NEXT_SHOWN)) output.print(`  next: ${time}`);
 }
 
 const NEXT_SHOWN = 5;

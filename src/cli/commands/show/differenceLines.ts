@@ -41,13 +41,13 @@ function fileLines({ added, removed, changed }: FilesDifference, style: Style): 
 /** Fields that differ, for people. */
 export function fieldLines(fields: readonly FieldDifference[], style: Style): string[] {
   const lines = fields.map(({ path, from, to }) => {
-    if (from === undefined) return style.good(`+ ${path}: ${told(to)}`);
-    if (to === undefined) return style.bad(`- ${path}: ${told(from)}`);
-    return style.warn(`~ ${path}: ${told(from)} → ${told(to)}`);
+    if (from === undefined) return style.good(`+ ${path}: ${shown(to)}`);
+    if (to === undefined) return style.bad(`- ${path}: ${shown(from)}`);
+    return style.warn(`~ ${path}: ${shown(from)} → ${shown(to)}`);
   });
   return (lines.length === 0 ? ['no field differs'] : lines).map((line) => `    ${line}`);
 }
 
-function told(value: unknown): string {
+function shown(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -34,26 +34,26 @@ export function releaseLines(
 ): readonly string[] {
   const { target, past, result, progress, workflowUrl, calls, call, buildLog } = found;
   const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
-  const told: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
+  const source: Pick<Progress, 'steps' | 'verdicts' | 'interventions'> | null = result ?? progress;
   const lines = [
     `${style.strong(past.releaseId)} on ${style.strong(target)}: ${paint(text)}${elapsedText(found, now)}`,
     ...(past.reason === null ? [] : [`  ${past.reason}`]),
     ...factLines(found, now, style),
   ];
-  if (told !== null) {
+  if (source !== null) {
     lines.push(
       ...section(
         'steps',
-        told.steps.map((step) => stepBranch(step, told.verdicts, now, style)),
+        source.steps.map((step) => stepBranch(step, source.verdicts, now, style)),
       ),
     );
     lines.push(
       ...section(
         'checks',
-        told.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
+        source.verdicts.map((verdict) => verdictBranch(verdict, answers, style)),
       ),
     );
-    lines.push(...section('said', told.interventions.map(saidBranch)));
+    lines.push(...section('said', source.interventions.map(saidBranch)));
   } else if (past.outcome === 'running') {
     lines.push(style.warn('  no worker answers; its calls so far:'));
     lines.push(...section('calls', calls.map(callBranch)));

@@ -6,7 +6,7 @@ import type { EventOf } from '../../events/index.ts';
 import { newestBuildLines } from '../../follow/buildLog.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { tellFailedRevision } from '../logs/tellFailedRevision.ts';
+import { printFailedRevision } from '../logs/printFailedRevision.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { releaseDifference } from './difference.ts';
 import { differenceLines } from './differenceLines.ts';
@@ -49,11 +49,11 @@ export async function runShowCommand(
       const { progress } = one;
       const buildLog = progress === null ? [] : await newestBuildLines(context, chosen.spec, progress);
       output.event(releaseEvent({ ...one, buildLog }));
-      if (one.result !== null) await tellFailedRevision(context, chosen, one.result);
+      if (one.result !== null) await printFailedRevision(context, chosen, one.result);
       const answers = await wholeAnswers(store, (one.result ?? one.progress)?.verdicts ?? []);
       const columns = output.live ? output.columns() : Infinity;
       const lines = releaseLines({ ...one, buildLog }, Date.now(), output.style, answers, columns);
-      for (const line of lines) output.say(line);
+      for (const line of lines) output.print(line);
       return 0;
     }
     const difference = await releaseDifference(store, one, other);
@@ -67,7 +67,7 @@ export async function runShowCommand(
       files: typeof files === 'string' ? null : files,
       unknown: [configuration, files].filter((part) => typeof part === 'string'),
     });
-    for (const line of differenceLines(difference, output.style)) output.say(line);
+    for (const line of differenceLines(difference, output.style)) output.print(line);
     return 0;
   } finally {
     await temporal.close();

@@ -48,12 +48,12 @@ export async function runStatusCommand(
       output.event(statusEvent(status, options.last));
       const columns = output.live ? output.columns() : Infinity;
       for (const line of statusLines(status, options.last, Date.now(), output.style, columns))
-        output.say(line);
+        output.print(line);
     }
     const specs = new Map(targets.map(({ name, spec }) => [name, spec]));
     for (const status of await promotionStatuses({ config }, temporal, specs, silence === undefined)) {
       output.event(promotionEvent(status));
-      for (const line of promotionLines(status, Date.now(), output.style)) output.say(line);
+      for (const line of promotionLines(status, Date.now(), output.style)) output.print(line);
     }
     if (silence !== undefined) throw silence;
     return 0;

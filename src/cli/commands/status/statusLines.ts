@@ -1,7 +1,7 @@
 import { formatDuration } from '../../../domain/duration.ts';
-import { undeliveredWords } from '../../../domain/notify/undelivered.ts';
+import { describeUndelivered } from '../../../domain/notify/undelivered.ts';
 import { pastOfRow } from '../../../domain/release/pastRelease.ts';
-import { driftWords, extraWords } from '../../../domain/story.ts';
+import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import type { TargetState } from '../../../domain/target/targetState.ts';
 import { counted } from '../../ui/counted.ts';
 import { fitLine } from '../../ui/progressLines.ts';
@@ -50,8 +50,8 @@ export function statusLines(
     describedText(describeRevision(state, running, progress, revisionId), now);
   const serves = { deployment, known: state.activeRevisionId, restoredHere: localHold?.to };
   lines.push(...servesLines(serves, describe, style));
-  if (state.drift !== null) lines.push(`  ${style.warn(driftWords(state.drift))}`);
-  for (const extra of state.extras) lines.push(`  ${style.warn(extraWords(extra))}`);
+  if (state.drift !== null) lines.push(`  ${style.warn(describeDrift(state.drift))}`);
+  for (const extra of state.extras) lines.push(`  ${style.warn(describeExtraRevision(extra))}`);
   lines.push(...watchedLines(state));
   if (state.hold !== null) lines.push(`  ${style.warn(describeHold(state.hold))}`);
   lines.push(`  running  ${running === null ? 'nothing' : running.releaseId}`);
@@ -74,7 +74,7 @@ export function statusLines(
   }
   const untold = state.undelivered?.at(-1);
   if (untold !== undefined) {
-    const why = fitLine(undeliveredWords(untold), REASON_MAX_CHARACTERS);
+    const why = fitLine(describeUndelivered(untold), REASON_MAX_CHARACTERS);
     lines.push(`  ${style.warn(why)}`);
   }
   const ignored = state.ignored.at(-1);

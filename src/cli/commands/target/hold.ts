@@ -5,7 +5,7 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { type HoldTaken, setHold } from '../../../temporal/client/target/targetClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { removeLocalHold } from './localHold.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
@@ -30,18 +30,18 @@ export async function runHoldCommand(
   const { output, home } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const by = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const by = await readRequester(context.environment, gitIn(folder), options.reason);
   const removedLocal = holding ? false : await removeLocalHold(home, name);
-  if (removedLocal) output.say('ended the hold that "rollback --break-glass" left on this machine');
+  if (removedLocal) output.print('ended the hold that "rollback --break-glass" left on this machine');
   const taken = await tellTarget(context, targetWorkflowId(spec), holding, by, removedLocal);
   const onHold = taken === undefined ? false : taken.onHold;
   output.event({ event: 'hold', target: name, onHold, via: taken?.via ?? null, removedLocal });
   if (onHold === null) {
-    output.say(
+    output.print(
       `no worker answers; Temporal keeps the ${holding ? 'hold' : 'end of the hold'} until one does`,
     );
   } else {
-    output.say(
+    output.print(
       onHold
         ? `"${name}" is on hold: it rejects releases until "slipway unhold ${name}"`
         : `"${name}" takes releases`,

@@ -3,7 +3,7 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { KEPT, setQuarantine } from '../../../temporal/client/intervention/interventionClient.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { gitIn, whoAsks } from '../../provenance.ts';
+import { gitIn, readRequester } from '../../provenance.ts';
 import { chooseTargetSpec } from './targetAccess.ts';
 
 /** The options of `slipway quarantine` and `slipway unquarantine`. */
@@ -29,7 +29,7 @@ export async function runQuarantineCommand(
   const { output } = context;
   const { config, folder } = await loadConfig(options.config);
   const { name, spec } = await chooseTargetSpec(context, config, wanted);
-  const { who, from, reason } = await whoAsks(context.environment, gitIn(folder), options.reason);
+  const { who, from, reason } = await readRequester(context.environment, gitIn(folder), options.reason);
   const temporal = await openTemporal(context);
   try {
     const message = { artifact, who, from, reason };
@@ -42,9 +42,9 @@ export async function runQuarantineCommand(
       via: identity === undefined ? 'signal' : 'update',
     });
     if (identity === undefined) {
-      output.say(KEPT);
+      output.print(KEPT);
     } else {
-      output.say(
+      output.print(
         quarantined
           ? `${identity} is in quarantine: "${name}" rejects releases of it until "slipway unquarantine ${name} ${identity}"`
           : `"${name}" accepts releases of ${identity} again`,

@@ -45,7 +45,10 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
     const takingOver =
       registry === undefined
         ? undefined
-        : takeOver(temporal, registry, { signal: ending.signal, onEvent: (event) => tell(output, event) });
+        : takeOver(temporal, registry, {
+            signal: ending.signal,
+            onEvent: (event) => printEvent(output, event),
+          });
     try {
       await runWorker({
         connection,
@@ -56,7 +59,7 @@ export async function runWorkerCommand({ output, home, environment }: CommandCon
         signal: interruption.signal,
         onReady: () => {
           output.event({ event: 'ready', taskQueue: settings.taskQueue, namespace: settings.namespace });
-          output.say(
+          output.print(
             `The worker polls the task queue "${settings.taskQueue}" of ${settings.address}, namespace "${settings.namespace}".`,
           );
         },
@@ -90,7 +93,7 @@ async function register(
   }
 }
 
-function tell(output: Output, event: TakeOverEvent): void {
+function printEvent(output: Output, event: TakeOverEvent): void {
   if (event.what === 'could_not_look') {
     const why = event.error instanceof Error ? event.error.message : String(event.error);
     warn(

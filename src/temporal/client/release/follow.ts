@@ -60,7 +60,7 @@ export async function* follow(
   const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
   const trail = new Trail(temporal, workflowId, id);
   let silentSince: number | undefined;
-  let told: 'worker' | 'temporal' | undefined;
+  let reported: 'worker' | 'temporal' | undefined;
 
   for (;;) {
     if (signal?.aborted === true) {
@@ -73,8 +73,8 @@ export async function* follow(
     }
     try {
       const events = await trail.ask();
-      if (told !== undefined) yield { kind: 'answering' };
-      silentSince = told = undefined;
+      if (reported !== undefined) yield { kind: 'answering' };
+      silentSince = reported = undefined;
       for (const event of events) {
         yield event;
         if (event.kind === 'ended' || event.kind === 'gave_up') return;
@@ -83,9 +83,9 @@ export async function* follow(
       const who = whoIsSilent(error);
       if (who === undefined) throw temporalError(error, temporal.settings);
       silentSince ??= Date.now();
-      if (told !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
+      if (reported !== who && Date.now() - silentSince >= SILENCE_TOLD_AFTER_MS) {
         if (who === 'worker') await refuseStuck(temporal, trail.asked);
-        told = who;
+        reported = who;
         yield { kind: 'silent', who, since: silentSince };
       }
     }

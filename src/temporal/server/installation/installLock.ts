@@ -2,7 +2,7 @@ import { open, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Progress, tellWhile } from './progress.ts';
+import { type Progress, repeatWhile } from './progress.ts';
 
 const TOUCH_EVERY_MS = 5_000;
 /** A lock that nobody touched for this long was left behind by a process that was killed. */
@@ -29,7 +29,7 @@ export async function withInstallLock<T>(options: InstallLockOptions, work: () =
   const path = join(directory, 'install.lock');
   if (!(await take(path))) {
     onProgress(`another process is installing ${name}: waiting for it`);
-    await tellWhile(
+    await repeatWhile(
       onProgress,
       () => 'waiting for the other installation',
       async () => {

@@ -7,7 +7,7 @@ import { downloadWithSdk } from './sdkDownload.ts';
 import { cachedTemporalPath, TEMPORAL_CLI_VERSION, temporalFileName } from './temporalCache.ts';
 import { join } from 'node:path';
 import { runToEnd } from './childCommand.ts';
-import { type InstallAttempt, type InstallTask, tellWhile } from './progress.ts';
+import { type InstallAttempt, type InstallTask, repeatWhile } from './progress.ts';
 
 /** Where a `temporal` executable came from. */
 type TemporalOrigin = 'path' | 'cache' | 'download' | 'go';
@@ -100,7 +100,7 @@ async function installWithGo(task: InstallTask): Promise<InstallAttempt> {
   if (!version.ok) return { ok: false, reason: `Go is not installed (${version.reason})` };
 
   let fetched = 0;
-  const built = await tellWhile(
+  const built = await repeatWhile(
     onProgress,
     () =>
       `building temporal ${TEMPORAL_CLI_VERSION} with Go, ${fetched} modules fetched; about 5 min on 2 cores`,

@@ -3,7 +3,7 @@ import { platform } from 'node:os';
 import { join } from 'node:path';
 
 import { runToEnd } from './childCommand.ts';
-import { type InstallAttempt, type InstallTask, tellWhile } from './progress.ts';
+import { type InstallAttempt, type InstallTask, repeatWhile } from './progress.ts';
 
 /** The newest test server whose rehearsals were seen to go as they should. */
 export const TEST_SERVER_VERSION = '1.38.0';
@@ -22,7 +22,7 @@ export async function installWithMaven(task: InstallTask): Promise<InstallAttemp
 
   await writeFile(join(workspace, 'pom.xml'), PROJECT);
   let fetched = 0;
-  const copied = await tellWhile(
+  const copied = await repeatWhile(
     onProgress,
     () => `fetching the test server ${TEST_SERVER_VERSION} with Maven, ${fetched} files so far`,
     () =>

@@ -26,7 +26,7 @@ const TELL_EVERY_MS = 15_000;
  *
  * @param describe - the line, made anew each time.
  */
-export async function tellWhile<T>(
+export async function repeatWhile<T>(
   onProgress: Progress,
   describe: () => string,
   work: () => Promise<T>,

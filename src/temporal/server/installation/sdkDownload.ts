@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { runToEnd } from './childCommand.ts';
-import { type InstallAttempt, type InstallTask, tellWhile } from './progress.ts';
+import { type InstallAttempt, type InstallTask, repeatWhile } from './progress.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -41,7 +41,7 @@ async function download(task: InstallTask, start: string, version: string): Prom
   const stalled = new AbortController();
   const watch = watchGrowth(workspace, stallMs, () => stalled.abort());
   try {
-    const downloaded = await tellWhile(
+    const downloaded = await repeatWhile(
       onProgress,
       () => `downloading with the SDK, ${Math.round(watch.bytes() / 1e6)} MB so far`,
       () =>

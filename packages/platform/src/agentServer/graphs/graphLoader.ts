@@ -151,9 +151,9 @@ async function registerTypeScript(root: string): Promise<void> {
 }
 
 async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> {
-  const told = `Graph "${entry.name}" (${entry.file}:${entry.exportName})`;
+  const graphName = `Graph "${entry.name}" (${entry.file}:${entry.exportName})`;
   const fail = (reason: string, cause?: unknown) =>
-    notLoaded(`${told} could not be loaded: ${reason}`, `${entry.file}:${entry.exportName}`, cause);
+    notLoaded(`${graphName} could not be loaded: ${reason}`, `${entry.file}:${entry.exportName}`, cause);
 
   const file = await existingFile(resolve(root, entry.file));
   if (file === undefined) throw fail('the file does not exist');
@@ -177,7 +177,8 @@ async function loadGraph(entry: GraphEntry, root: string): Promise<LoadedGraph> 
       description,
       resolve: async (config) => {
         const graph = toCompiled(await make(config));
-        if (graph === undefined) throw new TypeError(`${told} is a function that did not return a graph.`);
+        if (graph === undefined)
+          throw new TypeError(`${graphName} is a function that did not return a graph.`);
         return graph;
       },
     };

@@ -47,10 +47,10 @@ export class RunOutcomes {
     failure: RunFailure | undefined,
     result?: ExecutionResult,
   ): Promise<ExecutionOutcome> {
-    let told = failure ?? stoppedFailure(live);
+    let problem = failure ?? stoppedFailure(live);
     if (live.isLeaving) {
       return {
-        ending: { status: statusOf(live, told), values: 'null', failure: told },
+        ending: { status: statusOf(live, problem), values: 'null', failure: problem },
         thread: undefined,
         result,
       };
@@ -69,9 +69,9 @@ export class RunOutcomes {
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
       this.#log.warn({ err: error, runId: live.runId }, 'the state after a run could not be read');
-      told ??= failureOf(error);
+      problem ??= failureOf(error);
     }
-    const ending: RunEnding = { status: statusOf(live, told), values, failure: told };
+    const ending: RunEnding = { status: statusOf(live, problem), values, failure: problem };
     return { ending, thread: live.stateless ? undefined : threadOutcome(ending, snapshot), result };
   }
 

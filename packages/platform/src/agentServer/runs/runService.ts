@@ -295,7 +295,7 @@ async function storedEnding(record: RunRecord, outcomes: RunOutcomes): Promise<R
 function runEndedBody(live: LiveRun, ending: RunEnding): string {
   const { kwargs: _kwargs, ...run } = wireRun(live.record);
   const { status, failure } = ending;
-  const told = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
+  const answer = JSON.stringify({ ...run, status, ...(failure !== undefined && { error: failure }) });
   // The values are JSON already.
-  return `${told.slice(0, -1)},"values":${ending.values}}`;
+  return `${answer.slice(0, -1)},"values":${ending.values}}`;
 }

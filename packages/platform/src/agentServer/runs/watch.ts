@@ -59,7 +59,7 @@ export class Watch {
   /** Ends every wait: this process goes away. */
   stop(): void {
     this.#stopped = true;
-    for (const key of [...this.#waiting.keys()]) this.#tell(key, this.#options.moved(key));
+    for (const key of [...this.#waiting.keys()]) this.#notify(key, this.#options.moved(key));
   }
 
   #lookSoon(milliseconds: number): void {
@@ -73,13 +73,13 @@ export class Watch {
     const asked = [...this.#waiting.keys()];
     if (asked.length === 0) return;
     try {
-      for (const key of await this.#options.look(asked)) this.#tell(key);
+      for (const key of await this.#options.look(asked)) this.#notify(key);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'the work of other processes could not be read');
     }
   }
 
-  #tell(key: string, problem?: Error): void {
+  #notify(key: string, problem?: Error): void {
     const waiting = this.#waiting.get(key) ?? [];
     this.#waiting.delete(key);
     for (const waiter of waiting) waiter(problem);

@@ -2,7 +2,7 @@ import { fromPublicRequest, toPublicIssues } from '@slipway/contract/controlPlan
 import {
   mixedVocabulary,
   notPublic,
-  toldVocabulary,
+  vocabularyOfRequest,
   translate,
   type Vocabulary,
 } from '@slipway/contract/controlPlane/vocabulary';
@@ -32,7 +32,7 @@ export function vocabularyOf(c: Context): Vocabulary {
  * Middleware between the wire and the routes of deployments and listeners, which know the contract's names alone: a
  * request in the public vocabulary is translated before it is parsed, its answer and its validation issues after.
  *
- * With `both`, a request is answered in the vocabulary that it tells (`toldVocabulary`). One that tells none, as every
+ * With `both`, a request is answered in the vocabulary that it tells (`vocabularyOf`). One that tells none, as every
  * GET, is answered in the one that its deployment or listener was made in, else in the contract's; in a list each
  * stands in its own.
  */
@@ -48,8 +48,8 @@ export function vocabularyEdge(options: {
     const request = await resourceRequest(c);
     const issues = spoken === 'public' ? notPublic(request) : mixedVocabulary(request);
     if (issues.length > 0) throw invalid(issues);
-    const told = spoken === 'public' ? spoken : toldVocabulary(request);
-    const vocabulary = told ?? (await ownOf(RESOURCE_ID.exec(c.req.path)?.[1]));
+    const spokenHere = spoken === 'public' ? spoken : vocabularyOfRequest(request);
+    const vocabulary = spokenHere ?? (await ownOf(RESOURCE_ID.exec(c.req.path)?.[1]));
     c.set('vocabulary', vocabulary);
     if (vocabulary === 'public' && request !== undefined) {
       replaceBody(c, fromPublicRequest(request));

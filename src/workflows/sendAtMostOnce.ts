@@ -25,7 +25,7 @@ export interface Sent<T> {
 }
 
 /** What reading an unknown call's outcome comes to where it does not tell: the call is never sent again. */
-export const CANNOT_TELL: unique symbol = Symbol('cannot tell');
+export const OUTCOME_UNKNOWN: unique symbol = Symbol('cannot tell');
 
 /**
  * Carries out a call that changes the deployment, at most once as far as can be known (design, rule 2).
@@ -40,7 +40,7 @@ export const CANNOT_TELL: unique symbol = Symbol('cannot tell');
 export async function sendAtMostOnce<T>(call: {
   readonly send: () => Promise<T>;
   /** Reads whether an unknown call was carried out: its result, or `undefined` where it (so far) was not. */
-  readonly settle: () => Promise<T | undefined | typeof CANNOT_TELL>;
+  readonly settle: () => Promise<T | undefined | typeof OUTCOME_UNKNOWN>;
   readonly policy: StepPolicy;
   /** Whether nobody wants it any more. */
   readonly abandoned: () => boolean;
@@ -55,7 +55,7 @@ export async function sendAtMostOnce<T>(call: {
   if (call.sentBefore === true) {
     unknownAnswers = 1;
     const settled = await settle(call, 'in an earlier attempt');
-    if (settled === CANNOT_TELL) throw cannotTell(call.what, 'in an earlier attempt', 0);
+    if (settled === OUTCOME_UNKNOWN) throw cannotTell(call.what, 'in an earlier attempt', 0);
     if (settled !== undefined) return { result: settled, answered: false, attempts: 0, unknownAnswers };
   }
   for (let attempts = 1; ; attempts++) {
@@ -76,14 +76,14 @@ export async function sendAtMostOnce<T>(call: {
     const last = final || exhausted || Date.now() + delayMs > deadline;
     if (unknownAnswers > 0) {
       // A request can be on its way still when its caller has given up: look, wait, and look again.
-      let settled: T | undefined | typeof CANNOT_TELL;
+      let settled: T | undefined | typeof OUTCOME_UNKNOWN;
       for (const waitMs of [0, Math.min(delayMs, Math.max(deadline - Date.now(), 0))]) {
         if (waitMs > 0) await condition(call.abandoned, waitMs);
         settled = await settle(call, failure.message);
-        if (settled === CANNOT_TELL || settled === undefined) continue;
+        if (settled === OUTCOME_UNKNOWN || settled === undefined) continue;
         return { result: settled, answered: false, attempts, unknownAnswers };
       }
-      if (settled === CANNOT_TELL) throw cannotTell(call.what, failure.message, attempts);
+      if (settled === OUTCOME_UNKNOWN) throw cannotTell(call.what, failure.message, attempts);
     } else if (!last) {
       await condition(call.abandoned, delayMs);
     }

@@ -5,11 +5,15 @@ import { problemLines } from './problemLines.ts';
 /**
  * Tells problems of `slipway.yaml`: an event each, and lines for people.
  *
- * @param say - where the lines go: what was asked for, or by the way.
+ * @param how - where the lines go: what was asked for, or by the way.
  */
-export function tellProblems(output: Output, problems: readonly ConfigProblem[], say: 'say' | 'note'): void {
+export function printProblems(
+  output: Output,
+  problems: readonly ConfigProblem[],
+  how: 'print' | 'note',
+): void {
   for (const problem of problems) {
     output.event({ event: 'problem', ...problem });
-    for (const line of problemLines(problem, output.style)) output[say](line);
+    for (const line of problemLines(problem, output.style)) output[how](line);
   }
 }

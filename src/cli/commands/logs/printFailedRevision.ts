@@ -11,7 +11,7 @@ const LINES = 20;
  * Where a release ended because its revision was not built, or did not start: shows the last lines of its log, so that
  * nobody has to ask for them. Without the control plane's key here it says how they are to be had.
  */
-export async function tellFailedRevision(
+export async function printFailedRevision(
   context: CommandContext,
   { name: target, spec }: Pick<ChosenTarget, 'name' | 'spec'>,
   { code, deploymentId, revisionId }: ReleaseResult,
@@ -24,7 +24,7 @@ export async function tellFailedRevision(
       logEnd(client, { deploymentId, revisionId }, undefined, LINES),
     );
     if (lines.length === 0) return;
-    output.say(`The last lines of revision ${revisionId} (all of them: ${command}):`);
+    output.print(`The last lines of revision ${revisionId} (all of them: ${command}):`);
     lines.forEach(logPrinter(context, { name: target, spec }, revisionId));
   } catch (error) {
     if (!(error instanceof SlipwayError)) throw error;

@@ -1,5 +1,5 @@
 import { leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
-import { couldNotTell } from '../../domain/failure.ts';
+import { isOutcomeUnknown } from '../../domain/failure.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
 import type { Finding } from '../../domain/restore/restoreDecision.ts';
@@ -15,7 +15,7 @@ import {
 import { Settings } from '../restore/settings.ts';
 import type { Ending } from './conclude.ts';
 import { missedText, reportRestoring } from './preempted.ts';
-import { finish, lookForExtras, type Run, type Setback } from './run.ts';
+import { finish, findExtraRevisions, type Run, type Setback } from './run.ts';
 
 /**
  * The way back of a release, after a failure, a cancellation or a manual rollback: undoes what it changed, or may have.
@@ -47,7 +47,7 @@ export async function restoreWhatServed(
   const { journal, request } = run;
   const { preemptedBy } = setback;
   const settings = new Settings(run.input.lastGood, request.target);
-  if (!setback.stopped && request.onError?.then === 'stop' && couldNotTell(setback.failure.code))
+  if (!setback.stopped && request.onError?.then === 'stop' && isOutcomeUnknown(setback.failure.code))
     return leaveWhatServes(run, deploymentId, setback, settings);
   const found = await whatWasFound(run, deploymentId);
   run.knownRevisions.push(...run.left.flatMap((left) => leftWord(run, left)));
@@ -71,7 +71,7 @@ export async function restoreWhatServed(
   await reportRestoring(journal, order);
   const restored = await restore(journal, order);
   run.knownRevisions.push(...restored.knownRevisions);
-  const extraRevisionIds = await lookForExtras(run);
+  const extraRevisionIds = await findExtraRevisions(run);
   const givenUpRevisionIds = [
     ...givenUp(run, setback),
     ...extraRevisionIds,
@@ -117,7 +117,7 @@ async function leaveWhatServes(
 ): Promise<ReleaseResult> {
   // A control plane that is away is waited for once.
   const [extraRevisionIds, active] = await Promise.all([
-    lookForExtras(run),
+    findExtraRevisions(run),
     readActive(run.journal, current, deploymentId),
   ]);
   return finish(run, {

@@ -9,7 +9,7 @@ import type { SourceToPack } from './artifactOf.ts';
  * @param strict - refuse it instead.
  * @throws SlipwayError SLIPWAY_ARTIFACT_HOLDS_SECRET with `strict`, naming the first places.
  */
-export async function tellSuspectedSecrets(
+export async function warnOfSecrets(
   output: Output,
   source: SourceToPack,
   strict: boolean,

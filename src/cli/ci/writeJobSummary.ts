@@ -6,7 +6,11 @@ import type { CommandContext } from '../context.ts';
 export type Outputs = Readonly<Record<string, string>>;
 
 /** Gives a job its summary, in Markdown, and the step its outputs: on GitHub, which names the files. */
-export async function tellJob(context: CommandContext, summary: string, outputs: Outputs): Promise<void> {
+export async function writeJobSummary(
+  context: CommandContext,
+  summary: string,
+  outputs: Outputs,
+): Promise<void> {
   const lines = Object.entries(outputs).map(
     ([name, value]) => `${name}=${value.replaceAll(/[\r\n]/g, ' ')}\n`,
   );

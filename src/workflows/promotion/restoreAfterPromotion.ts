@@ -1,13 +1,13 @@
 import { uuid4 } from '@temporalio/workflow';
 
-import { couldNotTell } from '../../domain/failure.ts';
+import { isOutcomeUnknown } from '../../domain/failure.ts';
 import { explain, type StepFailure } from '../failure.ts';
 import {
   awaitOwnRelease,
   awaitRelease,
   promotionActor,
-  stopLineWhereBad,
-  tellRelease,
+  holdIfBad,
+  describeRelease,
 } from './promotionLine.ts';
 import { PromotionEnded, type Ending, type PromotionRun } from './promotionWay.ts';
 
@@ -33,12 +33,12 @@ export async function restoreAfterPromotion(
     if (run.submission !== null && run.ended === null) await withdraw(run, run.submission, why);
     if (run.ended?.outcome === 'released')
       return await rollBack(run, run.ended.servingRevisionId, failure, why, stopped);
-    const reason = `${why}; ${whatBecame(run)}`;
-    if (run.ended !== null && (await stopLineWhereBad(run, run.ended, reason))) {
+    const reason = `${why}; ${describeEffect(run)}`;
+    if (run.ended !== null && (await holdIfBad(run, run.ended, reason))) {
       return { outcome: run.ended.outcome, reason, code };
     }
     if (stopped) return { outcome: 'aborted', reason, code };
-    return { outcome: couldNotTell(failure.code) ? 'errored' : 'failed', reason, code };
+    return { outcome: isOutcomeUnknown(failure.code) ? 'errored' : 'failed', reason, code };
   } catch (problem) {
     const reason = `${why}; and what became of "${run.request.to.name}" could not be told: ${explain(problem).message}`;
     return { outcome: 'errored', reason, code: explain(problem).code };
@@ -46,8 +46,8 @@ export async function restoreAfterPromotion(
 }
 
 /** What the promotion did to `to`, as the target tells it. */
-function whatBecame(run: PromotionRun): string {
-  return run.ended === null ? `"${run.request.to.name}" was not changed` : tellRelease(run, run.ended);
+function describeEffect(run: PromotionRun): string {
+  return run.ended === null ? `"${run.request.to.name}" was not changed` : describeRelease(run, run.ended);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
-import type { SaidFact } from '../../domain/audit/facts.ts';
+import type { MessageFact } from '../../domain/audit/facts.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { ReleaseAnswer, RollbackAnswer } from '../../domain/target/targetState.ts';
 import { readHoldMessage, readQuarantineMessage, readRollbackMessage } from '../../messages/target.ts';
@@ -9,8 +9,8 @@ import { decode, decodeAll, type History, type HistoryEvent, timeOf } from './pa
  * Reads what a target was asked for and took, in the order in which it took it, from the histories of all its runs. A run
  * that was reset repeats what the run before it was sent: that counts once.
  */
-export function readSaid(histories: readonly History[]): readonly SaidFact[] {
-  const found = new Map<string, SaidFact>();
+export function readMessages(histories: readonly History[]): readonly MessageFact[] {
+  const found = new Map<string, MessageFact>();
   for (const { events } of histories) {
     const asked = new Map<string, readonly unknown[]>();
     let isReapplied = false;
@@ -40,21 +40,24 @@ export function readSaid(histories: readonly History[]): readonly SaidFact[] {
 }
 
 /** The id under which it was sent; empty where it has none. */
-function idOf(said: SaidFact): string {
+function idOf(said: MessageFact): string {
   if (said.kind === 'queued') return said.submission;
   return said.kind === 'rollback' ? said.requestId : '';
 }
 
-function factOf(event: HistoryEvent, asked: ReadonlyMap<string, readonly unknown[]>): SaidFact | undefined {
+function factOf(
+  event: HistoryEvent,
+  asked: ReadonlyMap<string, readonly unknown[]>,
+): MessageFact | undefined {
   const at = timeOf(event);
   const signaled = event.workflowExecutionSignaledEventAttributes;
-  if (signaled != null) return told(signaled.signalName, decode(signaled.input), at);
+  if (signaled != null) return factOfMessage(signaled.signalName, decode(signaled.input), at);
   const { meta, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
   const id = meta?.updateId ?? '';
   const update = asked.get(id);
   if (update !== undefined && outcome?.success != null) {
     const [name, message] = update;
-    return told(name, message, at, { id, answer: decode(outcome.success) });
+    return factOfMessage(name, message, at, { id, answer: decode(outcome.success) });
   }
   const scheduled = event.activityTaskScheduledEventAttributes;
   if (scheduled?.activityType?.name !== 'recallTarget') return undefined;
@@ -63,12 +66,12 @@ function factOf(event: HistoryEvent, asked: ReadonlyMap<string, readonly unknown
 }
 
 /** @param update - its id and its answer; absent for a signal. */
-function told(
+function factOfMessage(
   name: unknown,
   message: unknown,
   at: number,
   { id, answer }: { readonly id: string; readonly answer: unknown } = { id: '', answer: undefined },
-): SaidFact | undefined {
+): MessageFact | undefined {
   switch (name) {
     case 'hold':
     case 'unhold':

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { tellErrorInCi, tellInCi } from '../../../src/cli/ci/tellInCi.ts';
+import { reportErrorInCi, reportInCi } from '../../../src/cli/ci/reportInCi.ts';
 import type { CommandContext } from '../../../src/cli/context.ts';
 import { SlipwayError } from '../../../src/domain/errors.ts';
 import { testOutput } from '../testOutput.ts';
@@ -32,7 +32,7 @@ describe('a command that followed nothing to its end, in CI', () => {
   it('that was rejected stands at the run, in the summary and in the outputs, with what to do', async () => {
     const title = 'release-4 on production: rejected';
     const why = ['sha256:aa is in quarantine', 'slipway unquarantine production sha256:aa'];
-    await tellInCi(context, { exitCode: 4, title, why, outputs: { ...outputs, outcome: 'rejected' } });
+    await reportInCi(context, { exitCode: 4, title, why, outputs: { ...outputs, outcome: 'rejected' } });
     expect(context.output.said).toEqual([
       `::warning title=release-4 on production%3A rejected::${why.join('%0A')}`,
     ]);
@@ -44,7 +44,7 @@ describe('a command that followed nothing to its end, in CI', () => {
 
   it('that timed out stands at the run as an error, since the job fails', async () => {
     const title = 'release-4 on production: not watched to its end';
-    await tellInCi(context, { exitCode: 5, title, why: ['timed out'], outputs });
+    await reportInCi(context, { exitCode: 5, title, why: ['timed out'], outputs });
     expect(context.output.said).toEqual([
       '::error title=release-4 on production%3A not watched to its end::timed out',
     ]);
@@ -53,7 +53,7 @@ describe('a command that followed nothing to its end, in CI', () => {
 
   it('that did not wait gives the job its release, and nothing at the run', async () => {
     const title = 'release-4 on production: queued';
-    await tellInCi(context, { exitCode: 0, title, why: ['starting'], outputs });
+    await reportInCi(context, { exitCode: 0, title, why: ['starting'], outputs });
     expect(context.output.said).toEqual([]);
     expect(await told()).toEqual([`## ✔ ${title}\n\nstarting\n`, 'release-id=release-4\n']);
   });
@@ -62,7 +62,7 @@ describe('a command that followed nothing to its end, in CI', () => {
     const error = new SlipwayError('SLIPWAY_USAGE', "unknown command 'relese'", {
       hint: 'See: slipway --help',
     });
-    await tellErrorInCi(context, error);
+    await reportErrorInCi(context, error);
     expect(context.output.said).toEqual([
       "::error title=SLIPWAY_USAGE::unknown command 'relese'%0ASee: slipway --help",
     ]);

@@ -8,7 +8,7 @@ import type { Rule, Violation } from './violation.ts';
  * Rule 5: once a PATCH was, or may have been, taken, a failure restores. A restore never goes round, and a rollback is
  * never rolled back. What a person left, or what is in quarantine, is restored only by name.
  */
-export const alwaysBack: Rule = ({ target }) =>
+export const alwaysRestores: Rule = ({ target }) =>
   target.works.flatMap((work) => [...notRestored(work), ...goneRound(work), ...restoredLeft(work)]);
 
 function notRestored({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { mixedVocabulary, notPublic, toldVocabulary } from '../../src/controlPlane/vocabulary.ts';
+import { mixedVocabulary, notPublic, vocabularyOfRequest } from '../../src/controlPlane/vocabulary.ts';
 
 const PUBLIC_COMMAND_CREATES = {
   name: 'agent',
@@ -23,7 +23,7 @@ describe('a request tells its vocabulary', () => {
     ['a config path of null', { source_revision_config: { graph_config_path: null } }],
     ['a resource', { source_config: { resource_spec: { cache_cpu: 1 } } }],
     ['a compute type', { compute_type: 'cluster' }],
-  ])('the contract, by %s', (_, request) => expect(toldVocabulary(request)).toBe('contract'));
+  ])('the contract, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('contract'));
 
   it.each([
     ['its source', { source: 'github' }],
@@ -33,7 +33,7 @@ describe('a request tells its vocabulary', () => {
     ['a revision source', { revision_source: 'internal_source' }],
     ['a deployment type that only it has', { source_config: { deployment_type: 'serverless' } }],
     ['the shape in which the public command creates', PUBLIC_COMMAND_CREATES],
-  ])('the public one, by %s', (_, request) => expect(toldVocabulary(request)).toBe('public'));
+  ])('the public one, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBe('public'));
 
   it.each([
     ['a source of both', { source: 'internal_source', source_config: {}, source_revision_config: {} }],
@@ -47,7 +47,7 @@ describe('a request tells its vocabulary', () => {
     ],
     ['no object', ['github']],
     ['nothing', undefined],
-  ])('neither, by %s', (_, request) => expect(toldVocabulary(request)).toBeUndefined());
+  ])('neither, by %s', (_, request) => expect(vocabularyOfRequest(request)).toBeUndefined());
 });
 
 describe('a request in both vocabularies', () => {
