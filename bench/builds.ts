@@ -11,9 +11,8 @@ import { parseArgs } from 'node:util';
 
 import { create } from 'tar';
 
-import { machine } from './machine.ts';
+import { machine, summarize, table } from './statistics.ts';
 import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
-import { summarize, table } from './statistics.ts';
 
 const AIM_MS = 100;
 /** Between two readings of the platform, in milliseconds. */

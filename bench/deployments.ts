@@ -4,9 +4,8 @@
 //   npm run bench -- deployments [--count 2000] [--clients 4]
 import { parseArgs } from 'node:util';
 
-import { machine } from './machine.ts';
+import { machine, summarize, type Summary, table } from './statistics.ts';
 import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
-import { summarize, type Summary, table } from './statistics.ts';
 
 const AIM_MS = 20;
 const DEPLOYMENTS = 100;

@@ -10,8 +10,8 @@ import { DEFAULT_SETTINGS } from '../src/domain/judge/settings.ts';
 import type { MetricVerdict } from '../src/domain/judge/verdict.ts';
 import { type Random, randomFrom } from '../src/judge/random.ts';
 import { reportOf } from '../src/judge/reportOf.ts';
-import type { Trial } from '../src/judge/trial.ts';
-import { machine } from './machine.ts';
+import type { Trial } from '../src/judge/judgedAgent.ts';
+import { machine } from './statistics.ts';
 
 /** Two agents and how they differ. */
 interface Scenario {

@@ -24,10 +24,9 @@ import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startTemporal } from './engine.ts';
-import { machine } from './machine.ts';
+import { machine, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
-import { summarize, type Summary, table } from './statistics.ts';
 
 const AIM_MS = 4_000;
 /** Beside the timeout of the step by which a worker that is gone is noticed. */

@@ -14,10 +14,9 @@ import type { HistoryRow } from '../src/domain/target/targetState.ts';
 import { lookupQuery, rollbackUpdate } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { machine } from './machine.ts';
+import { machine, summarize, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type StandIn, startStandIn } from './standIn.ts';
-import { summarize, table } from './statistics.ts';
 
 const AIM_MS = 2_000;
 const LOOK_EVERY_MS = 10;

@@ -14,10 +14,9 @@ import { workflowResult } from '../src/domain/workflowResult.ts';
 import { rollbackSignal } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { machine } from './machine.ts';
+import { machine, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type StandIn, type StandInDeployment, startStandIn } from './standIn.ts';
-import { summarize, type Summary, table } from './statistics.ts';
 
 const AIM_MS = 1_000;
 /** The first ones open connections and warm the just-in-time compiler up. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const AGENT = fileURLToPath(new URL('runsAgent', import.meta.url));
 const COMMAND = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url));
 
 /** An agent server that serves `bench/runsAgent` in a process of its own. */
-export interface RunsAgent {
+interface RunsAgent {
   readonly url: string;
   readonly pid: number;
   close(): Promise<void>;
@@ -43,4 +44,36 @@ export async function startRunsAgent(): Promise<RunsAgent> {
       await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+/** The resident memory of a process, in bytes; `undefined` where the system does not tell (`/proc` is Linux's). */
+export function memoryOf(pid: number): number | undefined {
+  try {
+    const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return match === null ? undefined : Number(match[1]) * 1_024;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same of all processes of a process group, together. */
+export function memoryOfGroup(group: number): number | undefined {
+  try {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && groupOf(name) === group);
+    return pids.reduce((sum, pid) => sum + (memoryOf(Number(pid)) ?? 0), 0);
+  } catch {
+    return undefined;
+  }
+}
+
+function groupOf(pid: string): number | undefined {
+  try {
+    // The name in parentheses may hold anything; state, parent and group follow it.
+    const [, , group] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return Number(group);
+  } catch {
+    return undefined;
+  }
 }

@@ -12,8 +12,7 @@ import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 
 import { type Engine, startTemporal } from './engine.ts';
-import { machine } from './machine.ts';
-import { type Summary, summarize, table } from './statistics.ts';
+import { machine, summarize, type Summary, table } from './statistics.ts';
 
 const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 

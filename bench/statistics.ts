@@ -1,3 +1,5 @@
+import { cpus, loadavg } from 'node:os';
+
 /** What is told of a series of measurements, in milliseconds. */
 export interface Summary {
   readonly count: number;
@@ -39,4 +41,18 @@ export function table(rows: readonly (readonly string[])[]): string {
 
 function rounded(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
+}
+
+/** The machine that figures were measured on, and how busy it was: without it no figure means anything. */
+interface Machine {
+  readonly node: string;
+  readonly processors: number;
+  /** Of the last minute. */
+  readonly loadAverage: number;
+}
+
+/** This machine, now. */
+export function machine(): Machine {
+  const [loadAverage = Number.NaN] = loadavg();
+  return { node: process.version, processors: cpus().length, loadAverage };
 }

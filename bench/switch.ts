@@ -12,9 +12,8 @@ import { parseArgs } from 'node:util';
 
 import { create } from 'tar';
 
-import { machine } from './machine.ts';
+import { machine, summarize, table } from './statistics.ts';
 import { type BenchedDeployment, newDeployment, startPlatformUnderLoad } from './platformUnderLoad.ts';
-import { summarize, table } from './statistics.ts';
 
 const NODE_MODULES = fileURLToPath(new URL('../node_modules', import.meta.url));
 const TICK_MS = 20;

@@ -14,8 +14,7 @@ import { EMPTY_TARGET, type TargetState } from '../src/domain/target/targetState
 import { viewQuery } from '../src/messages/target.ts';
 import { WORKFLOW_TYPES } from '../src/messages/workflowTypes.ts';
 import { type Engine, startEngine } from './engine.ts';
-import { machine } from './machine.ts';
-import { summarize, type Summary, table } from './statistics.ts';
+import { machine, summarize, type Summary, table } from './statistics.ts';
 
 const BEHIND = [5, 5_000] as const;
 /** The first ones open connections and warm the just-in-time compiler up. */

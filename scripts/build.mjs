@@ -12,9 +12,7 @@ import { bundleWorkflows } from './build/bundleWorkflows.mjs';
 import { checkTypes, compile, declareTypes } from './build/compile.mjs';
 import { copyApiPage } from './build/copyApiPage.mjs';
 import { PACKAGES, stampBuild } from './build/freshness.mjs';
-import { writeCommandReference } from './build/writeCommandReference.mjs';
-import { writeConfigSchema } from './build/writeConfigSchema.mjs';
-import { writeEvents } from './build/writeEvents.mjs';
+import { writeCommandReference, writeConfigSchema, writeEvents } from './build/generate.mjs';
 
 const { values: options } = parseArgs({
   options: { 'no-types': { type: 'boolean', default: false }, package: { type: 'boolean', default: false } },

@@ -4,7 +4,7 @@ import type { NativeConnection, WorkerOptions } from '@temporalio/worker';
 
 import { createActivities, type OpenActivities } from './activities/createActivities.ts';
 import { PLACE_RULES, type PlaceRules } from './domain/promotion/places.ts';
-import { queryAgain } from './temporal/client/queryAgain.ts';
+import { queryAgain } from './temporal/client/connection.ts';
 import { createWorkers } from './temporal/createWorkers.ts';
 
 /** How a worker is run. */

@@ -5,8 +5,7 @@ import { build } from 'esbuild';
 
 import { writeBuild } from './bundle/builds.mjs';
 import { licensesOf } from './bundle/licenses.mjs';
-import { loadedByRequire } from './bundle/loadedByRequire.mjs';
-import { placesOfModules } from './bundle/placesOfModules.mjs';
+import { loadedByRequire, placesOfModules } from './bundle/plugins.mjs';
 import { PACKAGES, ROOT } from './freshness.mjs';
 
 /**

@@ -16,7 +16,7 @@ export interface ArtifactFile {
 /**
  * The files and links of a source tarball, by their paths. Reads it once through; nothing is unpacked.
  *
- * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` where its bytes do not match its digest.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_CORRUPT` if its bytes do not match its digest.
  */
 export async function artifactFiles({ stream }: StoredArtifact): Promise<ReadonlyMap<string, ArtifactFile>> {
   const files = new Map<string, ArtifactFile>();
@@ -52,7 +52,6 @@ export interface FilesDifference {
   readonly changed: readonly { readonly from: ArtifactFile; readonly to: ArtifactFile }[];
 }
 
-/** Compares the files of two artifacts. */
 export function filesDifference(
   from: ReadonlyMap<string, ArtifactFile>,
   to: ReadonlyMap<string, ArtifactFile>,

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
 
 import type { HeldArtifact } from '../domain/artifact/retention.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import { isDigest } from './digest.ts';
 
 /** An artifact's bytes, as the store gives them out. */
 export interface StoredArtifact {
@@ -13,8 +15,8 @@ export interface StoredArtifact {
  * Holds artifacts, each named by the sha256 of its bytes, and one JSON record per release, which outlives Temporal's
  * retention. Everything appears whole or not at all, and is stored for good when the call returns.
  *
- * Every method throws `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` where the store itself cannot be read or written, and
- * `SLIPWAY_ARTIFACT_STORE_REFUSED` where it does not let us, or is not there at all.
+ * Every method throws `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if the store itself cannot be read or written, and
+ * `SLIPWAY_ARTIFACT_STORE_REFUSED` if it does not let us, or is not there at all.
  */
 export interface ArtifactStore {
   /** A URL that `openArtifactStore` opens, on any machine that can reach the store. */
@@ -52,8 +54,54 @@ export interface ArtifactStore {
    * @param record - anything that JSON can hold.
    */
   putRecord(name: string, record: unknown): Promise<void>;
-  /** A record, or `undefined` where there is none of that name. */
+  /** A record, or `undefined` if there is none of that name. */
   getRecord(name: string): Promise<unknown>;
   /** The names of the records whose names begin with `prefix`, sorted. Default: of all. */
   listRecords(prefix?: string): Promise<string[]>;
+}
+
+/**
+ * Where things are in an artifact store, whatever it is made of: paths relative to it, their segments separated by `/`.
+ * A folder can be copied into a bucket as it is, and back.
+ */
+
+/** Below this, the artifacts: `<first two digits>/<digits>.tar.gz`. */
+export const ARTIFACTS = 'artifacts/sha256/';
+/** Below this, the records, by their escaped names. */
+export const RECORDS = 'records/';
+
+/**
+ * Where an artifact is.
+ *
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_NOT_FOUND` for what is no digest.
+ */
+export function artifactPath(digest: string): string {
+  if (!isDigest(digest)) {
+    throw new SlipwayError('SLIPWAY_ARTIFACT_NOT_FOUND', `"${digest}" is not the digest of an artifact`, {
+      hint: 'A digest is sha256: and 64 hexadecimal digits.',
+    });
+  }
+  const digits = digest.slice('sha256:'.length);
+  return `${ARTIFACTS}${digits.slice(0, 2)}/${digits}.tar.gz`;
+}
+
+/** The digest of the artifact at a path; `undefined` if no artifact is. */
+export function artifactDigest(path: string): string | undefined {
+  const digits = /\/([0-9a-f]{64})\.tar\.gz$/.exec(path)?.[1];
+  if (digits === undefined) return undefined;
+  const digest = `sha256:${digits}`;
+  return artifactPath(digest) === path ? digest : undefined;
+}
+
+/** Where a record is. Any name becomes a path inside the store: what could lead out of it, or be no file name, is escaped. */
+export function recordPath(name: string): string {
+  const segments = name.split('/');
+  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..')) {
+    throw new TypeError(`"${name}" cannot name a record`);
+  }
+  return `${RECORDS}${segments.map(encodeURIComponent).join('/')}`;
+}
+
+export function recordName(path: string): string {
+  return path.slice(RECORDS.length).split('/').map(decodeURIComponent).join('/');
 }

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+
+import { SlipwayError } from '../domain/errors.ts';
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
@@ -13,4 +16,46 @@ export async function digestFile(file: string): Promise<string> {
   const hash = createHash('sha256');
   for await (const chunk of createReadStream(file, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return `sha256:${hash.digest('hex')}`;
+}
+
+/**
+ * An artifact's bytes, checked against its digest on their way. The last ones are given out only once all of them are
+ * right: who sends them on never sends a whole wrong artifact.
+ *
+ * @param place - where they come from, for the error.
+ * @returns a stream that fails with `SLIPWAY_ARTIFACT_CORRUPT` before its end where they are wrong.
+ */
+export function verifiedBytes(chunks: AsyncIterable<Buffer>, digest: string, place: string): Readable {
+  const hash = createHash('sha256');
+  const verified = async function* (): AsyncGenerator<Buffer> {
+    let heldBack: Buffer | undefined;
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      if (heldBack !== undefined) yield heldBack;
+      heldBack = chunk;
+    }
+    if (`sha256:${hash.digest('hex')}` !== digest) throw corrupt(digest, place);
+    if (heldBack !== undefined) yield heldBack;
+  };
+  return Readable.from(verified(), { objectMode: false });
+}
+
+/** What is at a place does not match its digest. */
+export function corrupt(digest: string, place: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_ARTIFACT_CORRUPT', `the bytes of ${place} do not match ${digest}`, {
+    place,
+    hint: 'Release again: the release uploads a complete copy.',
+  });
+}
+
+/** The store that was asked does not hold an artifact. */
+export function artifactNotFound(digest: string, store: string): SlipwayError {
+  return new SlipwayError(
+    'SLIPWAY_ARTIFACT_NOT_FOUND',
+    `the artifact store ${store} has no artifact ${digest}`,
+    {
+      place: store,
+      hint: 'The worker and the command must use the same store (`artifact.store`); release again to upload it.',
+    },
+  );
 }

@@ -1,15 +1,21 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
-import { join, relative, resolve, sep } from 'node:path';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { SlipwayError } from '../domain/errors.ts';
-import type { ArtifactStore, StoredArtifact } from './artifactStore.ts';
-import { writeWhole } from './atomicFile.ts';
-import { digestFile } from './digest.ts';
-import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from './storeLayout.ts';
-import { artifactNotFound, corrupt, verifiedBytes } from './verifiedBytes.ts';
+import {
+  artifactDigest,
+  artifactPath,
+  ARTIFACTS,
+  type ArtifactStore,
+  recordName,
+  recordPath,
+  RECORDS,
+  type StoredArtifact,
+} from './artifactStore.ts';
+import { artifactNotFound, corrupt, digestFile, verifiedBytes } from './digest.ts';
 
 /** An artifact store in a folder: `artifacts/sha256/<first two digits>/<digits>.tar.gz` and `records/<name>`. */
 export function folderStore(path: string): ArtifactStore {
@@ -172,5 +178,40 @@ async function storing<T, A = never>(
         cause: error,
       },
     );
+  }
+}
+
+/**
+ * Writes a file so that it appears whole or not at all, and is on the disk when this returns: whoever reads it
+ * meanwhile, and whatever dies meanwhile.
+ */
+async function writeWhole(path: string, write: (handle: FileHandle) => Promise<void>): Promise<void> {
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const unfinished = `${path}.${randomUUID()}.tmp`;
+  try {
+    const handle = await open(unfinished, 'wx');
+    try {
+      await write(handle);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+/** A rename is on the disk once its folder is. Windows has no such call and needs none. */
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
   }
 }

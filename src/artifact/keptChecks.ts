@@ -24,7 +24,7 @@ export async function keepChecks(store: ArtifactStore, checks: readonly Check[])
   return digest;
 }
 
-/** @throws SlipwayError SLIPWAY_RECORD_UNREADABLE where the store has no such list, or another one under its name. */
+/** @throws SlipwayError SLIPWAY_RECORD_UNREADABLE if the store has no such list, or another one under its name. */
 export async function readKeptChecks(store: ArtifactStore, digest: string): Promise<readonly Check[]> {
   const name = recordOf(digest);
   const checks = (await store.getRecord(name)) as readonly Check[] | undefined;

@@ -1,33 +1,28 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-import { SlipwayError } from '../domain/errors.ts';
-import { unreadable } from './sourceError.ts';
-import { type SourceEntry, sourceFiles } from './sourceFiles.ts';
-import { tarStream } from './tarStream.ts';
 import { Gzip } from 'fflate';
+import { Header, type HeaderData, Pax } from 'tar';
+
+import { SlipwayError } from '../domain/errors.ts';
+import { type SourceEntry, type SourceFile, sourceFiles, systemReason, unreadable } from './sourceFiles.ts';
 
 /** The largest artifact that a control plane takes, in bytes: 200 MB (the upload's `0,209715200`). */
 export const ARTIFACT_MAX_BYTES = 200 * 1024 * 1024;
 
 /** What {@link packSource} packs, and how. */
 export interface PackOptions {
-  /** The source's root. */
   readonly root: string;
   /** More patterns to leave out, as in `.gitignore`, relative to the root. */
   readonly ignore?: readonly string[];
-  /** What {@link sourceFiles} found there, where somebody has looked already. */
-  readonly entries?: readonly SourceEntry[];
   /** Where the temporary file is made. Default: the system's folder for them. */
   readonly directory?: string;
   /** Default: {@link ARTIFACT_MAX_BYTES}. */
   readonly maxBytes?: number;
-  /** Told the number of entries written so far. */
-  readonly onProgress?: (written: number, total: number) => void;
   readonly signal?: AbortSignal;
 }
 
@@ -55,7 +50,7 @@ export interface PackedSource {
  */
 export async function packSource(options: PackOptions): Promise<PackedSource> {
   const { ignore = [], directory = tmpdir(), maxBytes = ARTIFACT_MAX_BYTES, signal } = options;
-  const entries = options.entries ?? (await sourceFiles(options.root, ignore));
+  const entries = await sourceFiles(options.root, ignore);
   if (entries.length === 0) {
     throw unreadable(
       options.root,
@@ -71,7 +66,7 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     const hash = createHash('sha256');
     let sizeBytes = 0;
     await pipeline(
-      tarStream(root, followed(entries, options.onProgress)),
+      tarStream(root, entries),
       gzipStream,
       async function* (chunks: AsyncIterable<Uint8Array>) {
         for await (const chunk of chunks) {
@@ -89,18 +84,6 @@ export async function packSource(options: PackOptions): Promise<PackedSource> {
     await remove();
     signal?.throwIfAborted();
     throw error;
-  }
-}
-
-function* followed(
-  entries: readonly SourceEntry[],
-  onProgress: PackOptions['onProgress'],
-): Generator<SourceEntry> {
-  let written = 0;
-  for (const entry of entries) {
-    yield entry;
-    written += 1;
-    onProgress?.(written, entries.length);
   }
 }
 
@@ -157,4 +140,67 @@ async function* gzipStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Uint8A
   }
   gzip.push(rest, true);
   yield* take();
+}
+
+const BLOCK = 512;
+/** Every entry has this time: a checkout gives its files the time at which it was made. */
+const EPOCH = new Date(0);
+
+/**
+ * The bytes of a tar archive of the entries, in their order: nothing in them depends on the machine, the user, or the
+ * time. Files are streamed.
+ *
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_UNREADABLE` for a file that cannot be read, or changes while it is read.
+ */
+export async function* tarStream(root: string, entries: Iterable<SourceEntry>): AsyncGenerator<Buffer> {
+  for (const entry of entries) {
+    yield* header(entry);
+    if (entry.kind === 'file') yield* content(root, entry);
+  }
+  // An archive ends with two empty blocks.
+  yield Buffer.alloc(2 * BLOCK);
+}
+
+function* header(entry: SourceEntry): Generator<Buffer> {
+  const data: HeaderData =
+    entry.kind === 'file'
+      ? { type: 'File', path: entry.path, size: entry.sizeBytes, mode: entry.executable ? 0o755 : 0o644 }
+      : { type: 'SymbolicLink', path: entry.path, size: 0, mode: 0o644, linkpath: entry.target };
+  const made = new Header({ ...data, mtime: EPOCH, uid: 0, gid: 0, uname: '', gname: '' });
+  // What does not fit into the classic header (long paths, files over 8 GB) stands in an extended one before it.
+  if (made.encode()) {
+    yield new Pax({
+      path: entry.path,
+      ...(entry.kind === 'file' ? { size: entry.sizeBytes } : { linkpath: entry.target }),
+      mtime: EPOCH,
+    }).encode();
+  }
+  if (made.block !== undefined) yield made.block;
+}
+
+async function* content(root: string, file: SourceFile): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  try {
+    for await (const chunk of createReadStream(join(root, file.path), { highWaterMark: 1 << 18 })) {
+      sizeBytes += (chunk as Buffer).length;
+      if (sizeBytes > file.sizeBytes) break;
+      yield chunk as Buffer;
+    }
+  } catch (error) {
+    throw unreadable(
+      file.path,
+      `could not be read: ${systemReason(error)}`,
+      'Make it readable, or name it in .slipwayignore.',
+      error,
+    );
+  }
+  if (sizeBytes !== file.sizeBytes) {
+    throw unreadable(
+      file.path,
+      'changed while it was read',
+      'Try again, or name it in .slipwayignore if it is written to all the time.',
+    );
+  }
+  const rest = sizeBytes % BLOCK;
+  if (rest > 0) yield Buffer.alloc(BLOCK - rest);
 }

@@ -5,8 +5,7 @@ import { lintSource } from '@secretlint/core';
 import { creator as recommendedRules } from '@secretlint/secretlint-rule-preset-recommend';
 
 import type { WholeNumber } from '../domain/scalars.ts';
-import { systemReason, unreadable } from './sourceError.ts';
-import type { SourceEntry } from './sourceFiles.ts';
+import { type SourceEntry, systemReason, unreadable } from './sourceFiles.ts';
 
 /** A place in a source that looks like a secret. Never the secret itself. */
 export interface SuspectedSecret {
@@ -18,7 +17,6 @@ export interface SuspectedSecret {
   readonly what: string;
 }
 
-/** Which source is looked through. */
 export interface SuspectedSecretsOptions {
   readonly root: string;
   /** What of it is packed (`sourceFiles`). */
@@ -83,7 +81,7 @@ function kindOf(message: string): string {
   return message.replace(/^found /i, '').replace(/\s*[(:].*$/s, '');
 }
 
-/** A file's text; `undefined` where it is none. */
+/** A file's text; `undefined` if it is none. */
 async function textOf(file: string, path: string): Promise<string | undefined> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw unreadable(

@@ -4,12 +4,11 @@ import type { z } from 'zod';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
 import { SlipwayError } from '../domain/errors.ts';
-import { describeDetail, secretsOf } from './errorDetail.ts';
+import { describeDetail, secretsOf } from './refusal.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
 import { ServiceError } from './serviceError.ts';
 
-/** The options of every call. */
 export interface CallOptions {
   /** Ends the call. What it throws then says whether the request may have been taken. */
   readonly signal?: AbortSignal;
@@ -20,15 +19,6 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
-/** The options of a call that opens a stream. */
-export interface StreamOptions extends CallOptions {
-  /** The longest silence within the stream, in milliseconds; 0 (default): unbounded. */
-  readonly idleTimeoutMs?: number;
-  /** The id of the last event that was seen: a resumable stream goes on after it. */
-  readonly lastEventId?: string;
-}
-
-/** How a client is made. */
 export interface ServiceOptions {
   /** The service's base URL, `http` or `https`; it may have a path. */
   readonly baseUrl: string;
@@ -42,8 +32,6 @@ export interface ServiceOptions {
   readonly unauthorizedHint?: string;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
-  /** The longest time to connect, in milliseconds. Default: 5,000. */
-  readonly connectTimeoutMs?: number;
   /** How many connections the pool opens at most. Default: 256. Streams and waits hold one each. */
   readonly connections?: number;
   /** The largest JSON answer, in bytes. Default: 16 MiB. */
@@ -64,12 +52,6 @@ interface CallParts {
 /** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
 type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : undefined;
 
-/** An answer: its value and its headers. */
-export interface Answered<T> {
-  readonly value: T;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-}
-
 /** One service behind one pool of kept-alive connections. Sends each request once: whoever calls may repeat. */
 export interface Service {
   readonly origin: string;
@@ -81,14 +63,15 @@ export interface Service {
     endpoint: E,
     parts: CallParts,
     options?: CallOptions,
-  ) => Promise<Answered<AnswerOf<E>>>;
+  ) => Promise<AnswerOf<E>>;
   /** Opens a stream. `timeoutMs` bounds its beginning only. @throws ServiceError */
-  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: StreamOptions) => Promise<EventStream>;
+  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: CallOptions) => Promise<EventStream>;
   /** Closes the pool once the requests in flight have ended. */
   close(): Promise<void>;
 }
 
 const MEBI = 1_048_576;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Makes a {@link Service}.
@@ -126,18 +109,15 @@ export function createService(options: ServiceOptions): Service {
     async call(endpoint, parts, callOptions = {}) {
       const request = prepare(endpoint, parts, 'application/json');
       const exchange = new Exchange(agent, request, { timeoutMs, ...defined(callOptions) });
-      const { headers } = await exchange.open();
-      const text = await exchange.text(maxAnswerBytes);
-      return { value: read(endpoint, text, exchange) as never, headers };
+      await exchange.open();
+      return read(endpoint, await exchange.text(maxAnswerBytes), exchange) as never;
     },
-    async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
+    async stream(endpoint, parts, callOptions = {}) {
       const request = prepare(endpoint, parts, 'text/event-stream');
-      const resumed: Record<string, string> =
-        lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
       const exchange = new Exchange(
         agent,
-        { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },
-        { timeoutMs, ...defined(streamOptions) },
+        { ...request, headers: { ...request.headers, 'cache-control': 'no-store' } },
+        { timeoutMs, ...defined(callOptions) },
       );
       return openEventStream(exchange, maxEventCharacters);
     },
@@ -146,10 +126,10 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** A pool that leaves all waiting to the exchanges' own bounds. */
-export function createAgent(options: Pick<ServiceOptions, 'connectTimeoutMs' | 'connections'>): Agent {
+export function createAgent(options: Pick<ServiceOptions, 'connections'>): Agent {
   return new Agent({
     connections: options.connections ?? 256,
-    connect: { timeout: options.connectTimeoutMs ?? 5_000 },
+    connect: { timeout: CONNECT_TIMEOUT_MS },
     headersTimeout: 0,
     bodyTimeout: 0,
   });

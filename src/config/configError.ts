@@ -1,7 +1,7 @@
 import { SlipwayError } from '../domain/errors.ts';
 import type { ConfigProblem } from './configPlace.ts';
 
-/** `slipway.yaml` is not right: every problem with its place. */
+/** `slipway.yaml` is not right: every problem with its place. Not beside the places: those load YAML, which help needs not. */
 export class ConfigError extends SlipwayError {
   /** The file, as it was named. */
   readonly file: string;

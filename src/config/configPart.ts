@@ -1,7 +1,15 @@
-import { type Document, LineCounter, parseDocument } from 'yaml';
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 
-import { readableLines } from './configExcerpt.ts';
-import { type ConfigProblem, type ConfigSource, placeOfRange } from './configPlace.ts';
+import { type Document, isMap, LineCounter, parseDocument } from 'yaml';
+
+import {
+  type ConfigProblem,
+  type ConfigSource,
+  placeOfField,
+  placeOfRange,
+  readableLines,
+} from './configPlace.ts';
 import { type Environment, substituteVariables } from './variables.ts';
 
 /** One of the files that a configuration is made of, parsed, with its variables put in. */
@@ -50,4 +58,121 @@ function problemsOfYaml(
 function definedTwice(text: string): string {
   const [, key = ''] = /^["']?([^"':\n]*)/.exec(text) ?? [];
   return `"${key}" is defined twice here: rename or remove one`;
+}
+
+/** Of how many files a configuration may be made. */
+const PARTS_MAX = 20;
+
+/**
+ * Reads what a file extends, and what that extends in turn.
+ *
+ * @returns the file itself first; of two that say something, the earlier one is right.
+ */
+export async function extendedParts(
+  part: ConfigPart,
+  environment: Environment,
+): Promise<readonly [ConfigPart, ...ConfigPart[]]> {
+  const found: ConfigPart[] = [];
+  await collect(part, [part.file], found, environment);
+  const [first = part, ...more] = found;
+  return [first, ...more];
+}
+
+/** @param way - the files that led here, this one last. */
+async function collect(
+  part: ConfigPart,
+  way: readonly string[],
+  found: ConfigPart[],
+  environment: Environment,
+): Promise<void> {
+  const problems: ConfigProblem[] = [];
+  const at = found.push(part) - 1;
+  // The last one that is named is right over those before it.
+  for (const { name, path } of extendsOf(part).reverse()) {
+    const file = resolve(dirname(part.file), name);
+    const read = await readPart(file, way, found.length, environment);
+    if (typeof read !== 'string') {
+      await collect(read, [...way, file], found, environment);
+      continue;
+    }
+    const place = placeOfField(part, path, false);
+    const excerpt = readableLines(part, [])[place.line - 1] ?? '';
+    problems.push({ file: part.file, severity: 'error', ...place, path: 'extends', message: read, excerpt });
+  }
+  found[at] = { ...part, problems: [...part.problems, ...problems] };
+}
+
+/** The part, or what is wrong. */
+async function readPart(
+  file: string,
+  way: readonly string[],
+  count: number,
+  environment: Environment,
+): Promise<ConfigPart | string> {
+  if (way.includes(file)) return `extends itself: ${[...way.slice(way.indexOf(file)), file].join(' → ')}`;
+  if (count >= PARTS_MAX) return `a configuration is made of ${PARTS_MAX} files at most`;
+  try {
+    const part = configPart(file, await readFile(file, 'utf8'), environment);
+    const { contents } = part.document;
+    return isMap(contents) || contents === null ? part : `${file} holds no fields`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return code === 'ENOENT' ? `there is no file ${file}` : `${file} could not be read (${code})`;
+  }
+}
+
+/** What a file extends, as it is written. What is no text is told of when the whole is checked. */
+function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
+  const written = typeof raw === 'object' && raw !== null && 'extends' in raw ? raw.extends : undefined;
+  if (typeof written === 'string') return [{ name: written, path: ['extends'] }];
+  if (!Array.isArray(written)) return [];
+  return written.flatMap((name: unknown, index) =>
+    typeof name === 'string' ? [{ name, path: ['extends', index] }] : [],
+  );
+}
+
+/**
+ * One configuration of what several files say, the right one first. What is named below a name is put together; a list
+ * or a value is taken whole; and `null` takes away what the files after it say.
+ *
+ * @param raws - what stands in each file. `extends` is not in the result.
+ */
+export function mergeParts(raws: readonly unknown[]): unknown {
+  const merged = raws.reduceRight((further, nearer) => mergeTwo(nearer, further));
+  return isRecord(merged)
+    ? Object.fromEntries(Object.entries(merged).filter(([name]) => name !== 'extends'))
+    : merged;
+}
+
+/** The file that a field of the whole stands in; of one that is missing, the file that the part around it stands in. */
+export function partOfField(
+  parts: readonly [ConfigPart, ...ConfigPart[]],
+  path: readonly PropertyKey[],
+): ConfigPart {
+  let saying: readonly ConfigPart[] = parts;
+  for (let length = 1; length <= path.length; length += 1) {
+    const at = path.slice(0, length);
+    const having = saying.filter(({ document }) => document.hasIn(at));
+    if (having.length === 0) break;
+    // A list or a value stands for itself: what others say there counts no more.
+    const whole = having.findIndex(({ document }) => !isMap(document.getIn(at, true)));
+    saying = whole === -1 ? having : having.slice(0, Math.max(whole, 1));
+  }
+  return saying[0] ?? parts[0];
+}
+
+function mergeTwo(nearer: unknown, further: unknown): unknown {
+  if (nearer === undefined) return further;
+  if (!isRecord(nearer) || !isRecord(further)) return nearer;
+  const names = new Set([...Object.keys(further), ...Object.keys(nearer)]);
+  return Object.fromEntries(
+    [...names]
+      .filter((name) => !(nearer[name] === null && further[name] !== undefined))
+      .map((name) => [name, mergeTwo(nearer[name], further[name])]),
+  );
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

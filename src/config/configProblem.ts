@@ -1,9 +1,7 @@
 import type { z } from 'zod';
 
-import { isSecretName, readableLines } from './configExcerpt.ts';
-import type { ConfigPart } from './configPart.ts';
-import { type ConfigProblem, placeOfField } from './configPlace.ts';
-import { partOfField } from './mergeParts.ts';
+import { type ConfigProblem, isSecretName, placeOfField, readableLines } from './configPlace.ts';
+import { type ConfigPart, partOfField } from './configPart.ts';
 import { nearestWord } from './nearestWord.ts';
 
 /** What is said of a field, before its place is looked for. */

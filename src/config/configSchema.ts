@@ -2,17 +2,27 @@ import { z } from 'zod';
 
 import { DEFAULT_RETENTION, parseRetentionAge } from '../domain/artifact/retention.ts';
 import { storeUrlProblem } from '../domain/artifact/storeUrl.ts';
+import { formatDuration } from '../domain/duration.ts';
 import { STEP_NAMES } from '../domain/step.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';
 import { TARGET_NAME } from '../domain/target/targetSpec.ts';
-import { approvalFields, enoughApprovers } from './approvalSchema.ts';
-import { Expectation } from './expectationSchema.ts';
-import { FreezeList } from './freezeSchema.ts';
+import {
+  approvalFields,
+  Duration,
+  durationField,
+  enoughApprovers,
+  Expectation,
+  FreezeList,
+  Origin,
+  Reference,
+  SecretReference,
+  ServiceUrl,
+  Text,
+  typeProblem,
+} from './fields.ts';
+import { namedTwice } from './nearestWord.ts';
 import { Notify, notifyProblems } from './notifySchema.ts';
 import { type LoosePromotions, promotionProblems, Promotions } from './promotionSchema.ts';
-import { Origin, Reference, SecretReference, ServiceUrl, typeProblem } from './referenceFields.ts';
-import { Duration, durationField, Text } from './scalarFields.ts';
-import { stepProblems } from './stepProblems.ts';
 
 /**
  * The schema of `slipway.yaml`. Its input side is published as `docs/slipway.schema.json`, for editors; its output
@@ -248,12 +258,9 @@ export const Config = z
       .array(Check)
       .default([])
       .superRefine((checks, context) => {
-        const names = checks.map((check: { readonly name?: unknown } | null) => check?.name);
-        names.forEach((name, index) => {
-          if (typeof name !== 'string' || names.indexOf(name) === index) return;
-          const message = `two checks are named "${name}": rename one`;
-          context.addIssue({ code: 'custom', path: [index, 'name'], message });
-        });
+        for (const { path, message } of namedTwice(checks, 'checks')) {
+          context.addIssue({ code: 'custom', path, message });
+        }
       }, EVEN_IF_WRONG)
       .describe('What a released revision has to pass, in this order'),
     steps: z
@@ -286,5 +293,54 @@ interface LooseConfig {
   readonly steps?: unknown;
 }
 
-/** One target of the file. */
 export type TargetConfig = Config['targets'][string];
+
+/** What may be wrong in a file: anything, until it has been read. */
+interface LooseCheck {
+  readonly name?: unknown;
+  readonly timeout?: unknown;
+}
+type LooseSteps = Readonly<Record<string, unknown>>;
+
+/** Steps that run one check in each attempt, and steps that run all of them. */
+const ONE_CHECK = ['check', 'baseline'] as const;
+const ALL_CHECKS = ['soak', 'bake'] as const;
+const DEADLINES = ['startToClose', 'scheduleToClose'] as const;
+
+/** Deadlines of steps that are shorter than the checks that run within them: those would never end in time. */
+function stepProblems(
+  checks: unknown,
+  steps: unknown,
+): { readonly path: readonly string[]; readonly message: string }[] {
+  const timed = (Array.isArray(checks) ? (checks as (LooseCheck | null)[]) : []).flatMap((check) =>
+    typeof check?.timeout === 'number' ? [{ name: String(check.name), timeoutMs: check.timeout }] : [],
+  );
+  const longest = timed.reduce((one, other) => (other.timeoutMs > one.timeoutMs ? other : one), {
+    name: '',
+    timeoutMs: 0,
+  });
+  const together = timed.reduce((sum, { timeoutMs }) => sum + timeoutMs, 0);
+  return [
+    ...shorterThan(steps, ONE_CHECK, longest.timeoutMs, `the check "${longest.name}" may take`),
+    ...shorterThan(steps, ALL_CHECKS, together, 'its checks together may take'),
+  ];
+}
+
+function shorterThan(
+  steps: unknown,
+  names: readonly string[],
+  checksMs: number,
+  whatTakes: string,
+): { readonly path: readonly string[]; readonly message: string }[] {
+  if (typeof steps !== 'object' || steps === null) return [];
+  return names.flatMap((name) => {
+    const step = (steps as LooseSteps)[name];
+    if (typeof step !== 'object' || step === null) return [];
+    return DEADLINES.flatMap((deadline) => {
+      const set = (step as LooseSteps)[deadline];
+      if (typeof set !== 'number' || set > checksMs) return [];
+      const message = `expected more than the ${formatDuration(checksMs)} that ${whatTakes}`;
+      return [{ path: ['steps', name, deadline], message }];
+    });
+  });
+}

@@ -19,7 +19,7 @@ const DEFAULT_NAME = '.slipway';
  * Makes the home where it is missing. One that is named `.slipway` stands in the middle of a repository and holds keys:
  * git is told to leave it out. A folder with another name may be somebody's own repository, and is left alone.
  *
- * @throws SlipwayError SLIPWAY_USAGE where it cannot be written.
+ * @throws SlipwayError SLIPWAY_USAGE if it cannot be written.
  */
 export async function makeHome(home: string): Promise<void> {
   try {

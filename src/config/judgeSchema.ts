@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { type MetricName, METRIC_NAMES, METRICS } from '../domain/judge/metric.ts';
 import { DEFAULT_POLICY, ON_INCONCLUSIVE } from '../domain/judge/policy.ts';
 import { type DeclaredJudgeSettings, DEFAULT_SETTINGS } from '../domain/judge/settings.ts';
-import { Expectation, toExpectation } from './expectationSchema.ts';
-import { Duration, Text } from './scalarFields.ts';
+import { Duration, Expectation, Text, toExpectation } from './fields.ts';
 
 const INPUTS_MAX = 100_000;
 const CONCURRENCY_MAX = 256;

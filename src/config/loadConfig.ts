@@ -3,15 +3,13 @@ import { dirname } from 'node:path';
 import type { z } from 'zod';
 
 import { ConfigError } from './configError.ts';
-import { type ConfigPart, configPart } from './configPart.ts';
 import type { ConfigProblem } from './configPlace.ts';
+import { type ConfigPart, configPart, extendedParts, mergeParts } from './configPart.ts';
 import { type FieldProblem, inOrder, placeProblems, schemaProblems } from './configProblem.ts';
 import { Config } from './configSchema.ts';
 import { configWarnings } from './configWarnings.ts';
-import { extendedParts } from './extendedParts.ts';
 import { CONFIG_FILE, findConfig } from './findConfig.ts';
 import { configJsonSchema } from './jsonSchema.ts';
-import { mergeParts } from './mergeParts.ts';
 import { releaseSettings, settingsProblem } from './releaseSettings.ts';
 import type { Environment } from './variables.ts';
 
@@ -29,7 +27,7 @@ export interface LoadedConfig {
 /** What was read of a `slipway.yaml`, right or not. */
 export interface LintedConfig {
   readonly file: string;
-  /** `undefined` where the file is not right. */
+  /** `undefined` if the file is not right. */
   readonly config: Config | undefined;
   /** Everything that is wrong, or has no effect, in the order of the file, and after it of those that it extends. */
   readonly problems: readonly ConfigProblem[];

@@ -24,3 +24,19 @@ function editDistance(left: string, right: string): number {
   }
   return row[right.length] ?? 0;
 }
+
+/** A hint for a word that no list has: the one that was meant, else all that there are. */
+export function meantWord(word: string, words: readonly string[], otherwise = 'there are'): string {
+  const near = nearestWord(word, words);
+  return near === undefined ? `${otherwise}: ${words.join(', ')}` : `did you mean "${near}"?`;
+}
+
+/** The places of the items whose name an item before them has. */
+export function namedTwice(items: readonly ({ readonly name?: unknown } | null)[], what: string) {
+  const names = items.map((item) => item?.name);
+  return names.flatMap((name, index) =>
+    typeof name !== 'string' || names.indexOf(name) === index
+      ? []
+      : [{ path: [index, 'name'], message: `two ${what} are named "${name}": rename one` }],
+  );
+}

@@ -2,9 +2,8 @@ import { z } from 'zod';
 
 import { NOTICE_EVENTS } from '../domain/notify/notice.ts';
 import { RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/receiver.ts';
-import { nearestWord } from './nearestWord.ts';
-import { SecretReference, ServiceUrl } from './referenceFields.ts';
-import { Text } from './scalarFields.ts';
+import { meantWord, namedTwice } from './nearestWord.ts';
+import { SecretReference, ServiceUrl, Text } from './fields.ts';
 
 /** The fields that belong to some kinds alone: those that they need, and those that they may have. */
 const OF_KIND = {
@@ -62,7 +61,6 @@ const Receiver = z
 export const Notify = z.array(Receiver).max(RECEIVERS_MAX);
 export type ReceiverConfig = z.infer<typeof Receiver>;
 
-/** A receiver of a file in which anything may be wrong. */
 type LooseReceiver = { readonly name?: unknown; readonly targets?: unknown } | null;
 
 /** What is wrong with the receivers as a whole: names that are there twice, targets that there are not. */
@@ -71,18 +69,14 @@ export function notifyProblems(
   targets: readonly string[],
 ): readonly { readonly path: readonly (string | number)[]; readonly message: string }[] {
   const receivers: readonly LooseReceiver[] = Array.isArray(notify) ? notify : [];
-  const names = receivers.map((receiver) => receiver?.name);
-  const twice = names.flatMap((name, index) =>
-    typeof name !== 'string' || names.indexOf(name) === index
-      ? []
-      : [{ path: ['notify', index, 'name'], message: `two receivers are named "${name}": rename one` }],
-  );
+  const twice = namedTwice(receivers, 'receivers').map(({ path, message }) => ({
+    path: ['notify', ...path],
+    message,
+  }));
   const unknown = receivers.flatMap((receiver, index) =>
     (Array.isArray(receiver?.targets) ? receiver.targets : []).flatMap((target: unknown, at) => {
       if (typeof target !== 'string' || targets.length === 0 || targets.includes(target)) return [];
-      const near = nearestWord(target, targets);
-      const instead = near === undefined ? `there are: ${targets.join(', ')}` : `did you mean "${near}"?`;
-      const message = `slipway.yaml has no target of that name; ${instead}`;
+      const message = `slipway.yaml has no target of that name; ${meantWord(target, targets)}`;
       return [{ path: ['notify', index, 'targets', at], message }];
     }),
   );

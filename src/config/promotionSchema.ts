@@ -1,11 +1,9 @@
 import { z } from 'zod';
 
 import { cronProblem } from '../domain/schedule/cron.ts';
-import { approvalFields, enoughApprovers } from './approvalSchema.ts';
-import { FreezeList, TimeZone } from './freezeSchema.ts';
+import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
-import { nearestWord } from './nearestWord.ts';
-import { Duration, Text } from './scalarFields.ts';
+import { meantWord } from './nearestWord.ts';
 
 const MINUTE_MS = 60_000;
 /** What Temporal takes. */
@@ -77,7 +75,6 @@ export const Promotions = z.record(
 );
 export type PromotionConfig = z.infer<typeof Promotion>;
 
-/** Promotions of a file in which anything may be wrong. */
 export type LoosePromotions = Readonly<
   Record<string, { readonly from?: unknown; readonly to?: unknown } | null>
 >;
@@ -96,7 +93,7 @@ export function promotionProblems(
       .filter(([, target]) => targets.length > 0 && !targets.includes(target))
       .map(([end, target]) => ({
         path: ['promotions', name, end],
-        message: `slipway.yaml has no target of that name; ${nearestOf(target, targets)}`,
+        message: `slipway.yaml has no target of that name; ${meantWord(target, targets)}`,
       })),
     ...(from === to
       ? [{ path: ['promotions', name, 'to'], message: 'expected another target than from' }]
@@ -108,11 +105,6 @@ export function promotionProblems(
       ? [{ path: ['promotions', name, 'to'], message: `the promotions lead from "${to}" back to "${from}"` }]
       : [],
   );
-}
-
-function nearestOf(word: string, words: readonly string[]): string {
-  const near = nearestWord(word, words);
-  return near === undefined ? `there are: ${words.join(', ')}` : `did you mean "${near}"?`;
 }
 
 /** The targets that promotions lead to from a target, however far, nearest first. */

@@ -3,7 +3,7 @@ import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
 import { configDifferences } from '../domain/promotion/configDifferences.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';
-import { nearestWord } from './nearestWord.ts';
+import { meantWord } from './nearestWord.ts';
 import { downstreamOf, type PromotionConfig } from './promotionSchema.ts';
 import { releaseSettings, type ReleaseSettings } from './releaseSettings.ts';
 
@@ -45,13 +45,11 @@ export function choosePromotion({ promotions }: Config, name: string | undefined
   if (names.includes(name)) return name;
   const [leading, ...others] = names.filter((candidate) => promotions[candidate]?.to === name);
   if (leading !== undefined && others.length === 0) return leading;
-  const near = nearestWord(name, names);
   throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `slipway.yaml has no promotion "${name}"`, {
-    hint: near === undefined ? `it has: ${names.join(', ')}` : `did you mean "${near}"?`,
+    hint: meantWord(name, names, 'it has'),
   });
 }
 
-/** What the file says of a promotion. */
 export function promotionSettings(config: Config, name: string): PromotionSettings {
   const promotion = config.promotions[choosePromotion(config, name)];
   if (promotion === undefined) throw new SlipwayError('SLIPWAY_PROMOTION_UNKNOWN', `no promotion "${name}"`);

@@ -6,8 +6,8 @@ import { releaseRequestProblem } from '../domain/release/requestProblem.ts';
 import type { StepOverride, StepOverrides } from '../domain/step.ts';
 import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Config, TargetConfig } from './configSchema.ts';
-import { toExpectation } from './expectationSchema.ts';
-import { nearestWord } from './nearestWord.ts';
+import { toExpectation } from './fields.ts';
+import { meantWord } from './nearestWord.ts';
 import type { ReceiverSpec } from '../domain/notify/receiver.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
 
@@ -44,13 +44,11 @@ export function chooseTarget(config: Config, name: string | undefined): string {
     });
   }
   if (names.includes(name)) return name;
-  const near = nearestWord(name, names);
   throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `slipway.yaml has no target "${name}"`, {
-    hint: near === undefined ? `it has: ${names.join(', ')}` : `did you mean "${near}"?`,
+    hint: meantWord(name, names, 'it has'),
   });
 }
 
-/** What the file says of releases on a target. */
 export function releaseSettings(config: Config, name: string): ReleaseSettings {
   const target = config.targets[chooseTarget(config, name)];
   if (target === undefined) throw new SlipwayError('SLIPWAY_TARGET_UNKNOWN', `no target "${name}"`);
@@ -167,7 +165,6 @@ function toStepOverrides(steps: Config['steps']): StepOverrides {
 
 type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** An object without the fields that are undefined. */
 function present<T extends object>(fields: T): Present<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<T>;
 }

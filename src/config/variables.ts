@@ -1,6 +1,6 @@
 import { type Document, isScalar, parseDocument, Scalar, visit } from 'yaml';
 
-import { isSecretName } from './configExcerpt.ts';
+import { isSecretName } from './configPlace.ts';
 
 /** The environment of whoever reads the file. */
 export type Environment = Readonly<Record<string, string | undefined>>;

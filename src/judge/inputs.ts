@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { z } from 'zod';
 
 import type { RunApiClient } from '../clients/runApi.ts';
-import { Expectation, toExpectation } from '../config/expectationSchema.ts';
+import { Expectation, toExpectation } from '../config/fields.ts';
 import type { Expectation as ExpectationOfRun } from '../domain/check/check.ts';
 import { SlipwayError } from '../domain/errors.ts';
 
@@ -79,7 +79,7 @@ async function theAssistant(
   throw invalid(name, 'the baseline has no assistant of that name, so no recorded runs');
 }
 
-/** @throws SLIPWAY_JUDGE_INPUTS_INVALID where there is nothing to run. */
+/** @throws SLIPWAY_JUDGE_INPUTS_INVALID if there is nothing to run. */
 export function someInputs(inputs: readonly Input[], from: string): readonly Input[] {
   if (inputs.length === 0) throw noInput(from);
   return inputs;

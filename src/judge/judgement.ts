@@ -1,23 +1,20 @@
 import { setMaxListeners } from 'node:events';
 
-import type { FeedbackClient } from '../clients/feedback.ts';
-import type { RunApiClient } from '../clients/runApi.ts';
+import type { FeedbackClient, RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';
-import { AgentAway, type JudgedAgent, makeTrial } from './judgedAgent.ts';
+import { AgentAway, type JudgedAgent, makeTrial, type Trial } from './judgedAgent.ts';
 import { type Random, randomFrom, shuffled } from './random.ts';
-import type { Trial } from './trial.ts';
 import type { Input } from './inputs.ts';
 
-/** What a judgement is made of. */
 export interface Judgement {
   readonly settings: JudgeSettings;
   readonly inputs: { readonly from: string; readonly chosen: readonly Input[] };
   readonly agents: Readonly<Record<Side, { readonly url: string; readonly client: RunApiClient }>>;
   readonly feedback: FeedbackClient;
   readonly signal: AbortSignal;
-  /** Asked before the first run and after the last: throws SLIPWAY_NOT_SERVING where a side is another agent by now. */
+  /** Asked before the first run and after the last: throws SLIPWAY_NOT_SERVING if a side is another agent by now. */
   readonly confirm?: (side: Side) => Promise<void>;
   /** Runs of an earlier attempt at the same judgement: they are not made again. */
   readonly made?: readonly Trial[];
@@ -25,7 +22,6 @@ export interface Judgement {
   readonly onTrial?: (trial: Trial, progress: Progress) => void | Promise<void>;
 }
 
-/** How far a judgement is. */
 export interface Progress {
   readonly made: number;
   readonly planned: number;
@@ -141,7 +137,6 @@ export function freshSeed(): number {
   return Math.floor(Math.random() * 2 ** 32);
 }
 
-/** One run to be made. */
 interface PlannedTrial {
   readonly place: number;
   readonly side: Side;

@@ -3,12 +3,11 @@ import type { JudgeError, JudgeReport, MetricReport, Side, SideReport } from '..
 import type { JudgeSettings } from '../domain/judge/settings.ts';
 import { decide } from '../domain/judge/verdict.ts';
 import { compareDistributions, compareRates } from './statistics/compare.ts';
-import type { Trial } from './trial.ts';
+import type { Trial } from './judgedAgent.ts';
 
 const FAILURES_KEPT = 5;
 const REASON_MAX_CHARACTERS = 300;
 
-/** What a report is made from. */
 export interface Findings {
   readonly settings: JudgeSettings;
   readonly inputs: JudgeReport['inputs'];

@@ -37,7 +37,6 @@ export class Deployments {
     return add(deployment, { artifact, tarballPath: null, ends: 'DEPLOYED', readyAt }).revisionId;
   }
 
-  /** A new place for an upload. */
   upload(): string {
     this.#uploads += 1;
     return `uploads/${this.#uploads}.tar.gz`;

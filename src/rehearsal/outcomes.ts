@@ -48,7 +48,6 @@ export class Outcomes {
     return found;
   }
 
-  /** Notes that one has happened. */
   met(injection: Injection): void {
     this.#met.add(injection);
   }

@@ -24,14 +24,11 @@ import { progressQuery } from '../messages/release.ts';
 import { lookupQuery, submitReleaseUpdate } from '../messages/target.ts';
 import { targetStart } from '../messages/targetStart.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
-import type { SkippedTime } from '../temporal/server/skippedTime.ts';
-import { askAgain } from './askAgain.ts';
-import type { WorkflowExecution } from './attention.ts';
+import type { SkippedTime } from '../temporal/server/testServer.ts';
+import { askAgain, type WorkflowExecution } from './attention.ts';
 import type { Outcomes } from './outcomes.ts';
 import { People } from './people.ts';
-import type { RehearsalEvent } from './rehearsalEvent.ts';
 
-/** What is rehearsed. */
 export interface Rehearsal {
   /** `schedule`: `null` for one that is asked for once there is something to promote. */
   readonly promotions: readonly {
@@ -50,8 +47,7 @@ export interface Rehearsal {
   readonly timeZone: string;
 }
 
-/** What a play is made from. */
-export interface PlayOptions {
+interface PlayOptions {
   readonly client: Client;
   readonly time: SkippedTime;
   readonly taskQueue: string;
@@ -60,7 +56,6 @@ export interface PlayOptions {
   readonly onEvent: (event: RehearsalEvent) => void;
 }
 
-/** A release that was asked for. */
 interface AskedRelease {
   readonly request: ReleaseRequest;
   readonly at: number;
@@ -289,3 +284,38 @@ export class Play {
     return Promise.race([work, this.#failed]);
   }
 }
+
+/** What a rehearsal tells. Instants are milliseconds since 1970, in the time that is skipped. */
+export type RehearsalEvent =
+  /** A release that the rehearsal asked for has ended. */
+  | {
+      readonly kind: 'release';
+      readonly target: string;
+      readonly at: number;
+      readonly result: ReleaseResult;
+    }
+  /** A release that the rehearsal asked for was not taken. */
+  | { readonly kind: 'refused'; readonly target: string; readonly at: number; readonly reason: string }
+  /** A promotion has ended. */
+  | {
+      readonly kind: 'promotion';
+      readonly name: string;
+      readonly at: number;
+      readonly result: PromotionResult;
+    }
+  /** A time of a schedule came round while the promotion of an earlier one went on. */
+  | {
+      readonly kind: 'overlap';
+      readonly name: string;
+      readonly at: number;
+      readonly what: 'left_out' | 'done_after';
+    }
+  /** What goes on when the rehearsal ends. `name`: of a promotion, or of the target of a release. */
+  | {
+      readonly kind: 'goes_on';
+      readonly what: 'promotion' | 'release';
+      readonly name: string;
+      readonly at: number;
+      /** `null`: a release that waits for its turn. */
+      readonly progress: Progress | null;
+    };

@@ -1,13 +1,12 @@
-import { nearestWord } from '../config/nearestWord.ts';
+import { meantWord, nearestWord } from '../config/nearestWord.ts';
 import { parseDuration } from '../domain/duration.ts';
+import { SlipwayError } from '../domain/errors.ts';
 import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
 import { freezeProblem } from '../domain/freeze/freezeProblem.ts';
 import { type Injection, INJECTION_FORMS } from '../domain/rehearsal/injection.ts';
 import type { Beginning, When } from '../domain/rehearsal/when.ts';
-import { Sentence } from './sentence.ts';
 
-/** The names that injections may speak of. */
-export interface KnownNames {
+interface KnownNames {
   readonly checks: readonly string[];
   readonly targets: readonly string[];
 }
@@ -152,4 +151,91 @@ function readBeginning(sentence: Sentence): Beginning {
   sentence.oneOf('of', 'into');
   if (sentence.peek() === 'the') sentence.oneOf('the');
   return sentence.oneOf('soak', 'bake', 'rehearsal');
+}
+
+/** One word of a sentence, without its quotes. */
+interface Word {
+  readonly text: string;
+  /** From 1. */
+  readonly column: number;
+}
+
+/** A sentence that is read word by word. What is in quotes is one word; a `#` in front of a word ends it. */
+class Sentence {
+  readonly #words: readonly Word[];
+  readonly #place: string;
+  readonly #endColumn: number;
+  #next = 0;
+  /** The sentence alone. */
+  readonly text: string;
+
+  /** @param place - the file and the line, for errors. */
+  constructor(line: string, place: string) {
+    const end = /(?:^|\s)#/.exec(line)?.index ?? line.length;
+    this.text = line.slice(0, end).trim();
+    this.#place = place;
+    this.#endColumn = line.slice(0, end).trimEnd().length + 1;
+    this.#words = [...line.slice(0, end).matchAll(/"([^"]*)"|(\S+)/g)].map((match) => ({
+      text: match[1] ?? match[2] ?? '',
+      column: match.index + 1,
+    }));
+  }
+
+  get isEmpty(): boolean {
+    return this.#words.length === 0;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#next >= this.#words.length;
+  }
+
+  /** Where the next word stands. */
+  get here(): Word {
+    return this.#words[this.#next] ?? { text: '', column: this.#endColumn };
+  }
+
+  /** The next word, left where it is; `undefined` at the end. */
+  peek(): string | undefined {
+    return this.#words[this.#next]?.text;
+  }
+
+  /** The next word. @param what - what it is, for errors. */
+  word(what: string): Word {
+    const word = this.#words[this.#next];
+    if (word === undefined) throw this.wrong(this.here, `expected ${what}`);
+    this.#next += 1;
+    return word;
+  }
+
+  oneOf<Expected extends string>(...expected: readonly Expected[]): Expected {
+    const word = this.word(list(expected));
+    const found = expected.find((candidate) => candidate === word.text);
+    if (found !== undefined) return found;
+    const near = nearestWord(word.text, expected);
+    throw this.wrong(word, near === undefined ? `expected ${list(expected)}` : `did you mean "${near}"?`);
+  }
+
+  /** The next word, a name that is known. */
+  name(what: string, known: readonly string[]): string {
+    const word = this.word(what);
+    if (known.includes(word.text)) return word.text;
+    throw this.wrong(word, `${what} that slipway.yaml does not have; ${meantWord(word.text, known)}`);
+  }
+
+  /** @throws where words are left over. */
+  end(): void {
+    if (!this.isAtEnd) throw this.wrong(this.here, 'expected the end of the sentence');
+  }
+
+  wrong({ text, column }: Word, why: string): SlipwayError {
+    const what = text === '' ? `"${this.text}" ends too early` : `"${text}" is not understood here`;
+    return new SlipwayError('SLIPWAY_USAGE', `${what}: ${why}`, {
+      place: `${this.#place}:${column}`,
+      hint: 'slipway rehearse --help describes these sentences',
+    });
+  }
+}
+
+function list(words: readonly string[]): string {
+  return words.map((word) => `"${word}"`).join(' or ');
 }

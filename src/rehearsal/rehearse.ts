@@ -13,11 +13,9 @@ import { runWorker } from '../worker.ts';
 import { Attention } from './attention.ts';
 import { Deployments } from './deployments.ts';
 import { Outcomes } from './outcomes.ts';
-import { Play, type Rehearsal } from './play.ts';
-import type { RehearsalEvent } from './rehearsalEvent.ts';
+import { Play, type Rehearsal, type RehearsalEvent } from './play.ts';
 import { worldActivities } from './worldActivities.ts';
 
-/** How it is carried out. */
 export interface RehearseOptions {
   readonly onEvent: (event: RehearsalEvent) => void;
   readonly signal?: AbortSignal;
@@ -43,7 +41,7 @@ const VERIFIED_FOR_MS = 30 * DAY_MS;
  * wherever they wait, with a world in memory around them.
  *
  * @param server - one that nobody else uses. It is left running.
- * @throws the signal's reason when it is aborted; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE where the server ends.
+ * @throws the signal's reason when it is aborted; SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE if the server ends.
  */
 export async function rehearse(
   server: TestServer,

@@ -1,7 +1,9 @@
 import { Context } from '@temporalio/activity';
 
 import type { Activities, JudgementInput } from '../activities/activities.ts';
+import { notYet } from '../activities/activityFailure.ts';
 import { freezeActivities } from '../activities/freeze/freezeActivities.ts';
+import type { PollUntil } from '../activities/polling.ts';
 import { lineActivities } from '../activities/promotion/lineActivities.ts';
 import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
 import { watchActivities } from '../activities/target/watchActivities.ts';
@@ -10,16 +12,15 @@ import { checksDigest } from '../artifact/keptChecks.ts';
 import type { Check } from '../domain/check/check.ts';
 import { revisionPhase, type RevisionSnapshot } from '../domain/deployment/revision.ts';
 import { SlipwayError } from '../domain/errors.ts';
+import type { JudgeReport, SideReport } from '../domain/judge/report.ts';
+import type { JudgeVerdict } from '../domain/judge/verdict.ts';
 import { type PromotionRequest, promotionWorkflowId } from '../domain/promotion/promotion.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Deployments } from './deployments.ts';
 import type { AskedNow, Outcomes } from './outcomes.ts';
-import { pollsInSkippedTime } from './polls.ts';
-import type { JudgeReport, SideReport } from '../domain/judge/report.ts';
-import type { JudgeVerdict } from '../domain/judge/verdict.ts';
 
 /** What the activities of a rehearsal stand on. */
-export interface RehearsedWorld {
+interface RehearsedWorld {
   readonly deployments: Deployments;
   readonly outcomes: Outcomes;
   readonly promotions: readonly Pick<PromotionRequest, 'name' | 'from' | 'to'>[];
@@ -218,5 +219,25 @@ function rehearsedReport(
     endedAt: instant,
     sides: { baseline: side, candidate: side },
     metrics: [],
+  };
+}
+
+/** How much longer is waited at each look, as a share of what was waited already. */
+const GROWTH = 0.2;
+const LEAST_MS = 1_000;
+const MOST_MS = 5 * 60_000;
+
+/**
+ * Makes polls that look once in each attempt: while an attempt lasts no time is skipped, so that it is the wait before the
+ * next one that lets it pass.
+ *
+ * @param now - the time that is skipped.
+ */
+function pollsInSkippedTime(now: () => Promise<number>): PollUntil {
+  return async (code, look) => {
+    const seen = await look();
+    if ('found' in seen) return seen.found;
+    const waited = (await now()) - Context.current().info.scheduledTimestampMs;
+    throw notYet(code, seen.insteadOf, Math.min(Math.max(waited * GROWTH, LEAST_MS), MOST_MS));
   };
 }

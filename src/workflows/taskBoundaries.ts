@@ -14,7 +14,7 @@ import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts'
  *    for the query, with the clock of the task before, and keeps what came of it. The task itself then runs only what is
  *    new, such as an update. A rebuild runs both at once, the update first: its commands are in another order, and the
  *    workflow is stuck for good. Such an activation moves the history on, but not the clock. Its query is refused, which
- *    makes Core drop the workflow and rebuild it for the task. Slipway's clients ask again (`queryAgain.ts`).
+ *    makes Core drop the workflow and rebuild it for the task. Slipway's clients ask again (`connection.ts`).
  * 2. A rebuild may run two tasks at once if the first left no event (temporalio/sdk-rust#1146). So every task that brings
  *    the workflow an event of the history leaves one.
  */

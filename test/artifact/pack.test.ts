@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 
 import { list, type ReadEntry } from 'tar';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,6 +13,7 @@ import {
   packSource,
   type PackedSource,
   type PackOptions,
+  tarStream,
 } from '../../src/artifact/pack.ts';
 import * as contract from '@slipway/contract/limits';
 
@@ -58,27 +60,6 @@ describe('the bytes', () => {
     expect((await pack()).digest).toBe(
       'sha256:4df8b5009c76d91639418ca48a05cab47c34e295bbed8757336b922bccefa256',
     );
-  });
-
-  it('have a digest that sha256sum would give, and their own size', async () => {
-    await source({ 'a.ts': 'a' });
-    const packed = await pack();
-    const bytes = await readFile(packed.file);
-    expect(packed.digest).toBe(`sha256:${createHash('sha256').update(bytes).digest('hex')}`);
-    expect(packed.sizeBytes).toBe(bytes.length);
-  });
-
-  it('change with content, name and being executable', async () => {
-    await source({ 'a.ts': 'a' });
-    const digests = [(await pack()).digest];
-    await chmod(join(root, 'a.ts'), 0o755);
-    digests.push((await pack()).digest);
-    await source({ 'a.ts': 'b' });
-    digests.push((await pack()).digest);
-    await rm(join(root, 'a.ts'));
-    await source({ 'b.ts': 'b' });
-    digests.push((await pack()).digest);
-    expect(new Set(digests).size).toBe(4);
   });
 
   it('tell neither time, owner nor system', async () => {
@@ -324,27 +305,14 @@ describe('a source that cannot be packed', () => {
   });
 
   it('is refused when a file changes while it is read', async () => {
-    await source({ 'a.ts': '', 'b.ts': 'b' });
-    const packing = packSource({
-      root,
-      directory,
-      onProgress: () => {
-        execFileSync('sh', ['-c', `printf more >> '${join(root, 'b.ts')}'`]);
-      },
-    });
-    await expect(packing).rejects.toThrow('b.ts changed while it was read');
+    await source({ 'b.ts': 'b' });
+    const bytes = tarStream(root, [{ kind: 'file', path: 'b.ts', sizeBytes: 0, executable: false }]);
+    await expect(buffer(bytes)).rejects.toThrow('b.ts changed while it was read');
   });
 
   it('is let go when the command is ended', async () => {
     await source({ 'a.ts': '', 'b.ts': '' });
-    const stop = new AbortController();
-    const packing = packSource({
-      root,
-      directory,
-      signal: stop.signal,
-      onProgress: () => stop.abort(new Error('enough')),
-    });
-    await expect(packing).rejects.toThrow('enough');
+    await expect(pack({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
     expect(await readdir(directory)).toEqual([]);
   });
 });

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 import { Ajv } from 'ajv';
+import { format, resolveConfig } from 'prettier';
 import { expect, it } from 'vitest';
 
-import { publishedJsonSchema } from '../../src/config/jsonSchema.ts';
+import { configJsonSchema, configReferencePage, publishedJsonSchema } from '../../src/config/jsonSchema.ts';
 
 it('the published JSON Schema is the one of the code', () => {
   const published: unknown = JSON.parse(
@@ -22,4 +24,18 @@ it('a file that extends another has to say nothing, and says nothing that is unk
     ajv.errorsText(validate.errors),
   ).toBe(true);
   expect(validate({ extends: 'base.yaml', targets: { staging: { deploymnet: 'greeter' } } })).toBe(false);
+});
+
+const file = fileURLToPath(new URL('../../docs/slipway-yaml.md', import.meta.url));
+const published = readFileSync(file, 'utf8');
+
+it('the published reference of slipway.yaml is the one of the schema', async () => {
+  const page = configReferencePage(configJsonSchema());
+  expect(published).toBe(await format(page, { ...(await resolveConfig(file)), filepath: file }));
+});
+
+it('it says of every field what it is', () => {
+  const fields = published.match(/^- `\w+` \(.+\):$/gmu) ?? [];
+  expect(fields.length).toBeGreaterThan(60);
+  expect(published.match(/^- `\w+` \(.+\):\n {2}\S/gmu)).toHaveLength(fields.length);
 });

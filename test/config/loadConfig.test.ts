@@ -77,26 +77,15 @@ describe('a wrong slipway.yaml', () => {
       RIGHT.replace('http://localhost:8000', 'localhost'),
       /controlPlane: expected an http or https URL/,
     ],
-    ['credentials in a URL', RIGHT.replace('http://', 'http://ada:pw@'), /must not carry credentials/],
     [
       'an image source without an image',
       RIGHT.replace('deployment:', 'source: external_image\n    deployment:'),
       /image: expected, for source external_image/,
     ],
     [
-      'neither name nor id of the deployment',
-      RIGHT.replace('deployment: greeter', ''),
-      /deployment: is missing: expected the deployment’s name/,
-    ],
-    [
       'a broken pattern',
       RIGHT.replace('contains: Hello', 'matches: "("'),
       /matches: Invalid regular expression/,
-    ],
-    [
-      'two checks of one name',
-      `${RIGHT}  - name: greets\n    assistant: greeter\n`,
-      /two checks are named "greets": rename one/,
     ],
     [
       'a time zone that does not exist',
@@ -117,11 +106,6 @@ describe('a wrong slipway.yaml', () => {
       'a step that is none, with the one that was meant',
       `${RIGHT}steps: { pacth: { startToClose: 5s } }`,
       /^slipway\.yaml:12:10 steps\.pacth: unknown field "pacth"; did you mean "patch"\?$/,
-    ],
-    [
-      'a word that is none, with the one that was meant',
-      RIGHT.replace('deployment:', 'queue: lattest\n    deployment:'),
-      /queue: expected one of "latest", "all"; did you mean "latest"\?$/,
     ],
     [
       'a promotion to a target that there is not, although something else is wrong too',
@@ -175,7 +159,6 @@ describe('a wrong slipway.yaml', () => {
     ['targets without a value', 'targets:', /targets: is empty: define at least one target$/],
     ['no target at all', 'targets: {}', /targets: define at least one target/],
     ['an empty file', '', /^slipway\.yaml:1:1 targets: is missing: define at least one target$/],
-    ['a list where names belong', 'targets: []', /targets: define at least one target/],
     ['broken YAML', 'targets: [', /^slipway\.yaml:1:\d+ /],
   ])('names %s', (_what, text, expected) => {
     expect(problemsOf(text).join('\n')).toMatch(expected);
@@ -192,12 +175,6 @@ describe('a wrong slipway.yaml', () => {
     const problems = problemsOf(`${RIGHT}${line}\n`);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(`targets.staging: the target would refuse each release: ${problem}`);
-  });
-
-  it('never repeats the value that may be a secret', () => {
-    expect(problemsOf(RIGHT.replace('env:SLIPWAY_API_KEY', 'sk-very-secret')).join('\n')).not.toContain(
-      'sk-very-secret',
-    );
   });
 });
 

@@ -87,11 +87,6 @@ it.each([
     'p: { from: canary, to: production, schedule: { cron: "0 25 * * *" } }',
     /:21:\d+ promotions\.p\.schedule\.cron: "25" is no hour/,
   ],
-  [
-    'a time zone that does not exist',
-    'p: { from: canary, to: production, schedule: { cron: "0 5 * * *", timeZone: Europe/Bonn } }',
-    /:21:\d+ promotions\.p\.schedule\.timeZone: expected an IANA time zone/,
-  ],
   ['rounds that never end', 'p: { from: canary, to: production, checkEvery: 10ms }', /expected at least 1s/],
 ])('a promotion of %s is told with its place', (_what, text, problem) => {
   expect(problemsOf(`${TARGETS}\npromotions:\n  ${text}\n`)).toMatch(problem);

@@ -6,10 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { Repository } from '../../packages/platform/test/git/repository.ts';
-import type { ArtifactStore } from '../../src/artifact/artifactStore.ts';
+import { artifactPath, type ArtifactStore } from '../../src/artifact/artifactStore.ts';
 import { digestFile } from '../../src/artifact/digest.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
-import { artifactPath } from '../../src/artifact/storeLayout.ts';
 import { tenantHeaders } from '../../src/domain/target/targetSpec.ts';
 import { NOTHING_OF_THE_MACHINE } from '../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, startS3Server } from '../support/s3/s3Server.ts';

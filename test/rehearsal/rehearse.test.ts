@@ -4,10 +4,9 @@ import { logOnStderr } from '../../src/cli/commands/worker/workerLog.ts';
 import type { Artifact } from '../../src/domain/artifact/artifact.ts';
 import type { PromotionRequest, PromotionResult } from '../../src/domain/promotion/promotion.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
-import type { Rehearsal } from '../../src/rehearsal/play.ts';
+import type { Rehearsal, RehearsalEvent } from '../../src/rehearsal/play.ts';
 import { readInjections } from '../../src/rehearsal/readInjections.ts';
 import { rehearse, type Rehearsed } from '../../src/rehearsal/rehearse.ts';
-import type { RehearsalEvent } from '../../src/rehearsal/rehearsalEvent.ts';
 import type { TestServer } from '../../src/temporal/server/testServer.ts';
 import { openTestServer } from '../support/testServer.ts';
 

@@ -1,5 +1,5 @@
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
-import type { Trial } from '../../judge/trial.ts';
+import type { Trial } from '../../judge/judgedAgent.ts';
 
 /** How many runs are lost at most when their worker dies. */
 const BATCH = 25;

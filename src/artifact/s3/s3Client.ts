@@ -1,6 +1,7 @@
 import type { S3 } from '@aws-sdk/client-s3';
 
-import type { S3Place } from '../../domain/artifact/storeUrl.ts';
+import { type S3Place, s3Url } from '../../domain/artifact/storeUrl.ts';
+import { SlipwayError } from '../../domain/errors.ts';
 
 /** How long a connection may take to be made, in milliseconds. */
 const CONNECT_MS = 5_000;
@@ -34,4 +35,129 @@ export function connectS3({ endpoint, region, pathStyle }: S3Place): Promise<S3>
       ...(pathStyle === undefined ? {} : { forcePathStyle: pathStyle }),
     });
   }
+}
+
+/** What of an error of the SDK tells what happened. The rest of it may hold headers, and with them credentials. */
+interface SdkError {
+  /** The service's own code, where it gave one. */
+  readonly name: string;
+  readonly message: string;
+  /** The operating system's, where no answer came. */
+  readonly code?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+const NO_CREDENTIALS = /^(Credentials|Token)ProviderError$/;
+const NOT_ACCEPTED =
+  /^(AccessDenied|AllAccessDisabled|ExpiredToken|ExpiredTokenException|InvalidAccessKeyId|InvalidToken|SignatureDoesNotMatch|RequestTimeTooSkewed)$/;
+const ANOTHER_REGION =
+  /^(PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException)$/;
+
+/**
+ * Calls S3. What it refuses, and what keeps it from answering, becomes Slipway's own error.
+ *
+ * @param absent - answers for what is not there. Default: it is thrown.
+ * @throws SlipwayError `SLIPWAY_ARTIFACT_STORE_UNAVAILABLE` if another try may succeed,
+ *   `SLIPWAY_ARTIFACT_STORE_REFUSED` if a person must change something first.
+ */
+export async function askS3<T, A = never>(
+  place: S3Place,
+  call: () => Promise<T>,
+  absent?: () => A,
+): Promise<T | A> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isSdkError(error) || error.name === 'AbortError') throw error;
+    if (absent !== undefined && isAbsent(error)) return absent();
+    throw s3Failure(place, error);
+  }
+}
+
+/** Whether S3 answered that there is no multipart upload of that id (any more). */
+export function isUploadGone(error: unknown): boolean {
+  return isSdkError(error) && error.name === 'NoSuchUpload';
+}
+
+function isAbsent({ name, $metadata }: SdkError): boolean {
+  if (name === 'NoSuchBucket') return false;
+  return name === 'NoSuchKey' || name === 'NotFound' || $metadata?.httpStatusCode === 404;
+}
+
+/** Slipway's own error for an error of the SDK. Says nothing of what was sent: there are credentials in it. */
+function s3Failure(place: S3Place, error: SdkError): SlipwayError {
+  const { name, message, $metadata } = error;
+  const status = $metadata?.httpStatusCode ?? 0;
+  if (name === 'NoSuchBucket') {
+    return refused(
+      place,
+      `the bucket "${place.bucket}" does not exist`,
+      'Make the bucket, or name the right one in the URL.',
+    );
+  }
+  if (NO_CREDENTIALS.test(name)) {
+    return refused(
+      place,
+      `no AWS credentials were found: ${message}`,
+      'Set them where this runs, as for any program that uses AWS: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role.',
+    );
+  }
+  if (NOT_ACCEPTED.test(name) || status === 401 || status === 403) {
+    return refused(
+      place,
+      `the bucket "${place.bucket}" rejected the credentials: ${told(error)}`,
+      'Look at the credentials where this runs, and at their rights on the bucket: docs/artifact-store.md lists them.',
+    );
+  }
+  if (ANOTHER_REGION.test(name) || message === 'Region is missing') {
+    return refused(
+      place,
+      `the region of the bucket "${place.bucket}" is wrong: ${told(error)}`,
+      'Set AWS_REGION, or ?region=… in the URL.',
+    );
+  }
+  if (status >= 400 && status < 500 && status !== 408 && status !== 429) {
+    return refused(
+      place,
+      `the bucket "${place.bucket}" rejected a request: ${told(error)}`,
+      'Look at the URL: it must lead to a service that speaks S3’s protocol.',
+    );
+  }
+  return new SlipwayError(
+    'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+    `the bucket "${place.bucket}" could not be read or written: ${told(error)}`,
+    {
+      place: s3Url(place),
+      hint:
+        status === 0
+          ? 'Look whether the service can be reached from here: its address, the network, its own state.'
+          : 'The service answers, but cannot serve requests now: try again later.',
+    },
+  );
+}
+
+function refused(place: S3Place, message: string, hint: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_ARTIFACT_STORE_REFUSED', message, { place: s3Url(place), hint });
+}
+
+/** What the SDK says of an answer without a body: nothing that helps anybody. */
+const SAYS_NOTHING = /^(?:|Error|Unknown|UnknownError|[1-5]\d\d)$/;
+
+function told({ name, message, $metadata }: SdkError): string {
+  const status = $metadata?.httpStatusCode;
+  const text = [name, message].filter((part) => !SAYS_NOTHING.test(part)).join(': ');
+  if (status === undefined) return text;
+  return text === '' ? `HTTP ${status}` : `${text} (HTTP ${status})`;
+}
+
+/** What the SDK throws: an answer of the service, no answer at all, or no way to ask. */
+function isSdkError(error: unknown): error is Error & SdkError {
+  if (!(error instanceof Error) || error instanceof SlipwayError) return false;
+  return (
+    '$metadata' in error ||
+    'code' in error ||
+    NO_CREDENTIALS.test(error.name) ||
+    error.name === 'TimeoutError' ||
+    error.message === 'Region is missing'
+  );
 }

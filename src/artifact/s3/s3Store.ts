@@ -11,13 +11,28 @@ import type {
 
 import { type S3Place, s3Url } from '../../domain/artifact/storeUrl.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { ArtifactStore, StoredArtifact } from '../artifactStore.ts';
-import { artifactDigest, artifactPath, ARTIFACTS, recordName, recordPath, RECORDS } from '../storeLayout.ts';
-import { artifactNotFound, corrupt, verifiedBytes } from '../verifiedBytes.ts';
-import { abortUploads, base64, type ObjectKey, unquoted, uploadInParts } from './multipartUpload.ts';
-import { connectS3 } from './s3Client.ts';
-import { askS3 } from './s3Failure.ts';
-import { readPart, uploadPlan, type UploadPlan } from './uploadPlan.ts';
+import {
+  artifactDigest,
+  artifactPath,
+  ARTIFACTS,
+  type ArtifactStore,
+  recordName,
+  recordPath,
+  RECORDS,
+  type StoredArtifact,
+} from '../artifactStore.ts';
+import { artifactNotFound, corrupt, verifiedBytes } from '../digest.ts';
+import {
+  abortUploads,
+  base64,
+  type ObjectKey,
+  readPart,
+  unquoted,
+  uploadInParts,
+  uploadPlan,
+  type UploadPlan,
+} from './upload.ts';
+import { askS3, connectS3 } from './s3Client.ts';
 
 /** How often an upload is begun anew because somebody else ended the one before. */
 const UPLOADS = 3;

@@ -1,15 +1,15 @@
+import { compiled, incbi, lgam } from 'cephes';
+
 import {
   type Change,
   type DistributionSide,
+  type Histogram,
   type MetricComparison,
   type MetricName,
   METRICS,
   type RateSide,
 } from '../../domain/judge/metric.ts';
-import { histogramOf, summarize } from './distribution.ts';
-import { mannWhitney, type Sorted } from './mannWhitney.ts';
-import { fisherFewer, rateChange } from './rates.ts';
-import { shiftOf } from './shift.ts';
+import { mannWhitney, shiftOf, type Sorted } from './mannWhitney.ts';
 
 /** Compares how often something held. */
 export function compareRates(
@@ -103,4 +103,101 @@ function unscaled(metric: MetricName, shift: Change): Change {
 
 function sideOf(values: readonly number[]): DistributionSide | null {
   return values.length === 0 ? null : summarize(values);
+}
+
+/** Percentiles from the 0th to the 100th in steps of 5. */
+const QUANTILES = 20;
+const BINS = 20;
+/** The share of the numbers on either end that does not stretch a histogram. */
+const TAIL = 0.01;
+
+/** What is kept of one side's numbers, of which there is at least one. */
+function summarize(values: readonly number[]): DistributionSide {
+  const sorted = Float64Array.from(values).sort();
+  return {
+    runs: values.length,
+    mean: values.reduce((sum, value) => sum + value, 0) / values.length,
+    quantiles: Array.from({ length: QUANTILES + 1 }, (_, index) => quantile(sorted, index / QUANTILES)),
+  };
+}
+
+/** Both sides over the same bins, between the outermost percentiles of both together. */
+function histogramOf(baseline: readonly number[], candidate: readonly number[]): Histogram {
+  const sorted = Float64Array.from([...baseline, ...candidate]).sort();
+  const low = quantile(sorted, TAIL);
+  const width = (quantile(sorted, 1 - TAIL) - low) / BINS;
+  const count = (values: readonly number[]): number[] => {
+    const bins = new Array<number>(BINS).fill(0);
+    for (const value of values) {
+      const bin = width === 0 ? 0 : Math.floor((value - low) / width);
+      const within = Math.max(0, Math.min(BINS - 1, bin));
+      bins[within] = (bins[within] ?? 0) + 1;
+    }
+    return bins;
+  };
+  return {
+    edges: Array.from({ length: BINS + 1 }, (_, index) => low + index * width),
+    baseline: count(baseline),
+    candidate: count(candidate),
+  };
+}
+
+/** The quantile of sorted numbers, interpolated between neighbors (the default of NumPy and R). */
+function quantile(sorted: Float64Array, share: number): number {
+  const place = share * (sorted.length - 1);
+  const below = sorted[Math.floor(place)] ?? 0;
+  const above = sorted[Math.ceil(place)] ?? below;
+  return below + (above - below) * (place - Math.floor(place));
+}
+
+await compiled;
+
+/**
+ * Fisher's exact test, one-sided: the probability that as few (or fewer) runs of the candidate hold as were seen, if
+ * both sides hold equally often, given how many hold in all (the lower tail of the hypergeometric distribution).
+ */
+export function fisherFewer(baseline: RateSide, candidate: RateSide): number {
+  const held = baseline.held + candidate.held;
+  const all = baseline.runs + candidate.runs;
+  const ways = logChoose(all, held);
+  let sum = 0;
+  for (let k = Math.max(0, held - baseline.runs); k <= candidate.held; k++) {
+    sum += Math.exp(logChoose(candidate.runs, k) + logChoose(baseline.runs, held - k) - ways);
+  }
+  return Math.min(1, sum);
+}
+
+/**
+ * The exact bounds of Clopper and Pearson: each leaves the true share out with a probability of at most
+ * `1 - confidence`.
+ */
+export function clopperPearson(
+  { held, runs }: RateSide,
+  confidence: number,
+): { lower: number; upper: number } {
+  return {
+    lower: held === 0 ? 0 : incbi(held, runs - held + 1, 1 - confidence),
+    upper: held === runs ? 1 : incbi(held + 1, runs - held, confidence),
+  };
+}
+
+/**
+ * The difference of two shares, candidate - baseline, with bounds that join each side's exact ones (Newcombe's method
+ * of variance recovery over the bounds of Clopper and Pearson): both are seldom at their ends at once. As those are
+ * wide rather than narrow, so are these; `docs/judge.md` has how often they hold.
+ */
+export function rateChange(baseline: RateSide, candidate: RateSide, confidence: number): Change {
+  const [before, after] = [baseline.held / baseline.runs, candidate.held / candidate.runs];
+  const around = clopperPearson(baseline, confidence);
+  const aroundAfter = clopperPearson(candidate, confidence);
+  const estimate = after - before;
+  return {
+    estimate,
+    lower: estimate - Math.hypot(after - aroundAfter.lower, around.upper - before),
+    upper: estimate + Math.hypot(aroundAfter.upper - after, before - around.lower),
+  };
+}
+
+function logChoose(n: number, k: number): number {
+  return lgam(n + 1) - lgam(k + 1) - lgam(n - k + 1);
 }

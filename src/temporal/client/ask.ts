@@ -7,8 +7,7 @@ import { ApplicationFailure } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from './connection.ts';
-import { refuseStuck } from './stuckTask.ts';
-import { startAgain } from './target/startAgain.ts';
+import { refuseStuck, startAgain } from './stuckTask.ts';
 import { isWorkerSilent, temporalError, unansweredRequest } from './temporalError.ts';
 
 /** How long a worker may take to take what a person asks for before it is left with Temporal, in milliseconds. */

@@ -1,16 +1,21 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 
+import { InterceptingCall, type Interceptor, status } from '@grpc/grpc-js';
 import {
   Client,
   type ClientOptions,
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  QueryNotRegisteredError,
+  type WorkflowClientInterceptor,
+  type WorkflowQueryInput,
+  type WorkflowService,
 } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 
-import { endOnClosedChannel } from './closedChannel.ts';
-import { queryAgain } from './queryAgain.ts';
+import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../../messages/earlyQuery.ts';
 import { temporalError, unreachable } from './temporalError.ts';
 import type { TemporalSettings } from './temporalSettings.ts';
 
@@ -27,6 +32,33 @@ export interface TemporalConnection {
  * more than 5 s.
  */
 export const TEMPORAL_ANSWERS_WITHIN_MS = 15_000;
+
+/**
+ * Ends a call on a closed connection with the status `CANCELLED`. Without it, a call that the SDK retries after the
+ * connection was closed throws in a timer, where nothing can catch it: the process ends.
+ */
+const endOnClosedChannel: Interceptor = (options, nextCall) => {
+  try {
+    return new InterceptingCall(nextCall(options));
+  } catch {
+    return new InterceptingCall(CLOSED);
+  }
+};
+
+const CLOSED: ConstructorParameters<typeof InterceptingCall>[0] = {
+  start: (metadata, listener) => {
+    const details = 'the connection to Temporal was closed';
+    listener?.onReceiveMessage?.(null);
+    listener?.onReceiveStatus?.({ code: status.CANCELLED, details, metadata });
+  },
+  sendMessageWithContext: () => undefined,
+  sendMessage: () => undefined,
+  startRead: () => undefined,
+  halfClose: () => undefined,
+  cancelWithStatus: () => undefined,
+  getPeer: () => '',
+  getAuthContext: () => null,
+};
 
 /** The SDK's own retries, and below them what ends a retry on a closed connection. */
 export const CALL_INTERCEPTORS = [makeGrpcRetryInterceptor(defaultGrpcRetryOptions()), endOnClosedChannel];
@@ -69,7 +101,7 @@ export async function connectTemporal(
   }
 }
 
-/** A client whose queries are asked again where that helps (`queryAgain.ts`). */
+/** A client whose queries are asked again where that helps. */
 export function createClient(
   connection: Connection,
   namespace = 'default',
@@ -105,4 +137,41 @@ async function requireListener(settings: TemporalSettings, timeoutMs: number): P
   } finally {
     socket.destroy();
   }
+}
+
+const PAUSE_MS = 50;
+const MAX_ATTEMPTS = 40;
+/** `temporal.api.enums.v1.WorkflowExecutionStatus` */
+const RUNNING = 1;
+
+/**
+ * Asks a workflow again that has refused a query because it has not handled its newest events (`taskBoundaries.ts`): the
+ * workflow task that handles them is on its way. To a closed workflow none will come, so it answers with what it has. A
+ * query that names its run mostly asks one that is closed, which then need not refuse it first.
+ */
+export function queryAgain(service: WorkflowService, namespace: string): WorkflowClientInterceptor {
+  const isClosed = async (execution: WorkflowQueryInput['workflowExecution']): Promise<boolean> => {
+    const { workflowExecutionInfo } = await service.describeWorkflowExecution({ namespace, execution });
+    return Number(workflowExecutionInfo?.status) !== RUNNING;
+  };
+  return {
+    async query(input, next) {
+      const { workflowExecution, headers } = input;
+      const closed = { [QUERY_CLOSED_HEADER]: defaultPayloadConverter.toPayload(true) };
+      const askClosed = { ...input, headers: { ...headers, ...closed } };
+      if ((workflowExecution.runId ?? '') !== '' && (await isClosed(workflowExecution)))
+        return next(askClosed);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await next(input);
+        } catch (error) {
+          const isTooEarly =
+            error instanceof QueryNotRegisteredError && error.message.includes(QUERY_TOO_EARLY);
+          if (!isTooEarly || attempt === MAX_ATTEMPTS) throw error;
+        }
+        if (await isClosed(workflowExecution)) return next(askClosed);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    },
+  };
 }

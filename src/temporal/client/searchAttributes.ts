@@ -10,7 +10,7 @@ const KEYWORD = 2;
 /**
  * The search attributes that the namespace lacks.
  *
- * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING where one is registered with another type, which no command
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if one is registered with another type, which no command
  * of ours may change.
  */
 export async function missingSearchAttributes(
@@ -39,7 +39,7 @@ export async function missingSearchAttributes(
  * Registers the search attributes that the namespace lacks.
  *
  * @returns the ones that were registered now.
- * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING where the server does not let us.
+ * @throws SlipwayError SLIPWAY_SEARCH_ATTRIBUTES_MISSING if the server does not let us.
  */
 export async function registerSearchAttributes(
   connection: Connection,

@@ -1,12 +1,15 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+
 import { SlipwayError } from '../../domain/errors.ts';
+import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
+import { targetRun } from '../../messages/targetStart.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
-import { readFailedTasks } from '../history/taskFailures.ts';
+import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';
-import { startAgain } from './target/startAgain.ts';
 import { isGone } from './temporalError.ts';
 
 /** A workflow whose workflow task fails again and again: no worker gets on with it any more. */
-export interface StuckTask {
+interface StuckTask {
   readonly workflowId: string;
   readonly runId: string;
   readonly isTarget: boolean;
@@ -22,7 +25,7 @@ const STUCK_FROM_ATTEMPT = 3;
 const NEWEST_EVENTS = 20;
 const MAX_CAUSE_CHARACTERS = 300;
 
-/** The task that a workflow is stuck in; `undefined` where it is not, does not run, or Temporal knows none. */
+/** The task that a workflow is stuck in; `undefined` if it is not, does not run, or Temporal knows none. */
 export async function findStuckTask(
   { client, connection, settings }: TemporalConnection,
   workflowId: string,
@@ -73,7 +76,7 @@ export async function terminateStuck(
   if (isTarget) await startAgain(temporal, workflowId);
 }
 
-/** @throws SlipwayError SLIPWAY_WORKFLOW_STUCK where a workflow is stuck, and so is no worker's silence. */
+/** @throws SlipwayError SLIPWAY_WORKFLOW_STUCK if a workflow is stuck, and so is no worker's silence. */
 export async function refuseStuck(temporal: TemporalConnection, workflowId: string): Promise<void> {
   const stuck = await findStuckTask(temporal, workflowId);
   if (stuck === undefined) return;
@@ -85,4 +88,21 @@ export async function refuseStuck(temporal: TemporalConnection, workflowId: stri
       hint: 'end it with "slipway doctor --fix"; to restore a revision meanwhile: slipway rollback --break-glass',
     },
   );
+}
+
+/**
+ * Starts a target again that was terminated: it reads what it knew from its earlier run, else from its record store.
+ *
+ * @throws WorkflowNotFoundError if there was no earlier run.
+ */
+export async function startAgain(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<void> {
+  const { typedSearchAttributes } = await client.workflow.getHandle(workflowId).describe();
+  const name = typedSearchAttributes.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.target, 'KEYWORD'));
+  await client.workflow.start(WORKFLOW_TYPES.target, {
+    ...targetRun(workflowId, name ?? workflowId, settings.taskQueue),
+    args: [],
+  });
 }

@@ -17,7 +17,7 @@ const GRPC = {
   unauthenticated: 16,
 } as const;
 
-/** The gRPC status of an error or of what caused it; `undefined` where there is none. */
+/** The gRPC status of an error or of what caused it; `undefined` if there is none. */
 function grpcStatus(error: unknown): number | undefined {
   for (let current = error, depth = 0; current instanceof Error && depth < 8; depth++) {
     if (isGrpcServiceError(current)) return current.code;
@@ -81,7 +81,6 @@ export function temporalError(error: unknown, place: Place): unknown {
   return error;
 }
 
-/** What is said where Temporal cannot be reached. */
 export function unreachable(
   place: Place,
   cause: unknown,

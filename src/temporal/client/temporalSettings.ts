@@ -29,7 +29,7 @@ const DEFAULT_TASK_QUEUE = 'slipway';
  * `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, profiles of `temporal.toml`), else the one of a `slipway dev` that runs in
  * this home, else `localhost:7233`. The task queue is `SLIPWAY_TASK_QUEUE`, default `slipway`.
  *
- * @throws SlipwayError SLIPWAY_CONFIG_INVALID where a profile or its file cannot be read, or the address is none.
+ * @throws SlipwayError SLIPWAY_CONFIG_INVALID if a profile or its file cannot be read, or the address is none.
  */
 export async function temporalSettings(
   home: string,
@@ -60,7 +60,6 @@ export async function temporalSettings(
   };
 }
 
-/** A workflow's page in Temporal's UI; `null` where the UI's address is not known. */
 export function workflowPage(
   settings: Pick<TemporalSettings, 'ui' | 'namespace'>,
   workflowId: string,

@@ -52,7 +52,7 @@ async function pollers(
   }
 }
 
-/** @throws SlipwayError SLIPWAY_NO_WORKER where no worker polls the task queue. */
+/** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue. */
 export async function requireWorker(temporal: TemporalConnection): Promise<void> {
   const deadline = Date.now() + PATIENCE_MS;
   while ((await pollingWorkers(temporal)).length === 0) {

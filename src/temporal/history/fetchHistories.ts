@@ -116,7 +116,7 @@ export async function fetchAudited(
 }
 
 /**
- * One history; `undefined` where Temporal has none, or keeps it no longer.
+ * One history; `undefined` if Temporal has none, or keeps it no longer.
  *
  * @param runId - which run. Default: the newest.
  */

@@ -2,11 +2,11 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 
 import type { WorkFact } from '../../domain/audit/facts.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { type PastRelease, pastOfWork } from '../../domain/release/pastRelease.ts';
+import { pastOfWork, type PastRelease } from '../../domain/release/pastRelease.ts';
 import type { TemporalConnection } from '../client/connection.ts';
 import { temporalError } from '../client/temporalError.ts';
 import { fetchHistories } from './fetchHistories.ts';
-import { type KeptMessage, keptMessages } from './keptMessages.ts';
+import { decode, timeOf } from './payloads.ts';
 import { type AuditedHistory, readTargetFacts } from './readFacts.ts';
 
 /** What Temporal tells of a target by itself, where no worker answers. */
@@ -30,7 +30,7 @@ const READ_TIMEOUT_MS = 15_000;
  *
  * @param workflowId - the target's.
  * @param last - how many ended releases are read.
- * @returns `undefined` where the target has never taken a release.
+ * @returns `undefined` if the target has never taken a release.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function readKeptTarget(
@@ -78,4 +78,44 @@ function readKept(
 function servesOf(memo: Readonly<Record<string, unknown>> | undefined): string | null {
   const serves = memo?.['serves'];
   return typeof serves === 'string' ? serves : null;
+}
+
+/** Something that was said by signal and that no worker has seen: Temporal keeps it until one does. */
+export interface KeptMessage {
+  /** Whom it was said to: the workflow's id. */
+  readonly workflowId: string;
+  /** What was said: the signal's name, `rollback`, `hold`, `abort`. */
+  readonly message: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** Who said it, as far as it tells. */
+  readonly who: string | null;
+  readonly reason: string | null;
+}
+
+/** The messages that came after the last time that a worker took a workflow up, oldest first. */
+export function keptMessages({ workflowId, history }: AuditedHistory): readonly KeptMessage[] {
+  const events = history.events ?? [];
+  const seen = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes != null);
+  return events.slice(seen + 1).flatMap((event) => {
+    const signaled = event.workflowExecutionSignaledEventAttributes;
+    if (signaled == null) return [];
+    const said = decode(signaled.input);
+    return [
+      {
+        workflowId,
+        message: signaled.signalName ?? '',
+        at: new Date(timeOf(event)).toISOString(),
+        who: textOf(said, 'who'),
+        reason: textOf(said, 'reason'),
+      },
+    ];
+  });
+}
+
+/** Anybody can say anything: what is no text is not told. */
+function textOf(said: unknown, field: string): string | null {
+  if (typeof said !== 'object' || said === null) return null;
+  const value: unknown = Object.entries(said).find(([name]) => name === field)?.[1];
+  return typeof value === 'string' ? value : null;
 }

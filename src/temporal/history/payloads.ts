@@ -5,7 +5,7 @@ export type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 export type HistoryEvent = NonNullable<History['events']>[number];
 export type Payloads = NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input'];
 
-/** The first of an event's payloads; `undefined` where there is none. */
+/** The first of an event's payloads; `undefined` if there is none. */
 export function decode(payloads: Payloads): unknown {
   return decodeAll(payloads)[0];
 }

@@ -8,31 +8,22 @@ import { registerSearchAttributes } from '../client/searchAttributes.ts';
 import type { TemporalSettings } from '../client/temporalSettings.ts';
 import { type GuardedServer, startGuardedServer } from './guardedServer.ts';
 
-/** How a Temporal dev server is started. */
 export interface DevServerOptions {
-  /** The `temporal` executable. */
   readonly executable: string;
   /** Where it keeps its state: a SQLite file, made where it is missing. */
   readonly databaseFile: string;
-  /** A free port. */
   readonly port: number;
-  /** A free port for its UI. */
   readonly uiPort: number;
   /** Default: `default`. */
   readonly namespace?: string;
-  /** Told each line that it prints. */
   readonly onLog?: (line: string) => void;
   readonly signal?: AbortSignal;
-  /** How long it may take until it serves, in milliseconds. Default: 60,000. */
-  readonly readyTimeoutMs?: number;
 }
 
-/** A running Temporal dev server. */
 export interface DevServer extends GuardedServer {
   /** `host:port`. */
   readonly address: string;
   readonly namespace: string;
-  /** The base URL of its UI. */
   readonly ui: string;
 }
 
@@ -51,10 +42,10 @@ const TUNING = [
 /**
  * Starts Temporal's dev server and waits until it serves, with the search attributes registered.
  *
- * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with what it printed last, where it ends or does not serve in time.
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE, with what it printed last, if it ends or does not serve in time.
  */
 export async function startDevServer(options: DevServerOptions): Promise<DevServer> {
-  const { port, uiPort, namespace = 'default', onLog, signal, readyTimeoutMs = 60_000 } = options;
+  const { port, uiPort, namespace = 'default', onLog, signal } = options;
   await mkdir(dirname(options.databaseFile), { recursive: true });
   const address = `${HOST}:${port}`;
   const settings: TemporalSettings = {
@@ -74,7 +65,6 @@ export async function startDevServer(options: DevServerOptions): Promise<DevServ
       ...Object.values(SEARCH_ATTRIBUTES).flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ],
     serves: () => serves(settings),
-    readyTimeoutMs,
     onLog,
     signal,
     didNotServe: ({ message, cause }) =>

@@ -5,7 +5,6 @@ import { SlipwayError } from '../../domain/errors.ts';
 
 /** What `slipway dev` tells the commands that are started beside it: addresses, and where the key is, never the key. */
 export interface DevState {
-  /** The process of `slipway dev`. */
   readonly pid: number;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -13,21 +12,18 @@ export interface DevState {
     /** `host:port`. */
     readonly address: string;
     readonly namespace: string;
-    /** The base URL of Temporal's UI; `null` where it is not known. */
+    /** The base URL of Temporal's UI; `null` if it is not known. */
     readonly ui: string | null;
   };
-  /** The control plane's base URL. */
   readonly controlPlane: string;
-  /** The file that holds the control plane's API key. */
   readonly apiKeyFile: string;
   readonly taskQueue: string;
 }
 
-/** The file's name in Slipway's home. */
 const DEV_STATE_FILE = 'dev.json';
 
 /**
- * Reads what a running `slipway dev` left in a home; `undefined` where none runs there.
+ * Reads what a running `slipway dev` left in a home; `undefined` if none runs there.
  *
  * @throws SlipwayError SLIPWAY_CONFIG_INVALID for a file that `slipway dev` did not write.
  */
@@ -62,7 +58,6 @@ export async function writeDevState(home: string, state: DevState): Promise<void
   await rename(written, file);
 }
 
-/** Removes the file: nothing runs any more. */
 export async function removeDevState(home: string): Promise<void> {
   await rm(join(home, DEV_STATE_FILE), { force: true });
 }

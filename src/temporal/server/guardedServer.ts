@@ -2,24 +2,18 @@ import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** A server process to be started. */
 export interface ServerProcess {
   readonly executable: string;
   readonly args: readonly string[];
   /** Whether it serves: rejects while it does not. */
   readonly serves: () => Promise<void>;
-  /** How long it may take until it serves, in milliseconds. */
-  readonly readyTimeoutMs: number;
-  /** Told each line that it prints. */
   readonly onLog?: (line: string) => void;
   readonly signal?: AbortSignal;
   /** What is thrown where it does not come to serve. */
   readonly didNotServe: (failure: StartFailure) => Error;
 }
 
-/** Why a server did not come to serve. */
 interface StartFailure {
-  /** What happened, with what it printed last. */
   readonly message: string;
   readonly cause: unknown;
 }
@@ -32,6 +26,8 @@ export interface GuardedServer {
   stop(): Promise<void>;
 }
 
+/** How long a server may take until it serves. */
+const READY_TIMEOUT_MS = 60_000;
 const RETRY_MS = 150;
 const LAST_LINES = 8;
 
@@ -39,10 +35,10 @@ const LAST_LINES = 8;
  * Starts a server and waits until it serves. Through a guard, in a process group of its own: Ctrl-C in a terminal reaches
  * this process alone, which ends the server in order.
  *
- * @throws what `didNotServe` makes of it where it ends or does not serve in time; the signal's reason when it is aborted.
+ * @throws what `didNotServe` makes of it if it ends or does not serve in time; the signal's reason when it is aborted.
  */
 export async function startGuardedServer(options: ServerProcess): Promise<GuardedServer> {
-  const { serves, readyTimeoutMs, onLog, signal } = options;
+  const { serves, onLog, signal } = options;
   const child = spawnGuarded(options.executable, options.args);
   const lastLines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
@@ -68,7 +64,7 @@ export async function startGuardedServer(options: ServerProcess): Promise<Guarde
     await exited;
   };
 
-  const deadline = Date.now() + readyTimeoutMs;
+  const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {
     try {
       await serves();
@@ -82,7 +78,7 @@ export async function startGuardedServer(options: ServerProcess): Promise<Guarde
       await stop();
       signal?.throwIfAborted();
       const said = lastLines.length === 0 ? '' : `; its output:\n${lastLines.join('\n')}`;
-      const what = ended ? 'ended before it served' : `did not serve within ${readyTimeoutMs / 1_000} s`;
+      const what = ended ? 'ended before it served' : `did not serve within ${READY_TIMEOUT_MS / 1_000} s`;
       throw options.didNotServe({ message: `${what}${said}`, cause });
     }
   }

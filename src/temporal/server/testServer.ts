@@ -1,22 +1,18 @@
-import { Connection } from '@temporalio/client';
+import { Connection, type TestService } from '@temporalio/client';
 import {
   type InternalConnectionOptions,
   InternalConnectionOptionsSymbol,
 } from '@temporalio/client/lib/connection.js';
+import { msToTs, tsToMs } from '@temporalio/common/lib/time.js';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { addSearchAttributes } from '../client/searchAttributes.ts';
 import { type GuardedServer, startGuardedServer } from './guardedServer.ts';
-import { SkippedTime } from './skippedTime.ts';
 
-/** How a time-skipping test server is started. */
-export interface TestServerOptions {
+interface TestServerOptions {
   readonly executable: string;
-  /** A free port. */
   readonly port: number;
   readonly signal?: AbortSignal;
-  /** How long it may take until it serves, in milliseconds. Default: 60,000. */
-  readonly readyTimeoutMs?: number;
 }
 
 /**
@@ -38,10 +34,10 @@ const NAMESPACE = 'default';
 /**
  * Starts a time-skipping test server and waits until it serves, with the search attributes registered.
  *
- * @throws SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE, with what it printed last, where it ends or does not serve in time.
+ * @throws SlipwayError SLIPWAY_TEST_SERVER_UNAVAILABLE, with what it printed last, if it ends or does not serve in time.
  */
 export async function startTestServer(options: TestServerOptions): Promise<TestServer> {
-  const { executable, port, signal, readyTimeoutMs = 60_000 } = options;
+  const { executable, port, signal } = options;
   const address = `${HOST}:${port}`;
   let connection: Connection | undefined;
   const server = await startGuardedServer({
@@ -50,7 +46,6 @@ export async function startTestServer(options: TestServerOptions): Promise<TestS
     serves: async () => {
       connection = await connect(address);
     },
-    readyTimeoutMs,
     signal,
     didNotServe: ({ message, cause }) =>
       new SlipwayError('SLIPWAY_TEST_SERVER_UNAVAILABLE', `Temporal's test server ${message}`, {
@@ -91,3 +86,39 @@ async function connect(address: string): Promise<Connection> {
 }
 
 const CONNECT_TIMEOUT_MS = 2_000;
+
+/**
+ * The time of a test server. It is skipped where the server waits for nothing but time, and nobody holds it; whoever
+ * holds it lets it pass as everybody's does. From the beginning one holds it: whoever started the server.
+ */
+export class SkippedTime {
+  readonly #service: TestService;
+
+  constructor(service: TestService) {
+    this.#service = service;
+  }
+
+  /** Milliseconds since 1970. */
+  async now(): Promise<number> {
+    const { time } = await this.#service.getCurrentTime({});
+    return tsToMs(time);
+  }
+
+  /** Holds the time from now on, until {@link SkippedTime.release}. */
+  async hold(): Promise<void> {
+    await this.#service.lockTimeSkipping({});
+  }
+
+  async release(): Promise<void> {
+    await this.#service.unlockTimeSkipping({});
+  }
+
+  /**
+   * Lets whoever holds the time release it until a moment, in milliseconds since 1970, and hold it again in that very
+   * moment. Resolves then; at once where it has passed.
+   */
+  async until(moment: number): Promise<void> {
+    const left = moment - (await this.now());
+    if (left > 0) await this.#service.unlockTimeSkippingWithSleep({ duration: msToTs(left) });
+  }
+}

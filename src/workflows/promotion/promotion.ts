@@ -35,7 +35,7 @@ export async function promotion({ request }: PromotionInput): Promise<PromotionR
     journal,
     approval === undefined ? said : { ...said, approval },
     forward,
-    (waiting) => tellWaiting(run, waiting),
+    (waiting) => notifyWaiting(run, waiting),
   );
   const run: PromotionRun = {
     request,
@@ -118,7 +118,7 @@ function findArtifact(run: PromotionRun, artifact: string): Promise<{ readonly s
   });
 }
 
-function tellWaiting({ request, notices, candidate }: PromotionRun, waiting: Waiting): void {
+function notifyWaiting({ request, notices, candidate }: PromotionRun, waiting: Waiting): void {
   const { name, to: target, requestedBy, release } = request;
   const waiter = { kind: 'promotion', name, target, requestedBy } as const;
   const { artifact, commit } = candidate ?? { artifact: null, commit: null };

@@ -28,16 +28,16 @@ import type { TargetCore } from './targetCore.ts';
  */
 export class LateWatch {
   readonly #target: TargetCore;
-  readonly #tellRelease: (counter: Preemption) => Promise<void>;
+  readonly #describeRelease: (counter: Preemption) => Promise<void>;
   /** What is being watched: ids of revisions, and paths of uploads. */
   readonly #watched = new Set<string>();
   /** Revisions that became active while a release or a rollback ran. */
   readonly #overtakers = new Set<string>();
 
-  /** @param tellRelease - tells the running release that a revision that was given up on serves. */
-  constructor(target: TargetCore, tellRelease: (counter: Preemption) => Promise<void>) {
+  /** @param describeRelease - tells the running release that a revision that was given up on serves. */
+  constructor(target: TargetCore, describeRelease: (counter: Preemption) => Promise<void>) {
     this.#target = target;
-    this.#tellRelease = tellRelease;
+    this.#describeRelease = describeRelease;
   }
 
   /** Watches for as long as the target lives. */
@@ -103,7 +103,7 @@ export class LateWatch {
     const { revisionId } = late;
     this.#overtakers.add(revisionId);
     if (running.kind === 'release' && running.restores === undefined)
-      await this.#tellRelease({ ...counterTo(state, late, uuid4()), overtaker: revisionId });
+      await this.#describeRelease({ ...counterTo(state, late, uuid4()), overtaker: revisionId });
     await condition(() => !this.#overtakers.has(revisionId));
   }
 

@@ -8,10 +8,9 @@ import { inspect } from 'node:util';
 import { S3 } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import type { ArtifactStore } from '../../../src/artifact/artifactStore.ts';
+import { artifactPath, type ArtifactStore } from '../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
-import { PART_BYTES } from '../../../src/artifact/s3/uploadPlan.ts';
-import { artifactPath } from '../../../src/artifact/storeLayout.ts';
+import { PART_BYTES } from '../../../src/artifact/s3/upload.ts';
 import { useAwsEnvironment } from '../../support/s3/awsEnvironment.ts';
 import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s3Server.ts';
 

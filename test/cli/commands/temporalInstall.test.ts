@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { expect, it } from 'vitest';
 
 import { runTemporalInstallCommand } from '../../../src/cli/commands/temporalInstall.ts';
-import { cachedTemporalPath } from '../../../src/temporal/server/installation/temporalCache.ts';
+import { cachedTemporalPath } from '../../../src/temporal/server/installation/executable.ts';
 import { testOutput } from '../testOutput.ts';
 
 /** A `go` that makes a `temporal` of the cached version, which says which one it is. */

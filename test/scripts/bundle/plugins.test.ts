@@ -7,11 +7,9 @@ import { build, type Plugin } from 'esbuild';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const BUNDLE = new URL('../../../scripts/build/bundle/', import.meta.url).href;
-const { placesOfModules } = (await import(`${BUNDLE}placesOfModules.mjs`)) as {
-  readonly placesOfModules: (root: string, fromBundle: string) => Plugin;
-};
-const { loadedByRequire } = (await import(`${BUNDLE}loadedByRequire.mjs`)) as {
+const { loadedByRequire, placesOfModules } = (await import(`${BUNDLE}plugins.mjs`)) as {
   readonly loadedByRequire: (names: RegExp) => Plugin;
+  readonly placesOfModules: (root: string, fromBundle: string) => Plugin;
 };
 
 let root: string;

@@ -123,8 +123,4 @@ describe("a workflow's page", () => {
     const page = workflowPage({ ui: 'http://ui', namespace: 'default' }, 'target:http://a/b:c');
     expect(page).toBe('http://ui/namespaces/default/workflows/target%3Ahttp%3A%2F%2Fa%2Fb%3Ac');
   });
-
-  it('is not known where the UI is not', () => {
-    expect(workflowPage({ ui: null, namespace: 'default' }, 'x')).toBeNull();
-  });
 });

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 
-import { createFeedbackClient } from '../../../clients/feedback.ts';
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
-import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
+import { createFeedbackClient, createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
 import { makeHome } from '../../../config/home.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';
@@ -14,8 +13,7 @@ import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import { type Input, recordedInputs, someInputs } from '../../../judge/inputs.ts';
 import { freshSeed, judgeCandidate, type Progress } from '../../../judge/judgement.ts';
 import { randomFrom, sample } from '../../../judge/random.ts';
-import { markdownReport } from '../../../judge/report/markdownReport.ts';
-import { type ReportLine, textReport } from '../../../judge/report/textReport.ts';
+import { markdownReport, type ReportLine, textReport } from '../../../judge/writtenReport.ts';
 import type { CommandContext } from '../../context.ts';
 import { LiveLines } from '../../ui/liveLines.ts';
 import { onInterruption } from '../../interruption.ts';

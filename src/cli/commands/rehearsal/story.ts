@@ -3,9 +3,8 @@ import { formatClock, formatInstant } from '../../../domain/freeze/zonedTime.ts'
 import type { PromotionResult } from '../../../domain/promotion/promotion.ts';
 import { outcomeExitCode } from '../../../domain/release/outcome.ts';
 import type { ReleaseResult, StepRecord } from '../../../domain/release/release.ts';
-import type { Rehearsal } from '../../../rehearsal/play.ts';
+import type { Rehearsal, RehearsalEvent } from '../../../rehearsal/play.ts';
 import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
-import type { RehearsalEvent } from '../../../rehearsal/rehearsalEvent.ts';
 import type { Output } from '../../output.ts';
 import { counted } from '../../ui/counted.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';

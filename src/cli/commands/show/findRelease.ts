@@ -12,7 +12,7 @@ import { targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { releaseUnknown } from '../../../temporal/client/ask.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { findWork, pastReleases } from '../../../temporal/client/release/pastReleases.ts';
-import { readRunningCall } from '../../../temporal/client/release/runningCall.ts';
+import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { readProgress } from '../../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import type { ChosenTarget } from '../target/targetAccess.ts';

@@ -3,7 +3,7 @@ import type { UnderWay } from '../../../domain/heartbeat.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
-import { readRunningCall } from '../../../temporal/client/release/runningCall.ts';
+import { readRunningCall } from '../../../temporal/client/release/pastReleases.ts';
 import { isUnanswered, readProgress, viewTarget } from '../../../temporal/client/target/targetClient.ts';
 import { workflowPage } from '../../../temporal/client/temporalSettings.ts';
 import { type KeptTarget, readKeptTarget } from '../../../temporal/history/keptTarget.ts';

@@ -1,7 +1,7 @@
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import type { KeptMessage } from '../../../temporal/history/keptMessages.ts';
+import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
 import type { Style } from '../../ui/style.ts';
 import { endedLine } from './endedLine.ts';
 import { describedText, type Serves, servesLines } from './servesLines.ts';

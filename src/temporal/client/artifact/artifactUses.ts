@@ -13,7 +13,6 @@ import { temporalError } from '../temporalError.ts';
 /** What is needed of artifacts, by the word of everybody who could need one. */
 export interface KnownUses {
   readonly uses: readonly ArtifactUse[];
-  /** The targets that were asked. */
   readonly targets: readonly AskedTarget[];
 }
 
@@ -30,7 +29,7 @@ const DIGEST = /sha256:[0-9a-f]{64}/g;
  * Asks everybody in the namespace who could need an artifact: each target what it knows, has waiting and runs; each
  * promotion under way what it is to promote and is judged by; each schedule by what its promotions are judged.
  *
- * @throws SlipwayError SLIPWAY_TARGET_SILENT where a target does not answer: what it needs is not known then.
+ * @throws SlipwayError SLIPWAY_TARGET_SILENT if a target does not answer: what it needs is not known then.
  *   SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function artifactUses(temporal: TemporalConnection): Promise<KnownUses> {

@@ -44,7 +44,7 @@ export interface Intervened {
  *
  * @param workflowId - the target's.
  * @param releaseId - which release is meant, where that was said: another one is not told.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where the release has no use for it now, or none runs;
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if the release has no use for it now, or none runs;
  * SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TARGET_NEVER_RELEASED, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function intervene(
@@ -74,7 +74,7 @@ export async function intervene(
  * Stops one release, whether it runs or waits: the one that runs is asked to abort, one that waits is withdrawn.
  *
  * @param workflowId - the target's.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has ended; SLIPWAY_RELEASE_UNKNOWN, SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function stopRelease(
   temporal: TemporalConnection,
@@ -120,7 +120,7 @@ async function sayTo(
 /**
  * Withdraws a release that waits.
  *
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it does not wait.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it does not wait.
  */
 async function withdraw(
   temporal: TemporalConnection,
@@ -140,7 +140,7 @@ async function withdraw(
 /**
  * Puts an artifact into quarantine, or lets it out.
  *
- * @returns the artifact's identity; `undefined` where no worker has answered yet.
+ * @returns the artifact's identity; `undefined` if no worker has answered yet.
  */
 export async function setQuarantine(
   temporal: TemporalConnection,

@@ -78,7 +78,7 @@ export async function startPromotion(
  * Says something to a promotion under way.
  *
  * @returns what it answers; its `disposition` is `kept` where no worker answered, and Temporal keeps it.
- * @throws SlipwayError SLIPWAY_WRONG_MOMENT where it has no use for it now, or has ended: then with how.
+ * @throws SlipwayError SLIPWAY_WRONG_MOMENT if it has no use for it now, or has ended: then with how.
  */
 export async function intervenePromotion(
   temporal: TemporalConnection,
@@ -149,7 +149,7 @@ export async function viewPromotion(
   }
 }
 
-/** How the last promotion of a name ended; `undefined` where there was none, or it has not. */
+/** How the last promotion of a name ended; `undefined` if there was none, or it has not. */
 export async function lastResult(
   temporal: TemporalConnection,
   workflowId: string,

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 
 import type { RunningCall } from '../../../domain/heartbeat.ts';
@@ -9,9 +11,8 @@ import { lookupQuery } from '../../../messages/target.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { refuseStuck } from '../stuckTask.ts';
 import { isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
-import { runningCallOf } from './runningCall.ts';
+import { runningCallOf } from './pastReleases.ts';
 
-/** What is told to whoever follows a release or a rollback. */
 export type FollowEvent =
   | { readonly kind: 'queued'; readonly reason: string }
   | { readonly kind: 'started'; readonly releaseId: string; readonly workflowId: string }
@@ -27,7 +28,6 @@ export type Ending =
   | { readonly from: 'result'; readonly result: ReleaseResult }
   | { readonly from: 'history'; readonly row: HistoryRow };
 
-/** What is followed, and for how long. */
 export interface FollowOptions {
   /** A release's id, or a rollback's request id. */
   readonly id: string;
@@ -49,7 +49,7 @@ const SILENCE_TOLD_AFTER_MS = 3_000;
  * and says so. The last event is `ended` or `gave_up`.
  *
  * @param workflowId - the target's.
- * @throws SlipwayError where Temporal refuses to answer at all (credentials, namespace).
+ * @throws SlipwayError if Temporal refuses to answer at all (credentials, namespace).
  */
 export async function* follow(
   temporal: TemporalConnection,
@@ -115,7 +115,6 @@ class Trail {
     return this.#running?.workflowId ?? this.#targetId;
   }
 
-  /** Asks once what is new. */
   ask(): Promise<readonly FollowEvent[]> {
     return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
   }
@@ -227,7 +226,6 @@ function asProgress(result: ReleaseResult): Progress {
   };
 }
 
-/** Temporal answers, and no worker does. */
 class WorkerSilent extends Error {
   constructor(cause: unknown) {
     super('no worker answers', { cause });
@@ -241,17 +239,5 @@ function whoIsSilent(error: unknown): 'worker' | 'temporal' | undefined {
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted === true) {
-      resolve();
-      return;
-    }
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done, { once: true });
-  });
+  return sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
 }

@@ -1,14 +1,19 @@
+import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { tsToDate } from '@temporalio/common/lib/time.js';
+
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import type { SlipwayError } from '../../../domain/errors.ts';
-import { type PastRelease, pastOfRow, pastOfWork } from '../../../domain/release/pastRelease.ts';
+import { readHeartbeat, type RunningCall } from '../../../domain/heartbeat.ts';
+import { pastOfRow, pastOfWork, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import { fetchHistories, fetchHistory } from '../../history/fetchHistories.ts';
 import { readTargetFacts } from '../../history/readFacts.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { isUnanswered, viewTarget } from '../target/targetClient.ts';
-import { temporalError } from '../temporalError.ts';
+import { isTemporalSilent, temporalError } from '../temporalError.ts';
 
 /** A target's past, newest first. */
-export interface Past {
+interface Past {
   readonly releases: readonly PastRelease[];
   /** Why the target does not answer: these are the histories, without what never started. `null`: it answered. */
   readonly unanswered: SlipwayError | null;
@@ -19,7 +24,7 @@ export interface Past {
  * does not answer, from the histories that Temporal keeps.
  *
  * @param workflowId - the target's.
- * @returns `undefined` where the target has never taken a release.
+ * @returns `undefined` if the target has never taken a release.
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function pastReleases(
@@ -48,7 +53,7 @@ export async function pastReleases(
  * One release or rollback, from its own history.
  *
  * @param workflowId - its own.
- * @returns `undefined` where Temporal has none (any more).
+ * @returns `undefined` if Temporal has none (any more).
  * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
  */
 export async function findWork(
@@ -64,3 +69,41 @@ export async function findWork(
     throw temporalError(error, temporal.settings);
   }
 }
+
+type Described = Pick<WorkflowExecutionDescription, 'raw'>;
+
+/**
+ * What the step under way found last, by the heartbeats that Temporal keeps: no worker need answer. `undefined` if no
+ * step says anything.
+ *
+ * @param workflowId - the release's own.
+ */
+export async function readRunningCall(
+  { client, settings }: TemporalConnection,
+  workflowId: string,
+): Promise<RunningCall | undefined> {
+  try {
+    return runningCallOf(
+      await client.withDeadline(Date.now() + TIMEOUT_MS, () =>
+        client.workflow.getHandle(workflowId).describe(),
+      ),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || isTemporalSilent(error)) return undefined;
+    throw temporalError(error, settings);
+  }
+}
+
+/** The same, of a workflow that was described already. */
+export function runningCallOf({ raw }: Described): RunningCall | undefined {
+  for (const { heartbeatDetails, expirationTime } of raw.pendingActivities ?? []) {
+    const [payload] = heartbeatDetails?.payloads ?? [];
+    const said =
+      payload === undefined ? undefined : readHeartbeat(defaultPayloadConverter.fromPayload(payload));
+    if (said === undefined) continue;
+    return { ...said, until: expirationTime == null ? null : tsToDate(expirationTime).toISOString() };
+  }
+  return undefined;
+}
+
+const TIMEOUT_MS = 5_000;

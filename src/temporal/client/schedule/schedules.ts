@@ -13,7 +13,6 @@ import {
 import type { TemporalConnection } from '../connection.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
 
-/** A schedule as Temporal has it. */
 export interface ExistingSchedule extends DeclaredSchedule {
   readonly paused: boolean;
   /** Why it is paused, or goes on. */

@@ -45,7 +45,7 @@ export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
 
 /** How a hold or its end was taken. */
 export interface HoldTaken {
-  /** Whether the target is on hold now; `null` where no worker has answered yet. */
+  /** Whether the target is on hold now; `null` if no worker has answered yet. */
   readonly onHold: boolean | null;
   readonly via: 'update' | 'signal';
 }
@@ -62,16 +62,14 @@ const QUERY_TIMEOUT_MS = 10_000;
  * The submission's id, that of the update, is new each time: the same one would be answered with the old answer. What
  * asks for the same thing is told by the request key.
  *
- * @param submission - the submission's id. Default: a fresh one.
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_TEMPORAL_UNREACHABLE, SLIPWAY_USAGE for a request that the target
  * refuses.
  */
 export async function submitRelease(
   temporal: TemporalConnection,
   request: ReleaseRequest,
-  timeoutMs: number = SUBMIT_TIMEOUT_MS,
-  submission: string = randomUUID(),
 ): Promise<ReleaseAnswer> {
+  const submission = randomUUID();
   const { client, settings } = temporal;
   await requireWorker(temporal);
   const target = new WithStartWorkflowOperation<TargetWorkflow>(
@@ -79,7 +77,7 @@ export async function submitRelease(
     targetStart(request.target, request.recordStore, settings.taskQueue),
   );
   try {
-    return await client.withDeadline(Date.now() + timeoutMs, async () => {
+    return await client.withDeadline(Date.now() + SUBMIT_TIMEOUT_MS, async () => {
       const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
         startWorkflowOperation: target,
         waitForStage: WorkflowUpdateStage.ACCEPTED,
@@ -91,7 +89,7 @@ export async function submitRelease(
   } catch (error) {
     const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
     const failed = silent
-      ? noWorker(settings, `no worker took the release within ${timeoutMs / 1_000} s`, error)
+      ? noWorker(settings, `no worker took the release within ${SUBMIT_TIMEOUT_MS / 1_000} s`, error)
       : (refusal(error) ?? temporalError(error, settings));
     if (!silent && !isTemporalSilent(error)) throw failed;
     const delivered = await withdrawSubmission(temporal, request, submission);
@@ -199,10 +197,10 @@ export function isUnanswered(error: unknown): error is SlipwayError {
 }
 
 /**
- * What a target says of itself; `undefined` where it has never taken a release.
+ * What a target says of itself; `undefined` if it has never taken a release.
  *
  * @throws SlipwayError SLIPWAY_NO_WORKER, SLIPWAY_WORKFLOW_STUCK, SLIPWAY_TEMPORAL_UNREACHABLE,
- *   SLIPWAY_TARGET_UNREADABLE where it was started again and has not read yet what it knew.
+ *   SLIPWAY_TARGET_UNREADABLE if it was started again and has not read yet what it knew.
  */
 export async function viewTarget(
   temporal: TemporalConnection,
@@ -247,7 +245,7 @@ function reading(place: string, { state }: TargetView): SlipwayError {
 }
 
 /**
- * Where a running release or rollback stands; `undefined` where it has just ended and is gone, or does not answer.
+ * Where a running release or rollback stands; `undefined` if it has just ended and is gone, or does not answer.
  *
  * @param workflowId - the release's own.
  */

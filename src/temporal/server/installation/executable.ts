@@ -1,12 +1,54 @@
 import { execFile } from 'node:child_process';
 import { access, chmod, constants, rename, stat } from 'node:fs/promises';
+import { homedir, platform } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+
+/**
+ * The version of the `temporal` command that Slipway installs (server 1.29.1). Newer ones cannot be installed with
+ * `go install`: their module replaces a dependency.
+ */
+export const TEMPORAL_CLI_VERSION = '1.5.1';
+
+/**
+ * Where Slipway keeps the `temporal` executable: under the user's cache directory, as each system has it
+ * (`$XDG_CACHE_HOME` or `~/.cache`; `~/Library/Caches` on macOS; `%LOCALAPPDATA%` on Windows).
+ */
+export function cachedTemporalPath(env: NodeJS.ProcessEnv, system: NodeJS.Platform = platform()): string {
+  return join(
+    cacheDirectory(env, system),
+    'slipway',
+    'temporal',
+    TEMPORAL_CLI_VERSION,
+    temporalFileName(system),
+  );
+}
+
+/** Where Slipway keeps a version of the time-skipping test server, likewise. */
+export function cachedTestServerPath(env: NodeJS.ProcessEnv, version: string): string {
+  return join(cacheDirectory(env, platform()), 'slipway', 'test-server', version, testServerFileName());
+}
+
+export function temporalFileName(system: NodeJS.Platform = platform()): string {
+  return system === 'win32' ? 'temporal.exe' : 'temporal';
+}
+
+export function testServerFileName(): string {
+  return platform() === 'win32' ? 'temporal-test-server.exe' : 'temporal-test-server';
+}
+
+function cacheDirectory(env: NodeJS.ProcessEnv, system: NodeJS.Platform): string {
+  const home = env['HOME'] ?? env['USERPROFILE'] ?? homedir();
+  const xdg = env['XDG_CACHE_HOME'];
+  if (xdg !== undefined && xdg !== '') return xdg;
+  if (system === 'darwin') return join(home, 'Library', 'Caches');
+  if (system === 'win32') return env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local');
+  return join(home, '.cache');
+}
 
 /** The first run of a 250 MB executable from a cold disk takes seconds. */
 const VERSION_TIMEOUT_MS = 30_000;
 
-/** The first file of a name on the PATH that runs. */
 export async function onPath(
   fileName: string,
   env: NodeJS.ProcessEnv,
@@ -32,7 +74,6 @@ export async function isTemporal(path: string): Promise<boolean> {
   }
 }
 
-/** Whether there is a file at a path that may be executed. */
 export async function isExecutable(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);

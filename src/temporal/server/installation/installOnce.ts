@@ -1,10 +1,10 @@
-import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { SlipwayError } from '../../../domain/errors.ts';
+import { type ErrorCode, SlipwayError } from '../../../domain/errors.ts';
 import { moveIntoPlace } from './executable.ts';
-import { withInstallLock } from './installLock.ts';
-import type { InstallAttempt, InstallTask, Progress } from './progress.ts';
+import { type InstallAttempt, type InstallTask, type Progress, repeatWhile } from './installTask.ts';
 
 /** An executable, and where it came from. */
 export interface Found<Origin extends string> {
@@ -12,7 +12,6 @@ export interface Found<Origin extends string> {
   readonly origin: Origin;
 }
 
-/** How an installation is followed and ended. */
 export interface InstallOptions {
   /** One line of progress, without a line end; at least every 15 s while something takes long. */
   readonly onProgress?: Progress;
@@ -24,12 +23,10 @@ export interface InstallOptions {
 }
 
 /** An executable that is installed into the user's cache directory. */
-export interface Installable<Origin extends string> {
+interface Installable<Origin extends string> {
   /** What it is called, for people. */
   readonly name: string;
-  /** The file that it becomes. */
   readonly destination: string;
-  /** Finds one that runs, without installing it. */
   readonly find: () => Promise<Found<Origin> | undefined>;
   /** Where `find` looked in vain: one line each. */
   readonly lookedFor: readonly string[];
@@ -39,17 +36,16 @@ export interface Installable<Origin extends string> {
     readonly name: string;
     readonly install: (task: InstallTask) => Promise<InstallAttempt>;
   }[];
-  /** Whether what a way made runs. */
   readonly runs: (path: string) => Promise<boolean>;
-  /** What to say where nothing worked. */
-  readonly failed: (tried: readonly string[], cause?: unknown) => SlipwayError;
+  /** What is thrown if nothing worked; its message ends in what was tried. */
+  readonly failure: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
 }
 
 /**
  * Finds an executable, or installs it. Two installations at once do not disturb each other: the second waits for the
  * first and takes what it left.
  *
- * @throws what `failed` makes of each thing that was tried and why it failed; the signal's reason when it is aborted.
+ * @throws SlipwayError the installable's `failure`, with each thing that was tried and why it failed; the signal's reason when it is aborted.
  */
 export async function installOnce<Origin extends string>(
   installable: Installable<Origin>,
@@ -91,11 +87,12 @@ async function removeAbandoned(cacheDirectory: string): Promise<void> {
 }
 
 async function tryEach<Origin extends string>(
-  { name: called, destination, lookedFor, ways, runs, failed }: Installable<Origin>,
+  installable: Installable<Origin>,
   workspace: string,
   options: InstallOptions,
 ): Promise<Found<Origin>> {
   const { onProgress = () => undefined, signal, env = process.env, downloadStallMs = 20_000 } = options;
+  const { name: called, destination, lookedFor, ways, runs } = installable;
   const tried = [...lookedFor];
   for (const { origin, name, install } of ways) {
     signal?.throwIfAborted();
@@ -119,22 +116,91 @@ async function tryEach<Origin extends string>(
       tried.push(`${name}: the installed program does not run`);
     }
   }
-  throw failed(tried);
+  throw failed(installable, tried);
 }
 
-async function createCache<Origin extends string>(
-  { failed }: Installable<Origin>,
-  directory: string,
-): Promise<void> {
+type Failing = Pick<Installable<string>, 'failure'>;
+
+async function createCache(installable: Failing, directory: string): Promise<void> {
   try {
     await mkdir(directory, { recursive: true });
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    throw failed([`the cache directory ${directory} cannot be written: ${why}`], cause);
+    throw failed(installable, [`the cache directory ${directory} cannot be written: ${why}`], cause);
   }
 }
 
-/** What was tried, one line each. */
-export function listTried(tried: readonly string[]): string {
-  return `Tried:\n${tried.map((line) => `  - ${line}`).join('\n')}`;
+function failed(
+  { failure: { code, message, hint } }: Failing,
+  tried: readonly string[],
+  cause?: unknown,
+): SlipwayError {
+  const lines = tried.map((line) => `  - ${line}`).join('\n');
+  return new SlipwayError(code, `${message}. Tried:\n${lines}`, { hint, cause });
+}
+
+const TOUCH_EVERY_MS = 5_000;
+/** A lock that nobody touched for this long was left behind by a process that was killed. */
+const STALE_AFTER_MS = 30_000;
+const LOOK_EVERY_MS = 500;
+
+interface InstallLockOptions {
+  readonly name: string;
+  readonly directory: string;
+  readonly onProgress: Progress;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Runs the work while no other process installs into the same directory. It saves a second installation of five
+ * minutes; what keeps two installations from breaking each other is that each ends in one rename.
+ *
+ * @throws the signal's reason when `signal` is aborted while waiting.
+ */
+async function withInstallLock<T>(options: InstallLockOptions, work: () => Promise<T>): Promise<T> {
+  const { name, directory, onProgress, signal } = options;
+  const path = join(directory, 'install.lock');
+  if (!(await take(path))) {
+    onProgress(`another process is installing ${name}: waiting for it`);
+    await repeatWhile(
+      onProgress,
+      () => 'waiting for the other installation',
+      async () => {
+        while (!(await take(path)))
+          await sleep(LOOK_EVERY_MS, undefined, signal === undefined ? {} : { signal });
+      },
+    );
+  }
+  const touching = setInterval(() => {
+    const now = new Date();
+    // Whoever removed the lock will install too; that costs time and breaks nothing.
+    utimes(path, now, now).catch(() => undefined);
+  }, TOUCH_EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(touching);
+    await rm(path, { force: true });
+  }
+}
+
+async function take(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, 'wx');
+    await handle.close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (await isStale(path)) await rm(path, { force: true });
+    return false;
+  }
+}
+
+async function isStale(path: string): Promise<boolean> {
+  try {
+    return Date.now() - (await stat(path)).mtimeMs > STALE_AFTER_MS;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }

@@ -1,23 +1,23 @@
 import { loadClientConfigProfile } from '@temporalio/envconfig';
 
-import { SlipwayError } from '../../../domain/errors.ts';
-import { isTemporal, onPath } from './executable.ts';
-import { type Found, installOnce, type InstallOptions, listTried } from './installOnce.ts';
+import {
+  cachedTemporalPath,
+  isTemporal,
+  onPath,
+  TEMPORAL_CLI_VERSION,
+  temporalFileName,
+} from './executable.ts';
+import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
 import { downloadWithSdk } from './sdkDownload.ts';
-import { cachedTemporalPath, TEMPORAL_CLI_VERSION, temporalFileName } from './temporalCache.ts';
 import { join } from 'node:path';
-import { runToEnd } from './childCommand.ts';
-import { type InstallAttempt, type InstallTask, repeatWhile } from './progress.ts';
+import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
 
-/** Where a `temporal` executable came from. */
-type TemporalOrigin = 'path' | 'cache' | 'download' | 'go';
-
-/** A `temporal` executable that was run once and answered. */
-export type TemporalExecutable = Found<TemporalOrigin>;
+/** A `temporal` executable that was run once and answered, and where it came from. */
+type TemporalExecutable = Found<'path' | 'cache' | 'download' | 'go'>;
 
 /**
  * The address of Temporal that the environment names (`TEMPORAL_ADDRESS`, or a profile of `temporal.toml`), where no
- * executable is needed; `undefined` where it names none.
+ * executable is needed; `undefined` if it names none.
  *
  * @throws Error when the profile that is named does not exist, or its file cannot be read.
  */
@@ -63,7 +63,7 @@ export function installTemporal(options: InstallOptions = {}): Promise<TemporalE
       ],
       ways: WAYS,
       runs: isTemporal,
-      failed: notInstalled,
+      failure: NOT_INSTALLED,
     },
     options,
   );
@@ -82,16 +82,11 @@ const WAYS = [
   },
 ] as const;
 
-function notInstalled(tried: readonly string[], cause?: unknown): SlipwayError {
-  return new SlipwayError(
-    'SLIPWAY_TEMPORAL_NOT_INSTALLED',
-    `Temporal could not be found or installed. ${listTried(tried)}`,
-    {
-      hint: 'Install the temporal command (https://docs.temporal.io/cli), or Go 1.23 or newer, and try again; or set TEMPORAL_ADDRESS to a running Temporal.',
-      cause,
-    },
-  );
-}
+const NOT_INSTALLED = {
+  code: 'SLIPWAY_TEMPORAL_NOT_INSTALLED',
+  message: 'Temporal could not be found or installed',
+  hint: 'Install the temporal command (https://docs.temporal.io/cli), or Go 1.23 or newer, and try again; or set TEMPORAL_ADDRESS to a running Temporal.',
+} as const;
 
 /** Builds the `temporal` command from its Go module. Go keeps what it fetched, so a second try is quicker. */
 async function installWithGo(task: InstallTask): Promise<InstallAttempt> {

@@ -1,8 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { runToEnd } from './childCommand.ts';
-import { type InstallAttempt, type InstallTask, repeatWhile } from './progress.ts';
+import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
 
 const LOOK_EVERY_MS = 1_000;
 

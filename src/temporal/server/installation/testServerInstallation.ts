@@ -1,12 +1,16 @@
-import { SlipwayError } from '../../../domain/errors.ts';
-import { isExecutable, onPath } from './executable.ts';
-import { type Found, installOnce, type InstallOptions, listTried } from './installOnce.ts';
-import { installWithMaven, TEST_SERVER_VERSION } from './mavenInstall.ts';
-import { downloadWithSdk } from './sdkDownload.ts';
-import { cachedTestServerPath, testServerFileName } from './temporalCache.ts';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { platform } from 'node:os';
+import { join } from 'node:path';
 
-/** Where a test server came from. */
-export type TestServerOrigin = 'path' | 'cache' | 'download' | 'maven';
+import { type InstallAttempt, type InstallTask, runToEnd, repeatWhile } from './installTask.ts';
+import { cachedTestServerPath, isExecutable, onPath, testServerFileName } from './executable.ts';
+import { type Found, installOnce, type InstallOptions } from './installOnce.ts';
+import { downloadWithSdk } from './sdkDownload.ts';
+
+/** The newest test server whose rehearsals were seen to go as they should. */
+export const TEST_SERVER_VERSION = '1.38.0';
+
+type TestServer = Found<'path' | 'cache' | 'download' | 'maven'>;
 
 /**
  * Finds Temporal's time-skipping test server, or installs it into the user's cache directory: by the SDK's own download,
@@ -15,7 +19,7 @@ export type TestServerOrigin = 'path' | 'cache' | 'download' | 'maven';
  * @throws SlipwayError `SLIPWAY_TEST_SERVER_UNAVAILABLE`, which lists each thing that was tried and why it failed.
  * @throws the signal's reason when `signal` is aborted.
  */
-export function installTestServer(options: InstallOptions = {}): Promise<Found<TestServerOrigin>> {
+export function installTestServer(options: InstallOptions = {}): Promise<TestServer> {
   const { env = process.env } = options;
   const destination = cachedTestServerPath(env, TEST_SERVER_VERSION);
   return installOnce(
@@ -29,13 +33,13 @@ export function installTestServer(options: InstallOptions = {}): Promise<Found<T
       ],
       ways: WAYS,
       runs: isExecutable,
-      failed: unavailable,
+      failure: UNAVAILABLE,
     },
     options,
   );
 }
 
-async function find(env: NodeJS.ProcessEnv, cached: string): Promise<Found<TestServerOrigin> | undefined> {
+async function find(env: NodeJS.ProcessEnv, cached: string): Promise<TestServer | undefined> {
   const found = await onPath(testServerFileName(), env, isExecutable);
   if (found !== undefined) return { path: found, origin: 'path' };
   return (await isExecutable(cached)) ? { path: cached, origin: 'cache' } : undefined;
@@ -54,13 +58,67 @@ const WAYS = [
   },
 ] as const;
 
-function unavailable(tried: readonly string[], cause?: unknown): SlipwayError {
-  return new SlipwayError(
-    'SLIPWAY_TEST_SERVER_UNAVAILABLE',
-    `Temporal's time-skipping test server could not be found or installed. ${listTried(tried)}`,
-    {
-      hint: `Install Java 11 or newer and Maven, and try again; or put a ${testServerFileName()} on the PATH.`,
-      cause,
-    },
+const UNAVAILABLE = {
+  code: 'SLIPWAY_TEST_SERVER_UNAVAILABLE',
+  message: "Temporal's time-skipping test server could not be found or installed",
+  hint: `Install Java 11 or newer and Maven, and try again; or put a ${testServerFileName()} on the PATH.`,
+} as const;
+
+/**
+ * Makes a time-skipping test server of its Java archives: Maven fetches them, and a script starts Java with them. They
+ * stay beside the script, in the cache directory.
+ */
+async function installWithMaven(task: InstallTask): Promise<InstallAttempt> {
+  const { workspace, cacheDirectory, onProgress, env, signal } = task;
+  if (platform() === 'win32') return { ok: false, reason: 'it starts Java from a shell script' };
+  const java = await runToEnd({ file: 'java', args: ['-version'], env, cwd: workspace });
+  if (!java.ok) return { ok: false, reason: `Java is not installed (${java.reason})` };
+  const maven = await runToEnd({ file: 'mvn', args: ['--version'], env, cwd: workspace });
+  if (!maven.ok) return { ok: false, reason: `Maven is not installed (${maven.reason})` };
+
+  await writeFile(join(workspace, 'pom.xml'), PROJECT);
+  let fetched = 0;
+  const copied = await repeatWhile(
+    onProgress,
+    () => `fetching the test server ${TEST_SERVER_VERSION} with Maven, ${fetched} files so far`,
+    () =>
+      runToEnd({
+        file: 'mvn',
+        args: ['--batch-mode', 'dependency:copy-dependencies', '-DoutputDirectory=lib'],
+        env,
+        cwd: workspace,
+        onLine: (line) => {
+          if (line.includes('Downloaded from')) fetched += 1;
+        },
+        signal,
+      }),
   );
+  if (!copied.ok) return copied;
+  const archives = join(cacheDirectory, 'lib');
+  await rm(archives, { recursive: true, force: true });
+  await rename(join(workspace, 'lib'), archives);
+  const script = join(workspace, 'script');
+  await writeFile(script, SCRIPT);
+  await chmod(script, 0o755);
+  return { ok: true, path: script };
 }
+
+const PROJECT = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>slipway</groupId>
+  <artifactId>test-server</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>io.temporal</groupId>
+      <artifactId>temporal-test-server</artifactId>
+      <version>${TEST_SERVER_VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
+
+/** It lives for seconds: what makes Java start quickly counts, and not how fast it would be in the end. */
+const SCRIPT = `#!/bin/sh
+exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$(dirname "$0")/lib/*" io.temporal.testserver.TestServer "$@"
+`;

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { TemporalConnection } from '../../client/connection.ts';
-import { type AbandonedStep, failAbandonedSteps } from './abandonedSteps.ts';
-import type { WorkerRegistry } from './workerRegistry.ts';
+import { ActivityNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
 
-/** What is told of taking over. */
+import type { FailureDetail } from '../../../domain/failure.ts';
+import { WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
+import type { TemporalConnection } from '../../client/connection.ts';
+import { isInstance, type WorkerRegistry } from './workerRegistry.ts';
+
 export type TakeOverEvent =
   | { readonly what: 'failed_step'; readonly step: AbandonedStep }
   /** What killed workers had begun could not be looked for: it waits for its deadlines. */
@@ -54,4 +57,109 @@ async function look(
   );
   for (const step of steps) onEvent({ what: 'failed_step', step });
   if (last) await Promise.all(killed.map((instance) => registry.forget(instance)));
+}
+
+/** A step's activity that a killed worker had begun. */
+interface AbandonedStep {
+  readonly workflowId: string;
+  readonly activityId: string;
+  readonly activityType: string;
+  readonly workerIdentity: string;
+  readonly attempt: number;
+}
+
+/** Of more releases under way than this, the steps of the others wait for their own deadlines. */
+const WORKFLOWS_MAX = 1_000;
+/** Few enough at once to leave Temporal Cloud's limit of calls to those who work. */
+const AT_ONCE = 10;
+/** Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
+const STARTED = 2;
+/** At once: whatever waited for the dead worker has waited already. */
+const RETRY_DELAY_MS = 1;
+
+/**
+ * Fails what killed workers had begun in releases and rollbacks and nobody else has taken since, so that it need not
+ * wait for its heartbeat's or its attempt's deadline. Steps that Temporal retries are tried again at once; create, PATCH
+ * and redeploy tell their workflow, which reads what became of the call before it sends another.
+ *
+ * Saying it about a worker that lives would do no harm but the repetition: it is what a missed deadline does as well.
+ *
+ * @param killed - the instances of the workers.
+ * @returns what was failed.
+ */
+async function failAbandonedSteps(
+  temporal: TemporalConnection,
+  killed: readonly string[],
+): Promise<readonly AbandonedStep[]> {
+  const { client, settings } = temporal;
+  const { release, rollback } = WORKFLOW_TYPES;
+  const query = `WorkflowType IN ("${release}", "${rollback}") AND ExecutionStatus = "Running" AND TaskQueue = ${JSON.stringify(settings.taskQueue)}`;
+  const workflowIds: string[] = [];
+  for await (const { workflowId } of client.workflow.list({ query })) {
+    if (workflowIds.push(workflowId) === WORKFLOWS_MAX) break;
+  }
+  const failed: AbandonedStep[] = [];
+  for (let from = 0; from < workflowIds.length; from += AT_ONCE) {
+    const some = workflowIds.slice(from, from + AT_ONCE);
+    const found = await Promise.all(some.map((workflowId) => failIn(temporal, workflowId, killed)));
+    failed.push(...found.flat());
+  }
+  return failed;
+}
+
+async function failIn(
+  temporal: TemporalConnection,
+  workflowId: string,
+  killed: readonly string[],
+): Promise<readonly AbandonedStep[]> {
+  const failed: AbandonedStep[] = [];
+  for (const step of await abandonedIn(temporal, workflowId, killed)) {
+    try {
+      await temporal.client.activity.fail({ workflowId, activityId: step.activityId }, workerKilled(step));
+      failed.push(step);
+    } catch (error) {
+      // Its deadline, or another worker, was faster.
+      if (!(error instanceof ActivityNotFoundError)) throw error;
+    }
+  }
+  return failed;
+}
+
+async function abandonedIn(
+  { client }: TemporalConnection,
+  workflowId: string,
+  killed: readonly string[],
+): Promise<readonly AbandonedStep[]> {
+  try {
+    const { raw } = await client.workflow.getHandle(workflowId).describe();
+    return (raw.pendingActivities ?? []).flatMap(
+      ({ activityId, activityType, state, lastWorkerIdentity, attempt }) => {
+        if (Number(state) !== STARTED || activityId == null || lastWorkerIdentity == null) return [];
+        if (!killed.some((instance) => isInstance(lastWorkerIdentity, instance))) return [];
+        const step = {
+          workflowId,
+          activityId,
+          activityType: activityType?.name ?? '',
+          attempt: attempt ?? 1,
+        };
+        return [{ ...step, workerIdentity: lastWorkerIdentity }];
+      },
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
+}
+
+/** What the step's failure says: nobody knows how far the call had come. */
+function workerKilled({ workerIdentity, attempt }: AbandonedStep): ApplicationFailure {
+  const code = 'SLIPWAY_WORKER_KILLED';
+  const detail: FailureDetail = { code, mayHaveBeenTaken: true, attempt };
+  return ApplicationFailure.create({
+    message: `the worker ${workerIdentity} was killed while it did this`,
+    type: code,
+    nonRetryable: false,
+    nextRetryDelay: RETRY_DELAY_MS,
+    details: [detail],
+  });
 }

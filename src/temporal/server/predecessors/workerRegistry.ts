@@ -12,7 +12,6 @@ export interface WorkerRegistry {
   readonly identity: string;
   /** The instances that were killed, the last part of their identities. */
   killed(): Promise<readonly string[]>;
-  /** Forgets an instance that was killed. */
   forget(instance: string): Promise<void>;
   /** Takes this worker from the registry: it has ended in order. */
   leave(): Promise<void>;
@@ -29,7 +28,7 @@ const FOLDER = 'workers';
  * told from a dead one only under the kernel that made it, so the name holds the machine's boot, and the workers of
  * other machines that share the home (over a network) are left alone.
  *
- * @throws Error where the socket cannot be made: a home that cannot be written, a path of more than some 100
+ * @throws Error if the socket cannot be made: a home that cannot be written, a path of more than some 100
  * characters, a file system without sockets. Such a worker works as well; only nobody can tell when it was killed.
  */
 export async function joinWorkers(
@@ -62,7 +61,6 @@ export function workerIdentity(instance: string = newInstance()): string {
   return `slipway@${hostname()}:${process.pid}:${instance}`;
 }
 
-/** Whether a worker of this identity is that instance. */
 export function isInstance(identity: string, instance: string): boolean {
   return identity.endsWith(`:${instance}`);
 }

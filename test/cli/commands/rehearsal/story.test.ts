@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Story } from '../../../../src/cli/commands/rehearsal/story.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
-import type { Rehearsal } from '../../../../src/rehearsal/play.ts';
-import type { RehearsalEvent } from '../../../../src/rehearsal/rehearsalEvent.ts';
+import type { Rehearsal, RehearsalEvent } from '../../../../src/rehearsal/play.ts';
 import { testOutput } from '../../testOutput.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-${time}:00Z`);

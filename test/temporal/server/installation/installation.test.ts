@@ -6,14 +6,13 @@ import { delimiter, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
+import { cachedTemporalPath, isTemporal } from '../../../../src/temporal/server/installation/executable.ts';
 import {
   configuredTemporalAddress,
   findTemporal,
   installTemporal,
 } from '../../../../src/temporal/server/installation/installation.ts';
-import { elapsed } from '../../../../src/temporal/server/installation/progress.ts';
-import { cachedTemporalPath } from '../../../../src/temporal/server/installation/temporalCache.ts';
+import { elapsed } from '../../../../src/temporal/server/installation/installTask.ts';
 
 /** A `temporal` that answers `--version` and nothing else. */
 const STAND_IN = '#!/bin/sh\necho "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)"\n';

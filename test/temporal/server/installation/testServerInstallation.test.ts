@@ -4,9 +4,11 @@ import { delimiter, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { TEST_SERVER_VERSION } from '../../../../src/temporal/server/installation/mavenInstall.ts';
-import { cachedTestServerPath } from '../../../../src/temporal/server/installation/temporalCache.ts';
-import { installTestServer } from '../../../../src/temporal/server/installation/testServerInstallation.ts';
+import {
+  installTestServer,
+  TEST_SERVER_VERSION,
+} from '../../../../src/temporal/server/installation/testServerInstallation.ts';
+import { cachedTestServerPath } from '../../../../src/temporal/server/installation/executable.ts';
 
 let root: string;
 let bin: string;

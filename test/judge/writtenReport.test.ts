@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest';
 
-import { type JudgeReport, type Side, SIDES } from '../../../src/domain/judge/report.ts';
-import { DEFAULT_SETTINGS, type JudgeSettings } from '../../../src/domain/judge/settings.ts';
-import { randomFrom } from '../../../src/judge/random.ts';
-import { markdownReport } from '../../../src/judge/report/markdownReport.ts';
-import { textReport } from '../../../src/judge/report/textReport.ts';
-import { reportOf } from '../../../src/judge/reportOf.ts';
-import type { Trial } from '../../../src/judge/trial.ts';
-import { madeReport } from '../../domain/judge/madeReport.ts';
+import { type JudgeReport, type Side, SIDES } from '../../src/domain/judge/report.ts';
+import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
+import type { Trial } from '../../src/judge/judgedAgent.ts';
+import { randomFrom } from '../../src/judge/random.ts';
+import { reportOf } from '../../src/judge/reportOf.ts';
+import { markdownReport, textReport } from '../../src/judge/writtenReport.ts';
+import { madeReport } from '../domain/judge/madeReport.ts';
 
 const SETTINGS: JudgeSettings = {
   ...DEFAULT_SETTINGS,
@@ -110,13 +109,6 @@ describe('the report', () => {
     const small = report();
     expect(JSON.parse(JSON.stringify(small))).toEqual(small);
     expect(JSON.stringify(small).length).toBeLessThan(16_384);
-  });
-
-  it('puts the metrics that decide first', () => {
-    expect(report().metrics.map(({ comparison }) => comparison.metric)).toEqual([
-      ...['success', 'latency'],
-      ...['expectations', 'firstToken', 'outputSize'],
-    ]);
   });
 
   it('counts the numbers of a run that failed in the rates only', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { keptMessages } from '../../../src/temporal/history/keptMessages.ts';
+import { keptMessages } from '../../../src/temporal/history/keptTarget.ts';
 import type { AuditedHistory } from '../../../src/temporal/history/readFacts.ts';
 
 const AT = 1_763_726_400;

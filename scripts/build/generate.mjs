@@ -1,0 +1,45 @@
+// Pages and schemas that the build makes of the code, written if they differ from what is there. They are committed; tests
+// hold them current.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+import { format, resolveConfig } from 'prettier';
+
+import { eventsPage } from './eventsPage.mjs';
+import { eventsSchema } from './eventsSchema.mjs';
+import { DIST, ROOT } from './freshness.mjs';
+
+/** The schema of `slipway.yaml`, for editors, and its reference, for people. */
+export async function writeConfigSchema() {
+  const { configJsonSchema, configReferencePage, publishedJsonSchema } =
+    await fromBuild('config/jsonSchema.js');
+  await publish('docs/slipway.schema.json', JSON.stringify(publishedJsonSchema()));
+  await publish('docs/slipway-yaml.md', configReferencePage(configJsonSchema()));
+}
+
+/** The reference of the command line. */
+export async function writeCommandReference() {
+  const { buildProgram } = await fromBuild('cli/program/program.js');
+  const { commandReferencePage } = await fromBuild('cli/program/referencePage.js');
+  const program = buildProgram({ version: '0.0.0', onExit: () => undefined });
+  await publish('docs/commands.md', commandReferencePage(program));
+}
+
+/** The events of `--json`: a schema for programs, a page for people. */
+export async function writeEvents() {
+  const { SCHEMA_VERSION } = await fromBuild('cli/output.js');
+  const events = eventsSchema(SCHEMA_VERSION);
+  await publish('docs/json-events.schema.json', JSON.stringify(events.schema));
+  await publish('docs/json.md', eventsPage(events, SCHEMA_VERSION));
+}
+
+async function fromBuild(path) {
+  return import(pathToFileURL(join(DIST, path)).href);
+}
+
+async function publish(path, content) {
+  const file = join(ROOT, path);
+  const text = await format(content, { ...(await resolveConfig(file)), filepath: file });
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+}

@@ -1,0 +1,160 @@
+import { z } from 'zod';
+
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+import {
+  type Expectation as ExpectationOfRun,
+  PATTERN_MAX_CHARACTERS,
+  patternProblem,
+} from '../domain/check/check.ts';
+import { parseDuration } from '../domain/duration.ts';
+import { freezeProblem } from '../domain/freeze/freezeProblem.ts';
+import { isTimeZone } from '../domain/freeze/zonedTime.ts';
+import { tooFewApprovers } from '../domain/intervention/intervention.ts';
+import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts';
+
+/** Fields that several parts of `slipway.yaml` are made of. */
+
+/** A text that says something. */
+export const Text = z.string().trim().min(1, 'must not be empty');
+
+/** What {@link Duration} takes, for editors. */
+export const DURATION_PATTERN = '^\\s*(0|(\\d+(\\.\\d+)?(ms|s|m|h|d))+)\\s*$';
+
+/** A duration as people write it, in milliseconds. */
+export const Duration = durationField(
+  (text) => parseDuration(text),
+  'expected a duration such as 30s, 5m or 1h30m, 30 days at most',
+);
+
+/**
+ * A field that is a duration.
+ *
+ * @param parse - reads it; `undefined` for what is none.
+ * @param problem - what is said of what is none.
+ */
+export function durationField(parse: (text: string) => number | undefined, problem: string) {
+  return z
+    .string(problem)
+    .meta({ description: 'A duration: 250ms, 30s, 5m, 1h30m', pattern: DURATION_PATTERN })
+    .transform((text, context) => {
+      const milliseconds = parse(text);
+      if (milliseconds !== undefined) return milliseconds;
+      context.addIssue({ code: 'custom', message: problem });
+      return z.NEVER;
+    });
+}
+
+/** Fields of `slipway.yaml` that say where something is: a secret, a service. */
+
+const REFERENCE_EXPECTED = 'expected env:NAME or file:/absolute/path, never the secret itself';
+
+export const Reference = z
+  .string(REFERENCE_EXPECTED)
+  .trim()
+  .min(1, REFERENCE_EXPECTED)
+  .refine((text) => SECRET_REFERENCE.test(text), REFERENCE_EXPECTED)
+  .describe('Where the secret comes from: env:NAME or file:/absolute/path');
+
+/** A secret, by where it comes from. */
+export const SecretReference = z.strictObject(
+  { from: Reference },
+  typeProblem('expected { from: env:NAME } or { from: file:/absolute/path }, never the secret itself'),
+);
+
+/** The base URL of a service. */
+export const ServiceUrl = z
+  .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
+  .superRefine((url, context) => {
+    const message = serviceUrlProblem(url);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
+/** The origin of a service, or every host below a domain. */
+export const Origin = z
+  .string()
+  .regex(AGENT_ORIGIN, 'expected an origin such as https://agents.example.com or https://*.example.com');
+
+/** What is said of a value of another type; what is wrong within it is said field by field. */
+export function typeProblem(problem: string) {
+  return { error: ({ code }: { readonly code: string }) => (code === 'invalid_type' ? problem : undefined) };
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The fields of an approval, wherever one is asked for.
+ *
+ * @param byDefault - who may give it where nobody is named.
+ */
+export function approvalFields(byDefault: string) {
+  return {
+    required: z.int().min(1).max(100).default(1).describe('How many people must approve'),
+    approvers: z.array(Text).min(1).max(100).optional().describe(`Who may. Default: ${byDefault}`),
+    within: Duration.default(DAY_MS).describe('How long it is waited for. Default: 24h'),
+  };
+}
+
+/** Reports an approval that can never be given, because too few people may give it. */
+export function enoughApprovers(
+  approval: Parameters<typeof tooFewApprovers>[0],
+  context: z.core.$RefinementCtx,
+): void {
+  const message = tooFewApprovers(approval);
+  if (message !== undefined) context.addIssue({ code: 'custom', path: ['required'], message });
+}
+
+const FREEZES_MAX = 100;
+
+/** The name of an IANA time zone that this Node knows. */
+export const TimeZone = Text.refine(isTimeZone, {
+  message: 'expected an IANA time zone that exists, such as Europe/Berlin or UTC',
+}).describe('An IANA time zone: Europe/Berlin');
+
+const Freeze = z
+  .strictObject({
+    name: Text.describe('The name that a waiting release shows'),
+    timeZone: TimeZone.default('UTC'),
+    from: Text.describe('When it begins: "2026-12-23 18:00", "Fri 16:00", or "22:00" for every day'),
+    until: Text.describe('When it ends, written as from is'),
+    then: z
+      .enum(['wait', 'refuse'])
+      .default('wait')
+      .describe('Whether what would be released waits, or is refused. Default: wait'),
+  })
+  .superRefine((freeze, context) => {
+    const problem = freezeProblem(freeze);
+    if (problem !== null)
+      context.addIssue({ code: 'custom', path: [problem.field], message: problem.message });
+  });
+
+/** When nothing is released: a list of freezes. */
+export const FreezeList = z.array(Freeze).max(FREEZES_MAX);
+
+/** What a run must show, as it is written in `slipway.yaml` and in a file of inputs. */
+export const Expectation = z.strictObject({
+  status: z
+    .enum(['success', 'error', 'interrupted'])
+    .optional()
+    .describe('How the run ends. Default: success'),
+  contains: z.string().optional().describe('Text that the answer contains'),
+  matches: z
+    .string()
+    .max(PATTERN_MAX_CHARACTERS)
+    .optional()
+    .describe('A regular expression that the answer matches')
+    .superRefine((pattern, context) => {
+      const problem = pattern === undefined ? undefined : patternProblem(pattern);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
+  path: Text.optional().describe('A dot path into the final values, to check instead of the answer'),
+  equals: z.unknown().optional().describe('The expected value there'),
+  maxLatency: Duration.optional().describe('The longest time from request to end'),
+});
+export type Expectation = z.infer<typeof Expectation>;
+
+/** The expectation as runs are judged by it. */
+export function toExpectation(expectation: Expectation): ExpectationOfRun {
+  const { maxLatency, ...rest } = expectation;
+  const fields = Object.entries({ ...rest, maxLatencyMs: maxLatency });
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
