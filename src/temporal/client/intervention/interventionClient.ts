@@ -23,7 +23,7 @@ import { ask, neverReleased, releaseUnknown } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
 import { viewTarget } from '../target/targetClient.ts';
 
-/** What is told where something was left with Temporal. */
+/** What is said about what was left with Temporal. */
 export const KEPT = 'no worker answers; Temporal keeps it until one does';
 
 /**
@@ -98,10 +98,14 @@ export async function stopRelease(
   return withdraw(temporal, workflowId, { ...message, release: releaseId });
 }
 
-/** Says something to one release. `gone`: what is thrown where it does not run (any more). */
-async function sayTo(
+/**
+ * Says something to one release, or to a promotion, which has no release's id.
+ *
+ * @param gone - what is thrown if it does not run (any more).
+ */
+export async function sayTo(
   temporal: TemporalConnection,
-  { releaseId, workflowId }: { readonly releaseId: string; readonly workflowId: string },
+  { releaseId, workflowId }: { readonly releaseId: string | null; readonly workflowId: string },
   kind: InterventionKind,
   message: InterventionMessage,
   gone: SlipwayError,
@@ -200,10 +204,5 @@ function wrongMoment(message: string): SlipwayError {
 }
 
 function kept(releaseId: string | null): Intervened {
-  return {
-    releaseId,
-    disposition: 'kept',
-    note: KEPT,
-    via: 'signal',
-  };
+  return { releaseId, disposition: 'kept', note: KEPT, via: 'signal' };
 }

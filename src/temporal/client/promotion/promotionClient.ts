@@ -17,15 +17,10 @@ import {
 import type { Progress } from '../../../domain/release/release.ts';
 import { SEARCH_ATTRIBUTES } from '../../../domain/searchAttributes.ts';
 import { workflowResult } from '../../../domain/workflowResult.ts';
-import {
-  INTERVENTION_SIGNALS,
-  INTERVENTION_UPDATES,
-  type InterventionMessage,
-} from '../../../messages/release.ts';
+import type { InterventionMessage } from '../../../messages/release.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
-import { ask } from '../ask.ts';
 import type { TemporalConnection } from '../connection.ts';
-import { type Intervened, KEPT } from '../intervention/interventionClient.ts';
+import { type Intervened, sayTo } from '../intervention/interventionClient.ts';
 import { readProgress } from '../target/targetClient.ts';
 import { temporalError, unansweredRequest } from '../temporalError.ts';
 import { requireWorker } from '../workerPresence.ts';
@@ -87,16 +82,9 @@ export async function intervenePromotion(
   message: InterventionMessage,
 ): Promise<Intervened> {
   const identified = { ...message, requestId: message.requestId ?? randomUUID() };
-  const handle = temporal.client.workflow.getHandle(workflowId);
   const gone = new SlipwayError('SLIPWAY_WRONG_MOMENT', 'no promotion of this name is under way');
   try {
-    const answer = await ask(temporal, workflowId, {
-      update: () => handle.executeUpdate(INTERVENTION_UPDATES[kind], { args: [identified] }),
-      signal: () => handle.signal(INTERVENTION_SIGNALS[kind], identified),
-      gone: () => gone,
-    });
-    if (answer === undefined) return { releaseId: null, disposition: 'kept', note: KEPT, via: 'signal' };
-    return { releaseId: null, disposition: answer.disposition, note: answer.note, via: 'update' };
+    return await sayTo(temporal, { releaseId: null, workflowId }, kind, identified, gone);
   } catch (error) {
     if (error !== gone) throw error;
     const ended = await lastResult(temporal, workflowId);
