@@ -1,12 +1,16 @@
+import { formatDuration } from '../../domain/duration.ts';
+import type { PromotionResult } from '../../domain/promotion/promotion.ts';
+import { outcomeExitCode } from '../../domain/release/outcome.ts';
+import { describeJudgement } from '../../domain/story.ts';
 import type { TemporalConnection } from '../../temporal/client/connection.ts';
 import { workflowPage } from '../../temporal/client/temporalSettings.ts';
 import { type FollowedPromotion, followPromotion } from '../commands/promotion/followPromotion.ts';
 import type { CommandContext } from '../context.ts';
 import { OUTCOME_WORDS } from '../ui/endingText.ts';
+import { MARKS } from '../ui/style.ts';
 import { annotateEnd, ciLog } from './ciLog.ts';
-import { promotionSummary } from './promotionSummary.ts';
-import { reportInCi } from './reportInCi.ts';
-import { writeJobSummary } from './writeJobSummary.ts';
+import { cell, checksSection, code, type Fact, factsTable, stepsSection } from './markdown.ts';
+import { reportInCi, writeJobSummary } from './reportInCi.ts';
 
 /**
  * Follows a promotion to its end, as {@link followPromotion} does. In CI its steps can be folded up in the log, an end
@@ -43,4 +47,40 @@ export async function followPromotionInCi(
   } finally {
     close();
   }
+}
+
+/**
+ * How a promotion ended, as Markdown: outcome, what was promoted, what the judge found, steps with times, checks with
+ * answers, links.
+ *
+ * @param workflowUrl - where Temporal shows it.
+ */
+export function promotionSummary(result: PromotionResult, workflowUrl: string | null): string {
+  const { promotion, from, to, outcome, reason, startedAt, endedAt, requestedBy, judgement } = result;
+  const mark = outcomeExitCode('release', outcome) === 0 ? MARKS.done : MARKS.failed;
+  const words = result.nothingToDo ? 'nothing to do' : OUTCOME_WORDS[outcome];
+  const facts: readonly Fact[] = [
+    ['from', from],
+    ['to', to],
+    ['took', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
+    ['asked by', [requestedBy.who, requestedBy.reason].filter(Boolean).join(': ')],
+    ['artifact', code(result.artifact)],
+    ['commit', code(result.commit)],
+    ['candidate', code(result.candidateRevisionId)],
+    ['release', code(result.releaseId)],
+    ['judged', judgement === null ? null : describeJudgement(judgement)],
+    ['differs', result.differences.join('; ')],
+    ['code', code(result.code)],
+    ['Temporal', workflowUrl],
+  ];
+  const lines = [
+    `## ${mark} ${cell(promotion)}, ${cell(from)} to ${cell(to)}: ${words}`,
+    '',
+    cell(reason),
+    '',
+    ...factsTable(facts),
+    ...stepsSection(result.steps, endedAt),
+    ...checksSection(result.verdicts),
+  ];
+  return `${lines.join('\n')}\n`;
 }

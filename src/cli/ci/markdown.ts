@@ -2,7 +2,7 @@ import { formatDuration } from '../../domain/duration.ts';
 import type { CheckVerdict, StepRecord } from '../../domain/release/release.ts';
 import { stepElapsedMs, stepTitle } from '../../domain/story.ts';
 import { MARKS } from '../ui/style.ts';
-import { exactText } from '../ui/times.ts';
+import { exactText } from '../ui/text.ts';
 
 const ANSWER_MAX_CHARACTERS = 300;
 

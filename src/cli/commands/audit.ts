@@ -10,7 +10,7 @@ import { fetchAudited } from '../../temporal/history/fetchHistories.ts';
 import { readTargetFacts } from '../../temporal/history/readFacts.ts';
 import type { CommandContext } from '../context.ts';
 import { openTemporal } from '../openTemporal.ts';
-import { counted } from '../ui/counted.ts';
+import { counted } from '../ui/text.ts';
 import { MARKS } from '../ui/style.ts';
 import { chooseTargetSpec, findDeployment, withControlPlane } from './target/targetAccess.ts';
 

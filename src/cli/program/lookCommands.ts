@@ -7,8 +7,7 @@ import type { StatusOptions } from '../commands/status/status.ts';
 import type { WatchOptions } from '../commands/watch.ts';
 import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
-import { numberOption } from './options.ts';
-import { configOption, timeoutOption } from './targetOptions.ts';
+import { configOption, numberOption, timeoutOption } from './options.ts';
 
 const TAIL_LINES = 200;
 

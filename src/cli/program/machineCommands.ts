@@ -11,8 +11,7 @@ import { addPlatformCommand, PLATFORM_PORT } from '../commands/platform/platform
 import type { CommonOptions } from '../context.ts';
 import { jsonLine } from '../output.ts';
 import { type CommandTable, SILENT, withOutputOptions } from './commandTable.ts';
-import { portOption } from './options.ts';
-import { configOption } from './targetOptions.ts';
+import { configOption, portOption } from './options.ts';
 
 /** What runs on this machine: everything at once, or one part of it; and what this machine still lacks. */
 export function addMachineCommands(table: CommandTable): void {

@@ -5,7 +5,7 @@ import type { HoldOptions } from '../commands/target/hold.ts';
 import type { QuarantineOptions } from '../commands/target/quarantine.ts';
 import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
-import { configOption } from './targetOptions.ts';
+import { configOption } from './options.ts';
 
 /** Saying one thing to a target, or to the release that runs on it. */
 export function addMessageCommands({ command, run }: CommandTable): void {

@@ -7,8 +7,7 @@ import type { PlanOptions } from '../commands/release/releasePlanned.ts';
 import type { ScheduleOptions } from '../commands/schedule/schedule.ts';
 import type { CommandContext, CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
-import { numberOption } from './options.ts';
-import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
+import { abortOnInterruptOption, configOption, numberOption, timeoutOption } from './options.ts';
 
 /** A promotion may soak for a day: it is followed for longer than a release. */
 const FOLLOW_FOR = '24h';

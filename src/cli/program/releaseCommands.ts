@@ -6,8 +6,13 @@ import type { ReleaseOptions } from '../commands/release/release.ts';
 import type { RollbackOptions } from '../commands/rollback/rollback.ts';
 import type { CommonOptions } from '../context.ts';
 import type { CommandTable } from './commandTable.ts';
-import { numberOption, retentionAgeOption } from './options.ts';
-import { abortOnInterruptOption, configOption, timeoutOption } from './targetOptions.ts';
+import {
+  abortOnInterruptOption,
+  configOption,
+  numberOption,
+  retentionAgeOption,
+  timeoutOption,
+} from './options.ts';
 
 /** Releasing and rolling back, and what stands before that: what would be shipped, and whether it is right. */
 export function addReleaseCommands({ command, run }: CommandTable): void {

@@ -4,7 +4,7 @@ import { isCodedError } from '@slipway/contract/codedError';
 
 import { ConfigError } from '../../config/configError.ts';
 import { errorPage, SlipwayError } from '../../domain/errors.ts';
-import { printProblems } from '../commands/lint/printProblems.ts';
+import { printProblems } from '../commands/lint/problemLines.ts';
 import type { EventOf } from '../events/index.ts';
 import type { Output } from '../output.ts';
 

@@ -4,7 +4,7 @@ import type { InterventionRecord } from '../../domain/intervention/intervention.
 import type { Progress, Waiting } from '../../domain/release/release.ts';
 import { fitLine, shortIds, wrapLine } from './progressLines.ts';
 import type { Style } from './style.ts';
-import { exactText } from './times.ts';
+import { exactText } from './text.ts';
 
 const LABEL_WIDTH = 9;
 const BUILD_LINE_MAX_CHARACTERS = 160;

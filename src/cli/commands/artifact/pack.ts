@@ -6,7 +6,7 @@ import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
-import { sizeText } from '../../ui/sizeText.ts';
+import { sizeText } from '../../ui/text.ts';
 import { type SourceToPack, sourceToPack } from './artifactOf.ts';
 import { warnOfSecrets } from './warnOfSecrets.ts';
 

@@ -1,12 +1,21 @@
 import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
-import { decideRetention, type Retention, unaskedUses } from '../../../domain/artifact/retention.ts';
+import { describeArtifact } from '../../../domain/artifact/artifact.ts';
+import {
+  decideRetention,
+  type RecordedRelease,
+  type Retention,
+  unaskedUses,
+} from '../../../domain/artifact/retention.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import type { ReleaseResult } from '../../../domain/release/release.ts';
 import { artifactUses } from '../../../temporal/client/artifact/artifactUses.ts';
 import type { CommandContext } from '../../context.ts';
 import { openTemporal } from '../../openTemporal.ts';
+import type { Style } from '../../ui/style.ts';
+import { type Cell, tableLines } from '../../ui/table.ts';
+import { agoText, sizeText } from '../../ui/text.ts';
 import { artifactStoreOf } from './artifactOf.ts';
-import { type Pruned, prunedLines, sumLine, sumOf } from './prunedLines.ts';
-import { recordedReleases } from './recordedReleases.ts';
 
 /** The options of `slipway prune`. */
 export interface PruneOptions {
@@ -81,4 +90,125 @@ async function prune(store: ArtifactStore, retention: Retention, dryRun: boolean
 
 function eventOf({ artifact: { digest, sizeBytes, putAt }, last, kept, state }: Pruned) {
   return { artifact: digest, sizeBytes, putAt, last, state, kept };
+}
+
+/** An artifact, and what became of it. */
+export interface Pruned extends Retention {
+  readonly state: 'kept' | 'removed' | 'would_go';
+}
+
+/** How many artifacts there are of each kind, and how large those are that went, or would. */
+interface PruneSum {
+  readonly kept: number;
+  readonly removed: number;
+  readonly bytesFreed: number;
+}
+
+const WORDS = { kept: 'kept', removed: 'removed', would_go: 'would go' } as const;
+const HEADINGS = ['ARTIFACT', 'SIZE', 'PUT', 'LAST RELEASED', 'STATE', 'WHY'] as const;
+
+/**
+ * Artifacts as a table: what goes first, then what is kept. `now` in milliseconds since 1970; `columns`: the window's
+ * width.
+ */
+export function prunedLines(
+  pruned: readonly Pruned[],
+  now: number,
+  columns: number,
+  style: Style,
+): readonly string[] {
+  if (pruned.length === 0) return [];
+  const rows = [...pruned.filter(goes), ...pruned.filter((one) => !goes(one))].map((one): Cell[] => {
+    const { artifact, last, kept, state } = one;
+    const { sizeBytes, putAt } = artifact;
+    const [why = 'not needed', ...more] = kept;
+    return [
+      {
+        text: describeArtifact({ kind: 'tarball', store: '', ...artifact }),
+        paint: (text) => style.strong(text),
+      },
+      { text: sizeText(sizeBytes) },
+      { text: agoText(putAt, now) },
+      {
+        text: last === null ? '-' : `${last.releaseId} on ${last.target}, ${agoText(last.endedAt, now)}`,
+      },
+      { text: WORDS[state], paint: (text) => (goes(one) ? style.warn(text) : text) },
+      { text: more.length === 0 ? why : `${why}, and ${more.length} more` },
+    ];
+  });
+  return tableLines(HEADINGS, rows, columns, (text) => style.faint(text));
+}
+
+/** Counts what was kept and what went. */
+export function sumOf(pruned: readonly Pruned[]): PruneSum {
+  const gone = pruned.filter(goes);
+  return {
+    kept: pruned.length - gone.length,
+    removed: gone.length,
+    bytesFreed: gone.reduce((sum, { artifact }) => sum + artifact.sizeBytes, 0),
+  };
+}
+
+/** What was done in all, in one line. */
+export function sumLine(pruned: readonly Pruned[], store: string, dryRun: boolean): string {
+  const { kept, removed, bytesFreed } = sumOf(pruned);
+  const went = dryRun ? 'would go' : 'removed';
+  return `${removed} of ${removed + kept} artifacts ${went}, ${sizeText(bytesFreed)}: ${store}`;
+}
+
+function goes({ state }: Pruned): boolean {
+  return state !== 'kept';
+}
+
+/** How many records are read at once. */
+const AT_ONCE = 16;
+/** `TARGET/TIME-RELEASE.json`: no target's name begins otherwise; what others keep beside them is in other folders. */
+const OF_A_RELEASE = /^[A-Za-z0-9][^/]*\/[^/]+\.json$/;
+
+/**
+ * The releases of tarballs that a store's records tell of, in no order.
+ *
+ * @throws SlipwayError SLIPWAY_RECORD_UNREADABLE: what it does not tell may be what has to be kept.
+ */
+export async function recordedReleases(store: ArtifactStore): Promise<readonly RecordedRelease[]> {
+  const waiting = (await store.listRecords()).filter((name) => OF_A_RELEASE.test(name));
+  const found: RecordedRelease[] = [];
+  const lane = async (): Promise<void> => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      found.push(...(await readRelease(store, name)));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return found;
+}
+
+/** None where the record is of a rollback, an image, a git ref, or nothing that was shipped; or is not there any more. */
+async function readRelease(store: ArtifactStore, name: string): Promise<readonly RecordedRelease[]> {
+  const record = await recordOf(store, name);
+  if (record === undefined) return [];
+  const { target, releaseId, artifact, outcome, endedAt } = record;
+  if (artifact === null) return [];
+  if (![target, releaseId, artifact, outcome, endedAt].every((field) => typeof field === 'string')) {
+    throw unreadable(name, store.url);
+  }
+  if (!artifact.startsWith('sha256:')) return [];
+  return [{ target, releaseId, artifact, released: outcome === 'released', endedAt }];
+}
+
+async function recordOf(store: ArtifactStore, name: string): Promise<ReleaseResult | undefined> {
+  try {
+    const record = await store.getRecord(name);
+    if (typeof record === 'object' && record !== null) return record as ReleaseResult;
+    if (record === undefined) return undefined;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw unreadable(name, store.url);
+}
+
+function unreadable(name: string, place: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_RECORD_UNREADABLE', `the record ${name} is not the record of a release`, {
+    place,
+    hint: 'Restore the file from a backup, or move it out of the store.',
+  });
 }

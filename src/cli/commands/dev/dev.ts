@@ -1,4 +1,4 @@
-import { findConfig } from '../../../config/findConfig.ts';
+import { CONFIG_FILE, findConfig } from '../../../config/findConfig.ts';
 import { slipwayHome } from '../../../config/home.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
@@ -6,7 +6,6 @@ import { onInterruption } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
 import { MARKS } from '../../ui/style.ts';
 import { type LocalStack, PLATFORM_PORT, startLocalStack } from './localStack.ts';
-import { nextStep } from './nextStep.ts';
 import type { SupervisorEvent } from './supervisor.ts';
 
 /** The options of `slipway dev`. Each port: the usual one where it is free, else any; 0: any. */
@@ -118,4 +117,23 @@ function untilAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
+}
+
+/** Where `slipway dev` was started. */
+interface DevPlace {
+  /** The folder of its state. */
+  readonly home: string;
+  /** Whether every other command that is started in the same folder has that home, too. */
+  readonly usualHome: boolean;
+  /** Whether `slipway.yaml` stands there, or in a folder above. */
+  readonly hasConfig: boolean;
+}
+
+/** What to type next, in another terminal. */
+export function nextStep({ home, usualHome, hasConfig }: DevPlace): readonly string[] {
+  if (hasConfig && usualHome) {
+    return ['Next, release in another terminal in this folder:', '  slipway release'];
+  }
+  const where = hasConfig ? 'this folder' : `an agent's folder ("slipway init" writes its ${CONFIG_FILE})`;
+  return [`Next, release in another terminal in ${where}:`, `  SLIPWAY_HOME=${home} slipway release`];
 }

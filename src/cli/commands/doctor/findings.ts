@@ -17,7 +17,7 @@ import { pollingWorkers } from '../../../temporal/client/workerPresence.ts';
 import { findTemporal } from '../../../temporal/server/installation/installation.ts';
 import type { CommandContext } from '../../context.ts';
 import type { Finding } from '../../events/checks.ts';
-import { counted } from '../../ui/counted.ts';
+import { counted } from '../../ui/text.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
 import { withControlPlane } from '../target/targetAccess.ts';
 

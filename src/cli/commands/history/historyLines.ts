@@ -3,7 +3,7 @@ import type { PastRelease } from '../../../domain/release/pastRelease.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
 import { type Cell, tableLines } from '../../ui/table.ts';
-import { agoText, exactText } from '../../ui/times.ts';
+import { agoText, exactText } from '../../ui/text.ts';
 
 /** From this width on there is room for exact times, too. */
 const WIDE = 110;

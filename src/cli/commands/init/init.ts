@@ -1,5 +1,8 @@
-import { access, mkdir, writeFile } from 'node:fs/promises';
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { stringify } from 'yaml';
 
 import type { ConfigProblem } from '../../../config/configPlace.ts';
 import { CONFIG_FILE } from '../../../config/findConfig.ts';
@@ -9,11 +12,9 @@ import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { gitIn } from '../../provenance.ts';
 import { MARKS } from '../../ui/style.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { pythonAgentProblems } from '../lint/pythonAgent.ts';
-import { printProblems } from '../lint/printProblems.ts';
-import { ciFile } from './ciFile.ts';
 import type { CiKind } from './ciKinds.ts';
-import { configText } from './configText.ts';
 import { askAnswers, defaultAnswers, type InitAnswers, terminalQuestions } from './questions.ts';
 import { type RepositoryFacts, repositoryFacts } from './repositoryFacts.ts';
 
@@ -163,4 +164,79 @@ async function isThere(file: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** A file that is written for CI. */
+interface CiFile {
+  /** Relative to the repository. */
+  readonly path: string;
+  readonly text: string;
+  /** What is still to be done for it to run. */
+  readonly then: string;
+}
+
+const TEMPLATES = fileURLToPath(new URL('../../../../templates/', import.meta.url));
+/** The target that the templates name. */
+const NAMED_TARGET = /(?<=\btarget: |_TARGET: )staging\b/g;
+
+/** The CI file of a repository: the template that is part of Slipway, with the target's name. */
+async function ciFile(kind: Exclude<CiKind, 'none'>, target: string): Promise<CiFile> {
+  const { template, path, then } = FILES[kind];
+  const text = await readFile(`${TEMPLATES}${template}`, 'utf8');
+  return { path, text: text.replaceAll(NAMED_TARGET, target), then };
+}
+
+const FILES = {
+  github: {
+    template: 'github/release.yml',
+    path: '.github/workflows/release.yml',
+    then: 'set the variable TEMPORAL_ADDRESS and the secrets that the workflow names, in the settings of the repository',
+  },
+  gitlab: {
+    template: 'gitlab/release.gitlab-ci.yml',
+    path: '.gitlab/slipway.gitlab-ci.yml',
+    then: 'include it in .gitlab-ci.yml ("include: [.gitlab/slipway.gitlab-ci.yml]"), and set the variables that it names',
+  },
+} as const;
+
+/** Where editors find the schema of the file. */
+const SCHEMA_URL = 'https://raw.githubusercontent.com/slipway/slipway/main/docs/slipway.schema.json';
+
+/** The text of a first `slipway.yaml`: right, and with the next thing to change named where it stands. */
+function configText(
+  { target, controlPlane, deployment, assistant }: InitAnswers,
+  { graphConfig }: Pick<RepositoryFacts, 'graphConfig'>,
+): string {
+  const lines = [
+    `# yaml-language-server: $schema=${SCHEMA_URL}`,
+    '# How this agent is released. Every field: docs/slipway-yaml.md of Slipway. Check the file: slipway lint',
+    'targets:',
+    `  ${scalar(target)}:`,
+    `    controlPlane: ${scalar(controlPlane)}`,
+    '    # The worker reads it where it runs. Never write a secret itself into this file.',
+    '    apiKey: { from: env:SLIPWAY_API_KEY }',
+    `    deployment: ${scalar(deployment)}`,
+  ];
+  // The usual name need not be said.
+  if (graphConfig !== undefined && graphConfig !== 'graph.json') {
+    lines.push('', 'artifact:', `  graphConfig: ${scalar(graphConfig)}`);
+  }
+  if (assistant !== undefined) {
+    lines.push(
+      '',
+      '# Checks run the agent of the released revision. If one fails, Slipway restores the previous revision.',
+      '# Set an input for this agent, and the answer that you expect: expect: { contains: … }',
+      'checks:',
+      '  - name: answers',
+      `    assistant: ${scalar(assistant)}`,
+      "    input: { messages: [{ role: user, content: 'Hello' }] }",
+      '    timeout: 60s',
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** A text as YAML writes it, in quotes only where it needs them. */
+function scalar(text: string): string {
+  return stringify(text, { lineWidth: 0 }).trimEnd();
 }

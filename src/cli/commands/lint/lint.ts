@@ -5,11 +5,10 @@ import { lintConfig } from '../../../config/loadConfig.ts';
 import { ciLog } from '../../ci/ciLog.ts';
 import { reportErrorInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
-import { counted } from '../../ui/counted.ts';
+import { counted } from '../../ui/text.ts';
 import { MARKS } from '../../ui/style.ts';
-import { nearName } from './problemLines.ts';
+import { nearName, printProblems } from './problemLines.ts';
 import { pythonAgentProblems } from './pythonAgent.ts';
-import { printProblems } from './printProblems.ts';
 
 /** The options of `slipway lint [FILE]`. */
 export interface LintOptions {

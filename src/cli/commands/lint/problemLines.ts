@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 
 import type { ConfigProblem } from '../../../config/configPlace.ts';
+import type { Output } from '../../output.ts';
 import type { Style } from '../../ui/style.ts';
 
 /** The most characters of a line of the file that are shown. */
@@ -9,7 +10,7 @@ const EXCERPT_MAX = 120;
 const EXCERPT_BEFORE = 40;
 
 /** A problem of `slipway.yaml`, for people: its place and what it is, then the line with a caret below it. */
-export function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
+function problemLines(problem: ConfigProblem, style: Style): readonly string[] {
   const { file, severity, line, column, path, message } = problem;
   const mark = severity === 'error' ? style.bad('error') : style.warn('warning');
   const what = path === '' ? message : `${style.strong(path)}: ${message}`;
@@ -41,4 +42,20 @@ function cut({ excerpt, column, length }: ConfigProblem): { readonly text: strin
     text: `${before}${text}${from + room < excerpt.length ? '…' : ''}`,
     caret: `${' '.repeat(start)}${'^'.repeat(carets)}`,
   };
+}
+
+/**
+ * Tells problems of `slipway.yaml`: an event each, and lines for people.
+ *
+ * @param how - where the lines go: what was asked for, or by the way.
+ */
+export function printProblems(
+  output: Output,
+  problems: readonly ConfigProblem[],
+  how: 'print' | 'note',
+): void {
+  for (const problem of problems) {
+    output.event({ event: 'problem', ...problem });
+    for (const line of problemLines(problem, output.style)) output[how](line);
+  }
 }

@@ -1,7 +1,6 @@
 import type { ControlPlaneClient } from '../../../clients/controlPlane.ts';
 import type { CommandContext } from '../../context.ts';
-import { findByName } from './findByName.ts';
-import { type PlatformClientOptions, withControlPlane } from './platformClient.ts';
+import { findByName, type PlatformClientOptions, withControlPlane } from './platformClient.ts';
 
 type Integration = Awaited<ReturnType<ControlPlaneClient['listIntegrations']>>[number];
 

@@ -1,10 +1,14 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import type { PlatformSettings } from '@slipway/platform';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../../clients/controlPlane.ts';
 import { createPlatformAccessClient, type PlatformAccessClient } from '../../../clients/platformAccess.ts';
 import type { ServiceOptions } from '../../../clients/service.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { readDevState } from '../../../temporal/server/devState.ts';
 import type { CommandContext } from '../../context.ts';
-import { runningPlatform } from './runningPlatform.ts';
 
 /** Which platform is called, and for which tenant. */
 export interface PlatformClientOptions {
@@ -64,4 +68,64 @@ async function closing<Client extends { close(): Promise<void> }, T>(
   } finally {
     await client.close();
   }
+}
+
+/**
+ * The one of `all` that has this name, else the one that has this id.
+ * @throws SlipwayError SLIPWAY_USAGE where there is none.
+ */
+export function findByName<T extends { readonly id: string }>(
+  all: readonly T[],
+  nameOrId: string,
+  { kind, nameOf }: { readonly kind: string; readonly nameOf: (each: T) => string | null | undefined },
+): T {
+  const found = all.find((each) => nameOf(each) === nameOrId) ?? all.find(({ id }) => id === nameOrId);
+  if (found !== undefined) return found;
+  throw new SlipwayError('SLIPWAY_USAGE', `there is no ${kind} "${nameOrId}"`, {
+    hint: `list them: slipway platform ${kind}s list`,
+  });
+}
+
+/** Where a platform listens that was started without `--port`. */
+const DEFAULT_URL = 'http://127.0.0.1:4700';
+
+/** A platform that runs, and the key to call it with. */
+interface RunningPlatform {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
+/**
+ * Finds the platform of a home. The address: `url`, else `SLIPWAY_PLATFORM_URL`, else that of the `slipway dev` of this
+ * home, else the port of `slipway platform` on this machine. The key: `SLIPWAY_PLATFORM_API_KEY`, else the one that the
+ * home holds.
+ * @throws SlipwayError SLIPWAY_SECRET_MISSING where there is no key.
+ */
+async function runningPlatform(
+  { home, environment }: Pick<CommandContext, 'home' | 'environment'>,
+  url: string | undefined,
+): Promise<RunningPlatform> {
+  const dev = await readDevState(home);
+  return {
+    baseUrl: url ?? nonEmpty(environment['SLIPWAY_PLATFORM_URL']) ?? dev?.controlPlane ?? DEFAULT_URL,
+    apiKey:
+      nonEmpty(environment['SLIPWAY_PLATFORM_API_KEY']) ??
+      (await keyIn(dev?.apiKeyFile ?? join(home, 'api.key'))),
+  };
+}
+
+async function keyIn(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new SlipwayError('SLIPWAY_SECRET_MISSING', "the platform's own API key was not found", {
+      place: file,
+      hint: 'name the home of the platform with --home, or set SLIPWAY_PLATFORM_API_KEY',
+      cause: error,
+    });
+  }
+}
+
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === '' ? undefined : text;
 }

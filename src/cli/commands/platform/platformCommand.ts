@@ -1,13 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 import type { CommonOptions } from '../../context.ts';
-import { exitWithParent } from '../../exitWithParent.ts';
+import { exitWithParent } from '../../interruption.ts';
 import type { Run } from '../../program/commandTable.ts';
-import { portOption } from '../../program/options.ts';
-import { addAccessCommands } from './accessCommands.ts';
-import { addIntegrationsCommand } from './integrationsCommand.ts';
-import { addListenersCommand } from './listenersCommand.ts';
+import { durationOption, numberOption, portOption } from '../../program/options.ts';
+import type { IntegrationOptions } from './integrations.ts';
+import type { AuditOptions, KeysCreateOptions } from './access.ts';
+import type { ListenerOptions } from './listeners.ts';
 import type { PlatformCommandOptions } from './platform.ts';
+import type { PlatformClientOptions } from './platformClient.ts';
 
 /** A platform started alone takes this port, as the one of `slipway dev` does. */
 export const PLATFORM_PORT = 4700;
@@ -79,3 +80,148 @@ function wholeNumber(least: number, most: number): (text: string) => number | un
     return number;
   };
 }
+
+/** Puts `keys`, `secrets` and `audit` under `slipway platform`, whose options they share: who may do what, and who did. */
+function addAccessCommands(platform: Command, run: Run): void {
+  const keys = platform.command('keys').description('Manage API keys');
+  callingCommand(keys, 'create <name>', 'Create a key, and print it once')
+    .requiredOption('--scope <scope>', 'what it may do: read, deploy or admin')
+    .option('--expires-in <duration>', 'when it expires: 720h (default: never)', durationOption)
+    .action((name: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions & KeysCreateOptions>();
+      return run(options, async (context) =>
+        (await import('./access.ts')).runKeysCreateCommand(context, name, options),
+      );
+    });
+  callingCommand(keys, 'list', 'List the keys of the tenant')
+    .option('--revoked', 'list revoked keys, too')
+    .action((_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<
+        CommonOptions & PlatformClientOptions & { revoked?: boolean }
+      >();
+      return run(options, async (context) =>
+        (await import('./access.ts')).runKeysListCommand(context, options),
+      );
+    });
+  callingCommand(keys, 'revoke <id>', 'Revoke a key at once').action(
+    (id: string, _: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+      return run(options, async (context) =>
+        (await import('./access.ts')).runKeysRevokeCommand(context, id, options),
+      );
+    },
+  );
+  const secrets = platform.command('secrets').description('Manage the secrets that the platform stores');
+  callingCommand(secrets, 'rotate', 'Encrypt the stored secrets with a new master key').action(
+    (_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+      return run(options, async (context) =>
+        (await import('./access.ts')).runSecretsRotateCommand(context, options),
+      );
+    },
+  );
+  callingCommand(platform, 'audit', 'List who changed what')
+    .option('--last <count>', 'how many changes, at most 100', numberOption, 20)
+    .option('--operation <name>', 'only these: createDeployment, patchDeployment, …')
+    .option('--resource <id>', 'only changes of this deployment, revision or key')
+    .action((_: unknown, command: Command) => {
+      const options = command.optsWithGlobals<CommonOptions & AuditOptions>();
+      return run(options, async (context) => (await import('./access.ts')).runAuditCommand(context, options));
+    });
+}
+
+/** Puts `integrations add|list|remove` under `slipway platform`, whose options they share. */
+function addIntegrationsCommand(platform: Command, run: Run): void {
+  const integrations = platform
+    .command('integrations')
+    .description('Manage the git repositories that deployments build from (docs/git-sources.md)')
+    .addHelpText('after', EXAMPLES);
+
+  callingCommand(integrations, 'add <name>', 'Register an integration')
+    .requiredOption('--prefix <url>', 'the common prefix of its repository addresses')
+    .option('--credential <reference>', "env:NAME or file:/path of the platform's machine: token or ssh key")
+    .option('--username <name>', 'the user name for a token (default: x-access-token)')
+    .option('--webhook-secret <reference>', 'env:NAME or file:/path of the secret that signs its pushes')
+    .action((name: string, _options: unknown, self: Command) => {
+      const options = self.optsWithGlobals<CommonOptions & IntegrationOptions>();
+      return run(options, async (context) =>
+        (await import('./integrations.ts')).runAddIntegration(context, name, options),
+      );
+    });
+
+  callingCommand(integrations, 'list', 'Show the integrations').action((_options: unknown, self: Command) => {
+    const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+    return run(options, async (context) =>
+      (await import('./integrations.ts')).runListIntegrations(context, options),
+    );
+  });
+
+  callingCommand(integrations, 'remove <name>', 'Remove an integration that no deployment uses').action(
+    (name: string, _options: unknown, self: Command) => {
+      const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+      return run(options, async (context) =>
+        (await import('./integrations.ts')).runRemoveIntegration(context, name, options),
+      );
+    },
+  );
+}
+
+const EXAMPLES = `
+Examples:
+  $ slipway platform integrations add acme --prefix https://github.com/acme --credential env:GITHUB_TOKEN
+  $ slipway platform integrations add local --prefix /srv/git
+  $ slipway platform integrations list --json`;
+
+/** A command that calls a running platform, with the options that say which (`PlatformClientOptions`). */
+function callingCommand(parent: Command, name: string, description: string): Command {
+  return parent
+    .command(name)
+    .description(description)
+    .option('--url <url>', "the platform's address (default: SLIPWAY_PLATFORM_URL, or from the home)")
+    .option('--tenant <id>', "one of the key's tenants (default: its first)");
+}
+
+/** Puts `listeners add|list|remove` under `slipway platform`, whose options they share. */
+function addListenersCommand(platform: Command, run: Run): void {
+  const listeners = platform
+    .command('listeners')
+    .description('Manage listeners, which deploy to your own compute; deployments name one in listener_id')
+    .addHelpText('after', LISTENER_EXAMPLES);
+
+  callingCommand(listeners, 'add <compute-id>', "Register a listener, by the operator's name of its compute")
+    .addOption(
+      new Option('--type <type>', "where it deploys to; docker: the engine of the platform's machine")
+        .choices(['cluster', 'docker'])
+        .makeOptionMandatory(),
+    )
+    .option('--namespace <name...>', 'cluster namespaces that deployments may use (default: any)')
+    .option('--listener-version <version>', 'the version of the listener')
+    .action((computeId: string, _options: unknown, self: Command) => {
+      const options = self.optsWithGlobals<CommonOptions & ListenerOptions>();
+      return run(options, async (context) =>
+        (await import('./listeners.ts')).runAddListener(context, computeId, options),
+      );
+    });
+
+  callingCommand(listeners, 'list', 'Show the listeners').action((_options: unknown, self: Command) => {
+    const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+    return run(options, async (context) =>
+      (await import('./listeners.ts')).runListListeners(context, options),
+    );
+  });
+
+  callingCommand(listeners, 'remove <compute-id>', 'Remove a listener that no deployment uses').action(
+    (computeId: string, _options: unknown, self: Command) => {
+      const options = self.optsWithGlobals<CommonOptions & PlatformClientOptions>();
+      return run(options, async (context) =>
+        (await import('./listeners.ts')).runRemoveListener(context, computeId, options),
+      );
+    },
+  );
+}
+
+const LISTENER_EXAMPLES = `
+Examples:
+  $ slipway platform listeners add production-eu --type cluster --namespace agents agents-staging
+  $ slipway platform listeners add this-machine --type docker
+  $ slipway platform listeners list --json`;

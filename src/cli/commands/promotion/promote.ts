@@ -5,7 +5,7 @@ import { intervenePromotion, startPromotion } from '../../../temporal/client/pro
 import { followPromotionInCi } from '../../ci/followPromotionInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
-import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
+import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { gitIn, readRequester } from '../../provenance.ts';

@@ -6,7 +6,7 @@ import type { TargetSpec } from '../../../domain/target/targetSpec.ts';
 import type { CommandContext } from '../../context.ts';
 import { gitIn } from '../../provenance.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { notifyOf } from '../release/notifyOf.ts';
+import { notifyOf } from '../release/releaseRequest.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { resolve } from 'node:path';
 import { digestFile } from '../../../artifact/digest.ts';

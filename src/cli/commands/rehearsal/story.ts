@@ -6,7 +6,7 @@ import type { ReleaseResult, StepRecord } from '../../../domain/release/release.
 import type { Rehearsal, RehearsalEvent } from '../../../rehearsal/play.ts';
 import type { Rehearsed } from '../../../rehearsal/rehearse.ts';
 import type { Output } from '../../output.ts';
-import { counted } from '../../ui/counted.ts';
+import { counted } from '../../ui/text.ts';
 import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';

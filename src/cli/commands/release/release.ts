@@ -3,7 +3,7 @@ import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
 import { onInterruption } from '../../interruption.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { printProblems } from '../lint/printProblems.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { releaseTarget } from './releaseTarget.ts';
 
 /** The options of `slipway release [TARGET]`. */

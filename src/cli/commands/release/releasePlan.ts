@@ -6,7 +6,12 @@ import {
   filesDifference,
   type FilesDifference,
 } from '../../../artifact/artifactFiles.ts';
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
+import { readKeptChecks } from '../../../artifact/keptChecks.ts';
+import { ServiceError } from '../../../clients/serviceError.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
+import type { Check } from '../../../domain/check/check.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
 import { type Frozen, frozenAt } from '../../../domain/freeze/freeze.ts';
 import type { KnownRevision, ReleaseRequest } from '../../../domain/release/release.ts';
 import {
@@ -19,20 +24,25 @@ import {
   plannedSteps,
   restoringSteps,
 } from '../../../domain/release/releasePlan.ts';
+import { restoreCandidates } from '../../../domain/restore/restoreChoice.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
+import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
+import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';
+import { viewTarget } from '../../../temporal/client/target/targetClient.ts';
+import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import type { CommandContext } from '../../context.ts';
-import { gitIn, sourceCommit, sourceRef, readRequester } from '../../provenance.ts';
+import { openTemporal } from '../../openTemporal.ts';
+import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.ts';
 import { artifactOf, artifactStoreOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
 import { type LocalHold, readLocalHold } from '../target/localHold.ts';
-import type { ChosenTarget, Deployment } from '../target/targetAccess.ts';
+import {
+  type ChosenTarget,
+  type Deployment,
+  findDeployment,
+  withControlPlane,
+} from '../target/targetAccess.ts';
 import { releaseRequest } from './releaseRequest.ts';
-import { askDeployment, askTarget, type TargetView } from './surroundings.ts';
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import { readKeptChecks } from '../../../artifact/keptChecks.ts';
-import type { Check } from '../../../domain/check/check.ts';
-import { SlipwayError } from '../../../domain/errors.ts';
-import { restoreCandidates } from '../../../domain/restore/restoreChoice.ts';
 
 /** What a release on a target would do at this moment. */
 export interface ReleasePlan {
@@ -225,4 +235,47 @@ export async function restoredChecks(
     if (!(error instanceof SlipwayError)) throw error;
     return [];
   }
+}
+
+/** A target's own word of itself. */
+type TargetView = NonNullable<Awaited<ReturnType<typeof viewTarget>>>;
+
+/** A target that has never taken a release. */
+const NEW_TARGET: TargetView = { state: EMPTY_TARGET, running: null };
+
+/** A target's own word; an error where it cannot be asked: Temporal is away, or no worker answers. */
+async function askTarget(context: CommandContext, spec: TargetSpec): Promise<TargetView | SlipwayError> {
+  try {
+    const temporal = await openTemporal(context);
+    try {
+      const view = await viewTarget(temporal, targetWorkflowId(spec));
+      if (view !== undefined) return view;
+      // A release of a new target needs a worker, too.
+      await requireWorker(temporal);
+      return NEW_TARGET;
+    } finally {
+      await temporal.close();
+    }
+  } catch (error) {
+    return asAnswer(error);
+  }
+}
+
+/** A target's deployment; `null` where there is none yet, an error where the control plane did not answer. */
+async function askDeployment(
+  context: CommandContext,
+  spec: TargetSpec,
+): Promise<Deployment | null | SlipwayError> {
+  try {
+    return await withControlPlane(context, spec, (client) => findDeployment(client, spec));
+  } catch (error) {
+    // It was asked, and has none of that name.
+    const isMissing = error instanceof SlipwayError && error.code === 'SLIPWAY_NOT_FOUND';
+    return isMissing && !(error instanceof ServiceError) ? null : asAnswer(error);
+  }
+}
+
+function asAnswer(error: unknown): SlipwayError {
+  if (error instanceof SlipwayError) return error;
+  throw error;
 }

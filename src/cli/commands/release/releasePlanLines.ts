@@ -11,10 +11,10 @@ import type {
   PlannedSecret,
   PlannedStep,
 } from '../../../domain/release/releasePlan.ts';
-import { sizeText } from '../../ui/sizeText.ts';
+import { sizeText } from '../../ui/text.ts';
 import type { Style } from '../../ui/style.ts';
 import { tableLines } from '../../ui/table.ts';
-import { fieldLines } from '../show/differenceLines.ts';
+import { fieldLines } from '../show/difference.ts';
 import { describeHold } from '../target/localHold.ts';
 import type { ReleasePlan } from './releasePlan.ts';
 

@@ -1,10 +1,12 @@
 import { loadConfig } from '../../../config/loadConfig.ts';
+import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
+import type { PlannedStep } from '../../../domain/release/releasePlan.ts';
 import type { CommandContext } from '../../context.ts';
+import type { EventOf } from '../../events/index.ts';
 import { onInterruption } from '../../interruption.ts';
-import { printProblems } from '../lint/printProblems.ts';
+import { printProblems } from '../lint/problemLines.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { releasePlan } from './releasePlan.ts';
-import { releasePlanEvent } from './releasePlanEvent.ts';
+import { releasePlan, type ReleasePlan } from './releasePlan.ts';
 import { releasePlanLines } from './releasePlanLines.ts';
 
 /** The options of `slipway plan release [TARGET]` and `slipway plan promotion [PROMOTION]`. */
@@ -42,4 +44,49 @@ export async function planReleaseOn(
   } finally {
     interruption.release();
   }
+}
+
+/** A plan for programs: docs/json.md, "plan". */
+function releasePlanEvent(plan: ReleasePlan): EventOf<'release_plan'> {
+  const { target, request, deployment, serving, change, frozen, localHold, taken, unreached } = plan;
+  const { artifact, commit, checks, soakMs, approval } = request;
+  return {
+    event: 'release_plan',
+    target,
+    artifact: {
+      kind: artifact.kind,
+      identity: artifactIdentity(artifact),
+      sizeBytes: artifact.kind === 'tarball' ? artifact.sizeBytes : null,
+      files: plan.files,
+      difference: plan.difference,
+    },
+    commit: commit ?? null,
+    requestKey: request.requestKey,
+    deployment:
+      deployment == null
+        ? null
+        : {
+            deploymentId: deployment.id,
+            name: deployment.name,
+            activeRevisionId: deployment.active_revision_id ?? null,
+          },
+    creates: deployment === undefined ? null : deployment === null,
+    serving: serving ?? null,
+    change: change ?? null,
+    steps: plan.steps.map(stepOf),
+    longestMs: plan.longestMs,
+    restoring: plan.restoring.map(stepOf),
+    restoringLongestMs: plan.restoringLongestMs,
+    checks,
+    soakMs,
+    approval: approval ?? null,
+    frozen: frozen === null ? null : { ...frozen, until: new Date(frozen.until).toISOString() },
+    localHold: localHold ?? null,
+    answer: taken ?? null,
+    unreached: unreached.map(({ code, message }) => ({ code, message })),
+  };
+}
+
+function stepOf({ policy, ...step }: PlannedStep): EventOf<'release_plan'>['steps'][number] {
+  return { ...step, ...policy };
 }

@@ -1,8 +1,12 @@
-import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { createHash } from 'node:crypto';
-import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
+
 import { canonicalJson } from '@slipway/contract/canonicalJson';
+
+import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
+import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
+import type { ReceiverSpec } from '../../../domain/notify/receiver.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
+import { type Git, sourceRepository } from '../../provenance.ts';
 
 /** What of a request the file does not say. */
 export type Asked = Pick<
@@ -77,4 +81,24 @@ export function requestKey(request: RequestIdentity): string {
     commit: request.commit ?? null,
   };
   return `sha256:${createHash('sha256').update(canonicalJson(identity)).digest('hex')}`;
+}
+
+/**
+ * The receivers of a release, with the repository in those on GitHub that the file names none for. Git is asked only where
+ * one of them needs it.
+ */
+export async function notifyOf(
+  receivers: readonly ReceiverSpec[],
+  environment: Readonly<Record<string, string | undefined>>,
+  git: Git,
+): Promise<readonly ReceiverSpec[]> {
+  if (!receivers.some(lacksRepository)) return receivers;
+  const repository = await sourceRepository(environment, git);
+  if (repository === undefined) return receivers;
+  return receivers.map((receiver) => (lacksRepository(receiver) ? { ...receiver, repository } : receiver));
+}
+
+function lacksRepository(receiver: ReceiverSpec): boolean {
+  const { kind } = receiver;
+  return (kind === 'github_deployment' || kind === 'github_status') && receiver.repository === undefined;
 }

@@ -13,19 +13,17 @@ import { requireWorker } from '../../../temporal/client/workerPresence.ts';
 import { followInCi } from '../../ci/followInCi.ts';
 import { reportInCi } from '../../ci/reportInCi.ts';
 import type { CommandContext } from '../../context.ts';
-import { abortOnInterrupt, INTERRUPTED_REASON } from '../../follow/abortOnInterrupt.ts';
-import type { FollowedToEnd } from '../../follow/followToEnd.ts';
+import { abortOnInterrupt, type FollowedToEnd, INTERRUPTED_REASON } from '../../follow/followToEnd.ts';
 import type { Output } from '../../output.ts';
-import { gitIn, sourceCommit, sourceRef, readRequester } from '../../provenance.ts';
+import { gitIn, readRequester, sourceCommit, sourceRef } from '../../provenance.ts';
 import { announceFreezes } from '../../ui/freezes.ts';
-import { sizeText } from '../../ui/sizeText.ts';
+import { sizeText } from '../../ui/text.ts';
 import { artifactOf, type PreparedArtifact } from '../artifact/artifactOf.ts';
 import { warnOfSecrets } from '../artifact/warnOfSecrets.ts';
-import { printFailedRevision } from '../logs/printFailedRevision.ts';
+import { printFailedRevision } from '../logs/revisionLog.ts';
 import { describeHold, readLocalHold } from '../target/localHold.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { notifyOf } from './notifyOf.ts';
-import { releaseRequest } from './releaseRequest.ts';
+import { notifyOf, releaseRequest } from './releaseRequest.ts';
 
 /** What is released, where, and how it is followed. */
 export interface ReleaseOrder {

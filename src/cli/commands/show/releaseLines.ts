@@ -5,7 +5,7 @@ import type { InterventionRecord } from '../../../domain/intervention/interventi
 import type { Baseline, CheckVerdict, Progress, StepRecord } from '../../../domain/release/release.ts';
 import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
-import { exactText, timeText } from '../../ui/times.ts';
+import { exactText, timeText } from '../../ui/text.ts';
 import { underWayLines } from '../../ui/underWayLines.ts';
 import { outcomeCell } from '../history/historyLines.ts';
 import type { FoundRelease } from './findRelease.ts';

@@ -1,19 +1,18 @@
+import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
 import { loadConfig } from '../../../config/loadConfig.ts';
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { UnderWay } from '../../../domain/heartbeat.ts';
+import type { CheckVerdict } from '../../../domain/release/release.ts';
 import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import { newestBuildLines } from '../../follow/buildLog.ts';
 import { openTemporal } from '../../openTemporal.ts';
 import { artifactStoreOf } from '../artifact/artifactOf.ts';
-import { printFailedRevision } from '../logs/printFailedRevision.ts';
+import { printFailedRevision } from '../logs/revisionLog.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
-import { releaseDifference } from './difference.ts';
-import { differenceLines } from './differenceLines.ts';
+import { differenceLines, releaseDifference } from './difference.ts';
 import { findRelease, type FoundRelease, LATEST } from './findRelease.ts';
 import { releaseLines } from './releaseLines.ts';
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import type { CheckVerdict } from '../../../domain/release/release.ts';
 
 /** The options of `slipway show [RELEASE] [TARGET]` and `slipway show --diff A B [TARGET]`. */
 export interface ShowOptions {

@@ -6,13 +6,11 @@ import type { CommandContext } from '../../context.ts';
 import type { EventOf } from '../../events/index.ts';
 import type { DeploymentSeen } from '../../events/status.ts';
 import { openTemporal } from '../../openTemporal.ts';
-import { promotionLines } from '../promotion/promotionLines.ts';
-import { type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
+import { promotionLines, type PromotionStatus, promotionStatuses } from '../promotion/promotionStatus.ts';
 import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { describeRevision } from './servesLines.ts';
-import { statusLines } from './statusLines.ts';
+import { statusLines, UNKNOWN_FIELDS } from './statusLines.ts';
 import { type TargetStatus, targetStatus, type Unanswered } from './targetStatus.ts';
-import { UNKNOWN_FIELDS } from './unansweredLines.ts';
 
 /** The options of `slipway status [TARGET]`. */
 export interface StatusOptions {

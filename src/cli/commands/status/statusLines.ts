@@ -1,17 +1,20 @@
+import type { WorkFact } from '../../../domain/audit/facts.ts';
+import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
 import { describeUndelivered } from '../../../domain/notify/undelivered.ts';
-import { pastOfRow } from '../../../domain/release/pastRelease.ts';
+import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
+import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';
 import type { TargetState } from '../../../domain/target/targetState.ts';
-import { counted } from '../../ui/counted.ts';
-import { fitLine } from '../../ui/progressLines.ts';
+import type { KeptMessage } from '../../../temporal/history/keptTarget.ts';
+import { fitLine, stepLine } from '../../ui/progressLines.ts';
 import { MARKS, type Style } from '../../ui/style.ts';
+import { counted } from '../../ui/text.ts';
+import { underWayLines, type UnderWayShown } from '../../ui/underWayLines.ts';
+import { outcomeCell } from '../history/historyLines.ts';
 import { describeHold } from '../target/localHold.ts';
-import { endedLine } from './endedLine.ts';
-import { runningLines } from './runningLines.ts';
-import { describedText, describeRevision, servesLines } from './servesLines.ts';
-import type { TargetStatus } from './targetStatus.ts';
-import { unansweredLines } from './unansweredLines.ts';
+import { describedText, describeRevision, type Serves, servesLines } from './servesLines.ts';
+import type { TargetStatus, Unanswered } from './targetStatus.ts';
 
 const REASON_MAX_CHARACTERS = 160;
 
@@ -101,4 +104,98 @@ function watchedLines({ late, lateUploads }: TargetState): readonly string[] {
         `a PATCH of ${releaseId} without an answer, which may take effect until ${until}`,
     ),
   ].map((what) => `  watches  ${what}`);
+}
+
+/**
+ * What runs, for people: each step, and what it waits for.
+ *
+ * @param now - in milliseconds since 1970.
+ * @param columns - the terminal's width.
+ */
+export function runningLines(
+  shown: UnderWayShown & { readonly progress: Progress },
+  now: number,
+  style: Style,
+  columns = Infinity,
+): readonly string[] {
+  const { steps, verdicts } = shown.progress;
+  return [
+    ...steps.map((step) => `  ${stepLine(step, verdicts, now, style, columns - 2)}`),
+    ...underWayLines(shown, now, style, columns),
+  ];
+}
+
+const ENDED_REASON_MAX = 160;
+
+/** A release or a rollback that has ended, for people, in one line. `now` in milliseconds since 1970. */
+function endedLine(past: PastRelease, now: number, style: Style): string {
+  const { releaseId, endedAt, requestedBy, reason } = past;
+  // Its mark stands first in the line, its word in the middle.
+  const { text, paint = (plain: string) => plain } = outcomeCell(past, style);
+  const mark = text.startsWith(MARKS.done) ? MARKS.done : MARKS.failed;
+  const word = text.slice(text.indexOf(' ') + 1);
+  const ago = endedAt === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(endedAt), 0))} ago`;
+  const { who, reason: why } = requestedBy;
+  const by = why === undefined ? who : `${who} (${fitLine(why, ENDED_REASON_MAX)})`;
+  const came = reason === null ? '' : `: ${fitLine(reason, ENDED_REASON_MAX)}`;
+  return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
+}
+
+/** The fields of a status that only a worker can tell. */
+export const UNKNOWN_FIELDS = [
+  'progress',
+  'queue',
+  'rollbacks',
+  'hold',
+  'quarantined',
+  'drift',
+  'needsPerson',
+  'ignored',
+  'undelivered',
+  'said',
+] as const;
+
+const UNKNOWN_WORDS = 'queue, hold, quarantine, changes by hand, whether a person is needed, past commands';
+
+/** The status of a target that no worker speaks for, for people. `now` in milliseconds since 1970. */
+export function unansweredLines(
+  { silence, kept }: Unanswered,
+  serves: Omit<Serves, 'known'>,
+  now: number,
+  style: Style,
+): readonly string[] {
+  const { running, servingRevisionId, ended, messages } = kept;
+  const describe = (revisionId: string): string => {
+    const words = wordsOf({ known: [], history: ended }, revisionId);
+    return describedText({ ...words, verified: null, at: null, copyOf: null }, now);
+  };
+  const lines = [
+    `  ${style.warn(`${silence.message}: this comes from Temporal and the control plane`)}`,
+    ...servesLines({ ...serves, known: servingRevisionId }, describe, style),
+    ...(running === null ? ['  running  nothing'] : runningByHistory(running, now)),
+    ...messages.map((message) => messageLine(message, now)),
+  ];
+  if (ended.length > 0) lines.push('  last');
+  for (const past of ended.toReversed()) lines.push(endedLine(past, now, style));
+  return [...lines, `  unknown  ${UNKNOWN_WORDS}`];
+}
+
+/** What it does is known by the calls that have begun and have not ended. */
+function runningByHistory({ workflowId, startedAt, activities }: WorkFact, now: number): string[] {
+  const releaseId = workflowId.slice(workflowId.lastIndexOf('/') + 1);
+  const open = activities.filter(({ outcome }) => outcome === 'open');
+  return [
+    `  running  ${releaseId}, for ${elapsed(startedAt, now)}, by its history`,
+    ...open.map(({ name, scheduledAt }) => `    ${name} has not ended, since ${elapsed(scheduledAt, now)}`),
+  ];
+}
+
+function messageLine({ message, at, who, reason }: KeptMessage, now: number): string {
+  const by = who === null ? '' : ` by ${who}`;
+  const why = reason === null ? '' : ` (${reason})`;
+  return `  kept     ${message}${by}${why}, sent ${elapsed(Date.parse(at), now)} ago: it waits for a worker`;
+}
+
+function elapsed(since: number, now: number): string {
+  return formatDuration(Math.max(now - since, 0));
 }

@@ -1,6 +1,9 @@
 import { NativeConnection } from '@temporalio/worker';
 
 import { makeHome } from '../../../config/home.ts';
+import { parseDuration } from '../../../domain/duration.ts';
+import { SlipwayError } from '../../../domain/errors.ts';
+import { PLACE_RULES, type PlaceRules } from '../../../domain/promotion/places.ts';
 import { connectTemporal, type TemporalConnection } from '../../../temporal/client/connection.ts';
 import {
   missingSearchAttributes,
@@ -11,15 +14,13 @@ import { type TemporalSettings, temporalSettings } from '../../../temporal/clien
 import { takeOver, type TakeOverEvent } from '../../../temporal/server/predecessors/takeOver.ts';
 import {
   joinWorkers,
-  type WorkerRegistry,
   workerIdentity,
+  type WorkerRegistry,
 } from '../../../temporal/server/predecessors/workerRegistry.ts';
 import { runWorker } from '../../../worker.ts';
 import type { CommandContext } from '../../context.ts';
-import { exitWithParent } from '../../exitWithParent.ts';
-import { onInterruption } from '../../interruption.ts';
+import { exitWithParent, onInterruption } from '../../interruption.ts';
 import type { Output } from '../../output.ts';
-import { placeRules } from '../promotion/placeRules.ts';
 import { logOnStderr } from './workerLog.ts';
 
 /**
@@ -124,4 +125,27 @@ async function connectNative(settings: TemporalSettings): Promise<NativeConnecti
   } catch (error) {
     throw temporalError(error, settings);
   }
+}
+
+const AT_ONCE = 'SLIPWAY_PROMOTIONS_AT_ONCE';
+const APART = 'SLIPWAY_PROMOTIONS_APART';
+
+/**
+ * How many promotions work at once: a matter of the worker, since promotions of many repositories share one.
+ *
+ * @throws SLIPWAY_USAGE where one of the two variables is not right.
+ */
+export function placeRules(environment: Readonly<Record<string, string | undefined>>): PlaceRules {
+  const { [AT_ONCE]: atOnce, [APART]: apart } = environment;
+  if (atOnce !== undefined && !/^\d{1,6}$/.test(atOnce)) throw wrong(AT_ONCE, 'a whole number; 0: no limit');
+  const apartMs = apart === undefined ? PLACE_RULES.apartMs : parseDuration(apart);
+  if (apartMs === undefined) throw wrong(APART, 'a duration such as 5s');
+  return { atOnce: atOnce === undefined ? PLACE_RULES.atOnce : Number(atOnce), apartMs };
+}
+
+function wrong(name: string, expected: string): SlipwayError {
+  return new SlipwayError('SLIPWAY_USAGE', `${name} is not valid`, {
+    place: name,
+    hint: `expected ${expected}`,
+  });
 }

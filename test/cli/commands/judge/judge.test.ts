@@ -10,7 +10,7 @@ import {
   startAgentUnderTest,
 } from '../../../../packages/platform/test/agentServer/agentUnderTest.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
-import { recordedReleases } from '../../../../src/cli/commands/artifact/recordedReleases.ts';
+import { recordedReleases } from '../../../../src/cli/commands/artifact/prune.ts';
 import { type JudgeOptions, runJudgeCommand } from '../../../../src/cli/commands/judge/judge.ts';
 import { type JudgeReport, metricOf } from '../../../../src/domain/judge/report.ts';
 import { preparedAgentHome } from '../../../support/preparedHome.ts';

@@ -4,14 +4,13 @@ import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished } from 'vitest';
 
-import { followLog } from '../../../../src/cli/commands/logs/followLog.ts';
-import { type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
+import { followLog, type LogsOptions, runLogsCommand } from '../../../../src/cli/commands/logs/logs.ts';
 import { logEnd, type LogLine } from '../../../../src/cli/commands/logs/revisionLog.ts';
 import type { ControlPlaneClient } from '../../../../src/clients/controlPlane.ts';
 import { ServiceError } from '../../../../src/clients/serviceError.ts';
 import {
-  deploymentAnswer,
   DEPLOYMENT_ID,
+  deploymentAnswer,
   OTHER_REVISION_ID,
   REVISION_ID,
   revisionAnswer,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { placeRules } from '../../../../src/cli/commands/promotion/placeRules.ts';
+import { placeRules } from '../../../../src/cli/commands/worker/worker.ts';
 import { PLACE_RULES } from '../../../../src/domain/promotion/places.ts';
 
 it('the worker’s environment says how many promotions work at once, and how far apart they begin', () => {

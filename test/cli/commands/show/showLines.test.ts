@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ArtifactStore } from '../../../../src/artifact/artifactStore.ts';
-import { differenceLines } from '../../../../src/cli/commands/show/differenceLines.ts';
+import { differenceLines } from '../../../../src/cli/commands/show/difference.ts';
 import type { FoundRelease } from '../../../../src/cli/commands/show/findRelease.ts';
 import { releaseLines } from '../../../../src/cli/commands/show/releaseLines.ts';
 import { wholeAnswers } from '../../../../src/cli/commands/show/show.ts';

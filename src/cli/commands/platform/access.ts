@@ -1,4 +1,4 @@
-import { type ApiKey, Scope } from '@slipway/contract/controlPlane/access';
+import { type ApiKey, type AuditEntry, Scope } from '@slipway/contract/controlPlane/access';
 
 import { SlipwayError } from '../../../domain/errors.ts';
 import type { CommandContext } from '../../context.ts';
@@ -84,4 +84,58 @@ export function keyLine(key: ApiKey): string {
         : `expires ${key.expires_at}`;
   const used = key.last_used_at === null ? 'never used' : `used ${key.last_used_at}`;
   return `${key.id}  ${key.prefix}…  ${key.scope.padEnd(6)}  ${key.name}  (${used}, ${end})`;
+}
+
+/** How long a rotation may take: it reads and writes every stored secret. */
+const ROTATION_TIMEOUT_MS = 600_000;
+
+/** `slipway platform secrets rotate`: a new master key for everything that the platform stores encrypted. */
+export async function runSecretsRotateCommand(
+  context: CommandContext,
+  options: PlatformClientOptions,
+): Promise<number> {
+  const { resealed } = await withPlatform(context, options, (client) =>
+    client.rotateSecrets({ timeoutMs: ROTATION_TIMEOUT_MS }),
+  );
+  context.output.event({ event: 'secrets_rotated', resealed });
+  context.output.print(`the platform has a new master key; it encrypted ${resealed} lists of secrets again`);
+  context.output.note('store a copy of master.key apart from the database');
+  return 0;
+}
+
+/** The options of `slipway platform audit`. */
+export interface AuditOptions extends PlatformClientOptions {
+  /** How many of the newest changes are shown: 1 to 100. */
+  readonly last: number;
+  readonly operation?: string;
+  /** The id of anything that was changed. */
+  readonly resource?: string;
+}
+
+/** `slipway platform audit`: the newest changes, the newest first. */
+export async function runAuditCommand(context: CommandContext, options: AuditOptions): Promise<number> {
+  const { last, operation, resource } = options;
+  const { resources } = await withPlatform(context, options, (client) =>
+    client.listAudit({
+      limit: Math.min(last, PAGE_MAX),
+      operation,
+      resource_id: resource,
+    }),
+  );
+  for (const entry of resources) {
+    context.output.event({ event: 'change', ...entry });
+    context.output.print(auditLine(entry));
+  }
+  return 0;
+}
+
+const PAGE_MAX = 100;
+
+/** One line for people: when, who, what, how it ended. */
+function auditLine(entry: AuditEntry): string {
+  const about = Object.values(entry.resources).join(' ');
+  const ended = entry.status === null ? entry.outcome : `${entry.outcome} (${entry.status})`;
+  const from = entry.address === null ? '' : ` from ${entry.address}`;
+  const changed = entry.changed.length === 0 ? '' : ` [${entry.changed.join(', ')}]`;
+  return `${entry.at}  ${entry.key_name}${from}  ${entry.operation} ${about}${changed}  ${ended}`;
 }

@@ -18,3 +18,13 @@ export function exactText(time: string): string {
 export function timeText(time: string, now: number): string {
   return `${agoText(time, now)} (${exactText(time)})`;
 }
+
+/** How many of what, in words: `no warnings`, `1 warning`, `2 warnings`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count === 0 ? 'no' : count} ${count === 1 ? one : many}`;
+}
+
+/** A size for people: `12 KB`, `3.4 MB`. */
+export function sizeText(bytes: number): string {
+  return bytes < 1_048_576 ? `${Math.ceil(bytes / 1_024)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { rehearsalOf } from '../../../../src/cli/commands/rehearsal/rehearsalOf.ts';
+import { rehearsalOf } from '../../../../src/cli/commands/rehearsal/rehearse.ts';
 import { loadConfig } from '../../../../src/config/loadConfig.ts';
 import { artifactIdentity } from '../../../../src/domain/artifact/artifact.ts';
 import { testOutput } from '../../testOutput.ts';

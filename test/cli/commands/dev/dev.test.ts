@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { nextStep } from '../../../../src/cli/commands/dev/nextStep.ts';
+import { nextStep } from '../../../../src/cli/commands/dev/dev.ts';
 
 const home = '/home/ada/agent/.slipway';
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { promotionLines } from '../../../../src/cli/commands/promotion/promotionLines.ts';
-import type { PromotionStatus } from '../../../../src/cli/commands/promotion/promotionStatus.ts';
+import {
+  promotionLines,
+  type PromotionStatus,
+} from '../../../../src/cli/commands/promotion/promotionStatus.ts';
 import { styleOf } from '../../../../src/cli/ui/style.ts';
 import type { PromotionResult } from '../../../../src/domain/promotion/promotion.ts';
 import type { ExistingSchedule } from '../../../../src/temporal/client/schedule/schedules.ts';

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { listen, type Listening } from '../../../../packages/platform/src/http/listen.ts';
 import { TestPlatform } from '../../../../packages/platform/test/controlPlane/testPlatform.ts';
-import { runAuditCommand } from '../../../../src/cli/commands/platform/audit.ts';
 import {
+  runAuditCommand,
   runKeysCreateCommand,
   runKeysListCommand,
   runKeysRevokeCommand,
-} from '../../../../src/cli/commands/platform/keys.ts';
-import { runSecretsRotateCommand } from '../../../../src/cli/commands/platform/secrets.ts';
+  runSecretsRotateCommand,
+} from '../../../../src/cli/commands/platform/access.ts';
 import { preparedHome } from '../../../support/preparedHome.ts';
 import { testOutput } from '../../testOutput.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { notifyOf } from '../../../../src/cli/commands/release/notifyOf.ts';
+import { notifyOf } from '../../../../src/cli/commands/release/releaseRequest.ts';
 import type { Git } from '../../../../src/cli/provenance.ts';
 import type { ReceiverSpec } from '../../../../src/domain/notify/receiver.ts';
 

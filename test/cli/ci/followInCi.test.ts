@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { jobSummary } from '../../../src/cli/ci/jobSummary.ts';
+import { jobSummary } from '../../../src/cli/ci/followInCi.ts';
 import { sampleResult, sampleStep, sampleVerdict } from '../ui/sampleProgress.ts';
 
 const result = sampleResult({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { promotionSummary } from '../../../src/cli/ci/promotionSummary.ts';
+import { promotionSummary } from '../../../src/cli/ci/followPromotionInCi.ts';
 import type { PromotionResult } from '../../../src/domain/promotion/promotion.ts';
 import { sampleStep, sampleVerdict } from '../ui/sampleProgress.ts';
 
