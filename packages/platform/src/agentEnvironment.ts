@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path';
 
 import type { AgentServerOptions } from './agentServer/agentServer.ts';
-import { ReachableAddresses } from './agentServer/webhooks/reachableAddresses.ts';
+import { ReachableAddresses } from './agentServer/webhooks/webhooks.ts';
 import { DRAIN_MS } from './draining.ts';
 import { PlatformError } from './errors.ts';
 import { unpackEnvironment } from './runtime/childEnvironment.ts';

@@ -13,7 +13,7 @@ import type { Kysely, Selectable, Transaction } from 'kysely';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
-import { createTracingProject } from '../tracing/tracingProject.ts';
+import { createTracingProject } from '../tracing/tracingStore.ts';
 import type { Sealing } from '../store/sealing.ts';
 
 /**

@@ -13,7 +13,7 @@ import type { Caller } from '../access/caller.ts';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
-import { TracingProjectExists } from '../tracing/tracingProject.ts';
+import { TracingProjectExists } from '../tracing/tracingStore.ts';
 import {
   deploymentNotFound,
   type DeploymentWithConfig,

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 
-import { type Kysely, type Selectable, sql } from 'kysely';
-
 import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { type Kysely, type Selectable, sql } from 'kysely';
+
 import type { Caller } from '../access/caller.ts';
-import { readGitUrl } from '../git/gitUrl.ts';
+import { GitFailure } from '../git/gitCommand.ts';
+import { readGitUrl, type Remote } from '../git/gitUrl.ts';
+import { readSecret } from '../git/secretReference.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { IntegrationsTable, Schema } from '../store/schema.ts';
+import { isCovered } from './sourceCheck.ts';
 
 /**
  * Integrations with hosts of git repositories: what their endpoints do. Every problem is an {@link HttpProblem}. Another
@@ -134,4 +137,50 @@ function integrationView(row: Selectable<IntegrationsTable>, origin: string): In
     webhook_url: row.webhook_secret === null ? null : `${origin}/v1/integrations/github/${row.id}/webhook`,
     created_at: row.created_at.toISOString(),
   };
+}
+
+/** The repository that a `source_config` names. */
+export interface NamedRepository {
+  readonly repoUrl: string;
+  readonly integrationId: string | null;
+}
+
+/** The repository of a `source_config`, undefined where it names none. */
+export function repositoryOf(config: Record<string, unknown>): NamedRepository | undefined {
+  const { repo_url: repoUrl, integration_id: integrationId } = config;
+  if (typeof repoUrl !== 'string') return undefined;
+  return { repoUrl, integrationId: typeof integrationId === 'string' ? integrationId : null };
+}
+
+/**
+ * A repository as git is sent to it, with the credential of its integration read from where that is, at this moment.
+ * What was checked when the deployment was made is checked again: integrations change.
+ * @throws GitFailure when the integration or its credential is not there, or not for this repository.
+ */
+export async function remoteOf(
+  kysely: Kysely<Schema>,
+  { repoUrl, integrationId }: NamedRepository,
+): Promise<Remote> {
+  const reading = readGitUrl(repoUrl);
+  if (!reading.ok) throw new GitFailure(`The address of the repository ${reading.why}.`);
+  const { url } = reading;
+  if (integrationId === null) {
+    if (url.protocol === 'https' || url.protocol === 'http') return { url, credential: null };
+    throw new GitFailure(
+      `${url.text} is reached through an integration only, and the deployment names none.`,
+    );
+  }
+  const integration = await kysely
+    .selectFrom('integrations')
+    .selectAll()
+    .where('id', '=', integrationId)
+    .executeTakeFirst();
+  if (integration === undefined) throw new GitFailure(`Integration ID ${integrationId} is no longer there.`);
+  const { name, url_prefix: prefix, credential, username } = integration;
+  if (!isCovered(prefix, url)) {
+    throw new GitFailure(`The integration '${name}' is for addresses under ${prefix}, not for ${url.text}.`);
+  }
+  if (credential === null) return { url, credential: null };
+  const secret = await readSecret(credential, `The credential of the integration '${name}'`);
+  return { url, credential: { username, secret } };
 }

@@ -5,9 +5,9 @@ import type { Logger } from 'pino';
 
 import type { Schema } from '../store/schema.ts';
 import type { Fleet } from './fleet.ts';
-import { type Action, planWork, type PlannedRevision, type RunningJob } from './plan.ts';
+import { type Action, type PlannedRevision, planWork, type RunningJob } from './plan.ts';
 import { recordChange } from './revisionLedger.ts';
-import { REVISION_STATUSES, isSettled } from './revisionStates.ts';
+import { isSettled, REVISION_STATUSES } from './revisionStates.ts';
 import type { CallOff, RevisionWork } from './revisionWork.ts';
 import type { Sources } from './sources/sources.ts';
 

@@ -1,10 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { type GitSurroundings, runGit } from './gitCommand.ts';
-import { GitFailure } from './gitFailure.ts';
-import { fullName } from './remoteRefs.ts';
+import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
+import { fullName } from './remoteRefs.ts';
 
 /** Which commit is wanted, and where it was seen. */
 export interface WantedCommit {

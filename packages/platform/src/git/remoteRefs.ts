@@ -1,5 +1,4 @@
-import { type GitSurroundings, runGit } from './gitCommand.ts';
-import { GitFailure } from './gitFailure.ts';
+import { GitFailure, type GitSurroundings, runGit } from './gitCommand.ts';
 import type { Remote } from './gitUrl.ts';
 
 /** What a ref of a repository leads to. */

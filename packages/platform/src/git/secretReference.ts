@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 import { readSecretReference, secretInFile } from '@slipway/contract/secretReference';
-import { GitFailure } from './gitFailure.ts';
+import { GitFailure } from './gitCommand.ts';
 
 /**
  * The secret that a reference leads to on this machine: `env:NAME` or `file:/path`. Line ends at its end are dropped.

@@ -41,8 +41,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 
-import { FURTHER_PATHS } from './furtherPaths.ts';
-import { errorResponses, SECURITY, SECURITY_SCHEMES } from './shared.ts';
+import { errorResponses, FURTHER_PATHS, SECURITY, SECURITY_SCHEMES } from './furtherPaths.ts';
 
 /**
  * The OpenAPI 3.1 document of the control plane, with feedback, uploads and health: everything that one listener of the

@@ -1,8 +1,7 @@
-import { z } from 'zod';
-import type { ZodOpenApiPathsObject } from 'zod-openapi';
-
+import { ErrorDetail, HttpValidationError } from '@slipway/contract/httpErrors';
 import { StorableObject, Timestamp, Uuid } from '@slipway/contract/scalars';
-import { errorResponses } from './shared.ts';
+import { z } from 'zod';
+import type { oas31, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 
 const StoredObject = z.object({ object_path: z.string(), size: z.int(), sha256: z.string() });
 
@@ -20,6 +19,75 @@ const RecordedFeedback = z.looseObject({
   metadata: StorableObject.nullish(),
   created_at: Timestamp,
 });
+
+/** The three alternatives that contract 000 declares, "Authentication". */
+export const SECURITY_SCHEMES = {
+  'API Key': {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Api-Key',
+    description: 'The platform prints it when it starts; further keys are made by `slipway platform keys`.',
+  },
+  'Tenant ID': {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Tenant-Id',
+    description: 'Which of the tenants that the key is for. Goes beside a key, and proves nothing by itself.',
+  },
+  'Bearer Auth': {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'An API key as a bearer token.',
+  },
+} as const satisfies Record<string, oas31.SecuritySchemeObject>;
+
+/** A key in either form, with or without a tenant. */
+export const SECURITY: oas31.SecurityRequirementObject[] = [
+  { 'API Key': [] },
+  { 'Bearer Auth': [] },
+  { 'API Key': [], 'Tenant ID': [] },
+  { 'Bearer Auth': [], 'Tenant ID': [] },
+];
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: 'The request makes no sense for what is there',
+  401: 'No API key was sent',
+  403: 'The API key is not valid, or may not do this',
+  404: 'There is no such thing, or it is another tenant’s',
+  409: 'It is in the way of something that is there already',
+  410: 'It has expired',
+  413: 'The body is too large',
+  422: 'The request fails validation',
+  429: 'Too many requests; Retry-After says when to retry',
+  500: 'The platform failed unexpectedly; see its log',
+  503: 'The platform cannot answer right now',
+  507: 'The disk of the platform is full',
+};
+
+/** The error answers of an operation, those that any operation may give included (contract 000, "Errors"). */
+export function errorResponses(statuses: readonly number[]): ZodOpenApiResponsesObject {
+  const all = [...new Set([...statuses, 429, 500, 503, 507])].sort((a, b) => a - b);
+  return Object.fromEntries(all.map((status) => [String(status), errorResponse(status)]));
+}
+
+function errorResponse(status: number): ZodOpenApiResponsesObject[`200`] {
+  const schema = status === 422 ? HttpValidationError : ErrorDetail;
+  return {
+    description: MEANINGS[status] ?? 'It failed',
+    ...(status === 429 ? { headers: RETRY_AFTER } : {}),
+    content: { 'application/json': { schema, example: exampleOf(status) } },
+  };
+}
+
+/** What a reader of the page sees of it: without one a schema is shown as if every field were a text. */
+function exampleOf(status: number): object {
+  if (status !== 422) return { detail: `${MEANINGS[status] ?? 'It failed'}.` };
+  return { detail: [{ loc: ['body', 'name'], msg: 'Field required', type: 'missing' }] };
+}
+
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds until the next request is worthwhile', schema: { type: 'integer' } },
+} as const;
 
 /** What the platform serves beside the contracts' endpoints. */
 export const FURTHER_PATHS: ZodOpenApiPathsObject = {

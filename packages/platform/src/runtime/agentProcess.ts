@@ -4,7 +4,6 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 import { HAND_OVER_MS } from '../draining.ts';
-import { followOutput } from './agentOutput.ts';
 import {
   type AgentExit,
   AgentStartError,
@@ -13,8 +12,8 @@ import {
   type RunningAgent,
 } from './agentStart.ts';
 import { agentBaseEnvironment, packEnvironment } from './childEnvironment.ts';
-import { lastOutput } from './lines.ts';
-import { killGroup, spawnGroup } from './processGroup.ts';
+import { followOutput, lastOutput } from './lines.ts';
+import { killGroup, spawnGroup } from './command.ts';
 
 /**
  * Variables whose values may stand in a log: what the platform itself tells an agent about itself, and settings whose

@@ -1,11 +1,10 @@
+import { FeedbackPath, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { Uuid } from '@slipway/contract/scalars';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import { z } from 'zod';
 
-import { FeedbackPath, FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
-import { Uuid } from '@slipway/contract/scalars';
-import { limitBody } from '../http/bodyLimit.ts';
-import { parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
+import { limitBody, parseOptionalBody, parsePath, parseQuery } from '../http/parse.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { FeedbackOutcome, FeedbackReader, TracingStore } from './tracingStore.ts';
 

@@ -6,13 +6,17 @@ import { list } from 'tar';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { commitTarball } from '../../src/git/commitTarball.ts';
-import { DEFAULT_GIT_LIMITS, type GitSurroundings, requireGit } from '../../src/git/gitCommand.ts';
-import { GitFailure } from '../../src/git/gitFailure.ts';
+import {
+  DEFAULT_GIT_LIMITS,
+  GitFailure,
+  type GitSurroundings,
+  requireGit,
+} from '../../src/git/gitCommand.ts';
 import { type Credential, readGitUrl, type Remote } from '../../src/git/gitUrl.ts';
 import { readRemoteRef } from '../../src/git/remoteRefs.ts';
+import { useFolder } from '../folders.ts';
 import { GitServer } from './gitServer.ts';
 import { Repository } from './repository.ts';
-import { useFolder } from '../folders.ts';
 
 const root = useFolder();
 let server: GitServer;

@@ -3,9 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 import { requireApiKey } from '../../src/http/apiKey.ts';
-import { limitBody } from '../../src/http/bodyLimit.ts';
 import { createLogger } from '../../src/http/logger.ts';
-import { parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
+import { limitBody, parseBody, parseOptionalBody, parsePath, parseQuery } from '../../src/http/parse.ts';
 import { HttpProblem, problemHandler, respondWithNotFound } from '../../src/http/problem.ts';
 
 const Body = z.object({ name: z.string(), size: z.int().optional() });

@@ -8,8 +8,12 @@ import { requireApiKey } from '../../src/http/apiKey.ts';
 import { respondWithProblem } from '../../src/http/problem.ts';
 import type { Schema } from '../../src/store/schema.ts';
 import { feedbackRoutes } from '../../src/tracing/feedbackRoutes.ts';
-import { createTracingProject, TracingProjectExists } from '../../src/tracing/tracingProject.ts';
-import { openTracing, type TracingStore } from '../../src/tracing/tracingStore.ts';
+import {
+  createTracingProject,
+  openTracing,
+  TracingProjectExists,
+  type TracingStore,
+} from '../../src/tracing/tracingStore.ts';
 import { useTestDatabase } from '../testDatabase.ts';
 
 const TRACING = 'http://tracing.test/';

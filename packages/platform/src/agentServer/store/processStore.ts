@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 
 import { type Kysely, sql } from 'kysely';
 
-import { isAlive } from '../../store/liveProcess.ts';
+import { isAlive } from '../../store/homeLock.ts';
 import type { AgentTables } from './agentDatabase.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { lookup as resolveName } from 'node:dns/promises';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Logger } from 'pino';
 import { Agent, request } from 'undici';
-
-import { ReachableAddresses } from './reachableAddresses.ts';
 
 /** How long one delivery may take, in milliseconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;
@@ -96,4 +96,134 @@ export class Webhooks {
     const mac = createHmac('sha256', this.#secret).update(`${at}.${body}`).digest('hex');
     return { 'x-slipway-signature': `t=${at},v1=${mac}` };
   }
+}
+
+/**
+ * Which addresses a webhook may be sent to. Whoever may create a run may name its webhook, so without this the server
+ * could be made to send requests where only it can reach: to itself, to its neighbors, to a cloud's metadata service.
+ * Decision: everything that is not a public unicast address is refused, unless the agent's operator allowed it.
+ */
+export class ReachableAddresses {
+  readonly #all: boolean;
+  readonly #names = new Set<string>();
+  readonly #networks = new BlockList();
+
+  /**
+   * `allowed`: addresses, networks (`10.0.0.0/8`) and host names that are reachable although they are not public; `*`
+   * for all. @throws RangeError naming an entry that is none of these.
+   */
+  constructor(allowed: readonly string[] = []) {
+    this.#all = allowed.includes('*');
+    for (const entry of allowed) if (entry !== '*') this.#allow(entry);
+  }
+
+  /** Why a URL cannot be reached, as far as it tells without being resolved; `undefined` where it may be. */
+  refusal(url: string): string | undefined {
+    const host = hostOf(url);
+    if (this.#namesHost(host)) return undefined;
+    if (host === 'localhost' || host.endsWith('.localhost')) return `${host} is this machine itself`;
+    if (isIP(host) === 0 || this.#isAllowed(host)) return undefined;
+    return `${host} is not a public address`;
+  }
+
+  /**
+   * Resolves a name for a connection, and fails where any of its addresses may not be reached: what is checked is what
+   * is connected to, so a name that resolves differently the next time gains nothing.
+   */
+  readonly lookup: LookupFunction = (hostname, options, callback) => {
+    resolveName(hostname, { ...options, all: true }).then(
+      (addresses) => {
+        const refused = this.#namesHost(hostname)
+          ? undefined
+          : addresses.find(({ address }) => !this.#isAllowed(address));
+        const [first] = addresses;
+        if (refused !== undefined) {
+          callback(
+            new Error(`${hostname} resolves to ${refused.address}, which is not a public address`),
+            '',
+          );
+        } else if (options.all === true) callback(null, addresses);
+        else callback(null, first?.address ?? '', first?.family);
+      },
+      (error: unknown) => callback(error as NodeJS.ErrnoException, ''),
+    );
+  };
+
+  #allow(entry: string): void {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIP(address);
+    if (family === 0) {
+      if (prefix !== undefined || !/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/iu.test(entry))
+        throw new RangeError(`"${entry}" is neither an address, a network nor a host name.`);
+      this.#names.add(entry.toLowerCase());
+      return;
+    }
+    const bits = Number(prefix ?? (family === 4 ? 32 : 128));
+    if (!Number.isInteger(bits) || bits < 0 || bits > (family === 4 ? 32 : 128))
+      throw new RangeError(`"${entry}" is not a network: its prefix is out of range.`);
+    this.#networks.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6');
+  }
+
+  #namesHost(host: string): boolean {
+    return this.#all || this.#names.has(host.toLowerCase());
+  }
+
+  #isAllowed(address: string): boolean {
+    return this.#all || isPublic(address) || contains(this.#networks, address);
+  }
+}
+
+/** Networks that are not the public internet's (IANA special-purpose registries), and multicast. */
+const SPECIAL_NETWORKS: readonly string[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  '::/127',
+  // IPv4 inside IPv6: translated, 6to4 and Teredo addresses may lead to any of the above.
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8',
+];
+
+const SPECIAL = new BlockList();
+for (const network of SPECIAL_NETWORKS) {
+  const [address = '', prefix] = network.split('/');
+  SPECIAL.addSubnet(address, Number(prefix), isIP(address) === 4 ? 'ipv4' : 'ipv6');
+}
+
+function isPublic(address: string): boolean {
+  return !contains(SPECIAL, address);
+}
+
+/** IPv4 addresses in IPv6 notation (`::ffff:127.0.0.1`) count as what they are. */
+function contains(networks: BlockList, address: string): boolean {
+  return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+}
+
+function hostOf(url: string): string {
+  const { hostname } = new URL(url);
+  return hostname
+    .replace(/^\[|\]$/gu, '')
+    .replace(/\.$/u, '')
+    .toLowerCase();
 }

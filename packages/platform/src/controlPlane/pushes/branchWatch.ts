@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { GitLimits } from '../../git/gitCommand.ts';
 import { readRemoteRefs } from '../../git/remoteRefs.ts';
 import type { Schema } from '../../store/schema.ts';
-import { remoteOf } from '../gitRemotes.ts';
+import { remoteOf } from '../integrations.ts';
 import { type HomeLayout, withScratch } from '../homeLayout.ts';
 import { followBranch, type FollowedBranch, followedBranches } from './followedBranch.ts';
 

@@ -4,7 +4,7 @@ import { recordAudit } from '../../access/audit.ts';
 import { platformCaller } from '../../access/caller.ts';
 import type { Schema } from '../../store/schema.ts';
 import { insertRevision, latestRevisionConfig } from '../deploymentRows.ts';
-import { type NamedRepository, repositoryOf } from '../gitRemotes.ts';
+import { type NamedRepository, repositoryOf } from '../integrations.ts';
 import { isSettled } from '../revisionStates.ts';
 
 /** A branch that a deployment follows: a push to it makes a revision (contract 000, "SourceConfig": `build_on_push`). */

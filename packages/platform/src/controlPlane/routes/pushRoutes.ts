@@ -6,14 +6,12 @@ import { type Context, Hono } from 'hono';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
-import { GitFailure } from '../../git/gitFailure.ts';
+import { GitFailure } from '../../git/gitCommand.ts';
 import { readSecret } from '../../git/secretReference.ts';
-import { limitBody } from '../../http/bodyLimit.ts';
-import { parsePath } from '../../http/parse.ts';
+import { limitBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';
-import { Push } from '../pushes/push.ts';
-import type { Pushes } from '../pushes/pushes.ts';
+import { Push, type Pushes } from '../pushes/pushes.ts';
 
 interface PushRoutesOptions {
   readonly kysely: Kysely<Schema>;

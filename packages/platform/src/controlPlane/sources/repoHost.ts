@@ -1,12 +1,11 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import { commitTarball } from '../../git/commitTarball.ts';
-import { type GitLimits, type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
-import { GitFailure } from '../../git/gitFailure.ts';
+import { GitFailure, type GitLimits, type GitSurroundings, requireGit } from '../../git/gitCommand.ts';
 import type { Remote } from '../../git/gitUrl.ts';
 import { readRemoteRef } from '../../git/remoteRefs.ts';
 import type { RevisionsTable, Schema } from '../../store/schema.ts';
-import { remoteOf, repositoryOf } from '../gitRemotes.ts';
+import { remoteOf, repositoryOf } from '../integrations.ts';
 import type { TreeSource } from './source.ts';
 
 /** What `repo_host` works with. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { followOutput } from '../agentOutput.ts';
+
 import {
   type AgentExit,
   AgentStartError,
@@ -9,6 +9,7 @@ import {
   probeUntilOk,
   type RunningAgent,
 } from '../agentStart.ts';
+import { followOutput } from '../lines.ts';
 import { createSecretMask } from '../secretMask.ts';
 import {
   type ContainerOwner,
@@ -17,8 +18,15 @@ import {
   portOf,
   runCall,
 } from './containerRequest.ts';
-import { coresOfEngine, createDocker, type Docker, lastWords, requireEngine } from './dockerCommand.ts';
-import { holdImage, releaseImages } from './images.ts';
+import {
+  coresOfEngine,
+  createDocker,
+  type Docker,
+  holdImage,
+  lastWords,
+  releaseImages,
+  requireEngine,
+} from './dockerCommand.ts';
 
 /** One revision's image, to be run. See {@link StartContainerOptions}. */
 export interface ImageRun extends Omit<StartContainerOptions, 'docker' | 'owner'> {

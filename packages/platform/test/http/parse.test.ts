@@ -2,7 +2,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 
-import { limitBody } from '../../src/http/bodyLimit.ts';
+import { limitBody } from '../../src/http/parse.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { problemHandler } from '../../src/http/problem.ts';
