@@ -2,12 +2,8 @@ import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
-import {
-  createFeedbackClient,
-  createRunApiClient,
-  type FeedbackClient,
-  type RunApiClient,
-} from '../clients/runApi.ts';
+import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
+import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
 import { createAgent } from '../clients/service.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';

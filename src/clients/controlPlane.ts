@@ -10,12 +10,18 @@ import type {
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentPatch,
+  DeploymentsDeleted,
   DeploymentsList,
   DeploymentsQuery,
 } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
-import type { Listener, ListenerCreate, ListenersList } from '@slipway/contract/controlPlane/listener';
+import type {
+  Listener,
+  ListenerCreate,
+  ListenerPatch,
+  ListenersList,
+} from '@slipway/contract/controlPlane/listener';
 import type { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
@@ -24,7 +30,13 @@ import type { PageQuery } from '@slipway/contract/pageQuery';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
 import type { EventStream } from './eventStream.ts';
 import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';
-import { type CallOptions, createService, type Service, type ServiceOptions } from './service.ts';
+import {
+  type CallOptions,
+  createService,
+  type Service,
+  type ServiceOptions,
+  type StreamOptions,
+} from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
 /** A request body with its computed fields left out, as a caller writes it. */
@@ -35,6 +47,7 @@ type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
 };
 type JsonBody = Readonly<Record<string, unknown>>;
 
+/** The options of a request to create. */
 interface CreateOptions extends CallOptions {
   /**
    * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
@@ -43,18 +56,20 @@ interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
+/** The filter of a list of revisions. */
 interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
 }
 
+/** How a client of a control plane is made. */
 export interface ControlPlaneClientOptions extends ServiceOptions {
   /** Whose names the control plane speaks. Default: the contract's. The client is called in those either way. */
   readonly vocabulary?: Vocabulary;
 }
 
 /**
- * The control plane's client: the endpoints of contract 000 and of its public relative that Slipway calls. Each call sends
- * its request once and throws a {@link ServiceError} for everything but a success. `patch`, `create` and `redeploy` are not safe to
+ * The control plane's client: one method per endpoint of contract 000 and of its public relative. Each sends its request
+ * once and throws a {@link ServiceError} for everything but a success. `patch`, `create` and `redeploy` are not safe to
  * repeat where `mayHaveBeenTaken` is true.
  */
 export interface ControlPlaneClient {
@@ -70,6 +85,8 @@ export interface ControlPlaneClient {
     query?: Partial<DeploymentDeleteQuery>,
     options?: CallOptions,
   ): Promise<void>;
+  /** Deletes up to 100 deployments; those that were not there are told. */
+  deleteDeployments(deploymentIds: readonly string[], options?: CallOptions): Promise<DeploymentsDeleted>;
   listDeployments(query?: Partial<DeploymentsQuery>, options?: CallOptions): Promise<DeploymentsList>;
   /** Every deployment that the filter lets through, page by page. */
   eachDeployment(
@@ -81,6 +98,8 @@ export interface ControlPlaneClient {
   /** Every revision of a deployment, newest first, page by page. */
   eachRevision(deploymentId: string, options?: CallOptions): AsyncGenerator<Revision, void>;
   redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
+  /** Stops a revision that waits, is built or is deployed; one that is interrupted already is answered as it is. */
+  interruptRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
   listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
   createIntegration(body: IntegrationCreate, options?: CallOptions): Promise<IntegrationInstall>;
   deleteIntegration(integrationId: string, options?: CallOptions): Promise<void>;
@@ -89,6 +108,7 @@ export interface ControlPlaneClient {
   eachListener(options?: CallOptions): AsyncGenerator<Listener, void>;
   createListener(body: ListenerCreate, options?: CallOptions): Promise<Listener>;
   getListener(listenerId: string, options?: CallOptions): Promise<Listener>;
+  patchListener(listenerId: string, body: ListenerPatch, options?: CallOptions): Promise<Listener>;
   deleteListener(listenerId: string, options?: CallOptions): Promise<void>;
   /**
    * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
@@ -112,7 +132,7 @@ export interface ControlPlaneClient {
     deploymentId: string,
     revisionId: string,
     query?: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>>,
-    options?: CallOptions,
+    options?: StreamOptions,
   ): Promise<EventStream>;
   getBuildLogs(
     deploymentId: string,
@@ -149,68 +169,83 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     : createService(serviceOptions);
   const requestUploadUrl = uploadUrlRequester(service, isPublic);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
+  const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
   const revisionOf = (deploymentId: string, revisionId: string) => ({
     deployment_id: deploymentId,
     revision_id: revisionId,
   });
 
   const client: ControlPlaneClient = {
-    createDeployment: (body, { idempotencyKey, ...call } = {}) => {
+    createDeployment: async (body, { idempotencyKey, ...call } = {}) => {
       // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
       const headers: Record<string, string> =
         idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
-      return service.call(ENDPOINTS.createDeployment, { body, headers }, call);
+      return (await service.call(ENDPOINTS.createDeployment, { body, headers }, call)).value;
     },
-    getDeployment: (id, call) => service.call(ENDPOINTS.getDeployment, { params: of(id) }, call),
-    patchDeployment: (id, body, call) =>
-      service.call(ENDPOINTS.patchDeployment, { params: of(id), body }, call),
-    deleteDeployment: (id, query = {}, call) =>
-      service.call(ENDPOINTS.deleteDeployment, { params: of(id), query }, call),
-    listDeployments: ({ deployment_ids: ids, ...rest } = {}, call) => {
+    getDeployment: async (id, call) =>
+      (await service.call(ENDPOINTS.getDeployment, { params: of(id) }, call)).value,
+    patchDeployment: async (id, body, call) =>
+      (await service.call(ENDPOINTS.patchDeployment, { params: of(id), body }, call)).value,
+    deleteDeployment: async (id, query = {}, call) => {
+      await service.call(ENDPOINTS.deleteDeployment, { params: of(id), query }, call);
+    },
+    deleteDeployments: async (ids, call) =>
+      (await service.call(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call)).value,
+    listDeployments: async ({ deployment_ids: ids, ...rest } = {}, call) => {
       const query = ids === undefined ? rest : { ...rest, deployment_ids: ids.join(',') };
-      return service.call(ENDPOINTS.listDeployments, { query }, call);
+      return (await service.call(ENDPOINTS.listDeployments, { query }, call)).value;
     },
     eachDeployment: (query, call) =>
       eachOfPages((page) => client.listDeployments({ ...query, ...page }, call)),
-    getRevision: (id, revisionId, call) =>
-      service.call(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call),
-    listRevisions: (id, { status, ...page } = {}, call) => {
+    getRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    listRevisions: async (id, { status, ...page } = {}, call) => {
       const query = status === undefined ? page : { ...page, status: status.join(',') };
-      return service.call(ENDPOINTS.listRevisions, { params: of(id), query }, call);
+      return (await service.call(ENDPOINTS.listRevisions, { params: of(id), query }, call)).value;
     },
     eachRevision: (id, call) => eachOfPages((page) => client.listRevisions(id, page, call)),
-    redeployRevision: (id, revisionId, call) =>
-      service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call),
-    listIntegrations: (call) => service.call(ENDPOINTS.listIntegrations, {}, call),
-    createIntegration: (body, call) => service.call(ENDPOINTS.createIntegration, { body }, call),
-    deleteIntegration: (id, call) =>
-      service.call(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call),
-    listListeners: (query = {}, call) => service.call(ENDPOINTS.listListeners, { query }, call),
+    redeployRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    interruptRevision: async (id, revisionId, call) =>
+      (await service.call(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call)).value,
+    listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
+    createIntegration: async (body, call) =>
+      (await service.call(ENDPOINTS.createIntegration, { body }, call)).value,
+    deleteIntegration: async (id, call) => {
+      await service.call(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call);
+    },
+    listListeners: async (query = {}, call) =>
+      (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
     eachListener: (call) => eachOfPages((page) => client.listListeners(page, call)),
-    createListener: (body, call) => service.call(ENDPOINTS.createListener, { body }, call),
-    getListener: (id, call) => service.call(ENDPOINTS.getListener, { params: { listener_id: id } }, call),
-    deleteListener: (id, call) =>
-      service.call(ENDPOINTS.deleteListener, { params: { listener_id: id } }, call),
+    createListener: async (body, call) =>
+      (await service.call(ENDPOINTS.createListener, { body }, call)).value,
+    getListener: async (id, call) =>
+      (await service.call(ENDPOINTS.getListener, { params: listenerOf(id) }, call)).value,
+    patchListener: async (id, body, call) =>
+      (await service.call(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call)).value,
+    deleteListener: async (id, call) => {
+      await service.call(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call);
+    },
     createUploadUrl: async (id, call) => {
       const upload = await requestUploadUrl(id, call);
       return isPublic ? withUploadHeaders(upload) : upload;
     },
     uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
-    getRevisionLogs: (id, revisionId, query = {}, call) => {
+    getRevisionLogs: async (id, revisionId, query = {}, call) => {
       const parts = { params: revisionOf(id, revisionId), query };
-      return service.call(ENDPOINTS.getRevisionLogs, parts, call);
+      return (await service.call(ENDPOINTS.getRevisionLogs, parts, call)).value;
     },
     followRevisionLogs: (id, revisionId, query = {}, call) => {
       const parts = { params: revisionOf(id, revisionId), query: { ...query, follow: true } };
       return service.stream(ENDPOINTS.getRevisionLogs, parts, call);
     },
-    getBuildLogs: (id, revisionId, body = {}, call) => {
+    getBuildLogs: async (id, revisionId, body = {}, call) => {
       const params = { project_id: id, revision_id: revisionId };
-      return service.call(ENDPOINTS.getBuildLogs, { params, body }, call);
+      return (await service.call(ENDPOINTS.getBuildLogs, { params, body }, call)).value;
     },
-    getDeployLogs: (id, revisionId, body = {}, call) => {
+    getDeployLogs: async (id, revisionId, body = {}, call) => {
       const params = { project_id: id, revision_id: revisionId };
-      return service.call(ENDPOINTS.getDeployLogs, { params, body }, call);
+      return (await service.call(ENDPOINTS.getDeployLogs, { params, body }, call)).value;
     },
     async *eachBuildLogLine(id, revisionId, call) {
       let offset: string | number | undefined;
@@ -232,6 +267,7 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
   return client;
 }
 
+/** What every list answers. */
 interface Page<T> {
   readonly resources: readonly T[];
   readonly offset: number;
@@ -254,12 +290,12 @@ function uploadUrlRequester(service: Service, isVersioned: boolean): ControlPlan
     const parts = { params: { deployment_id: deploymentId } };
     if (!versioned) {
       try {
-        return await service.call(ENDPOINTS.createUploadUrl, parts, options);
+        return (await service.call(ENDPOINTS.createUploadUrl, parts, options)).value;
       } catch (error) {
         if (!isUnknownPath(error, deploymentId)) throw error;
       }
     }
-    const value = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
+    const { value } = await service.call(ENDPOINTS.createUploadUrlVersioned, parts, options);
     versioned = true;
     return value;
   };

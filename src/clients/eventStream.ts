@@ -8,6 +8,7 @@ export interface ServerEvent {
   /** The kind: a name of `contract/runApi/stream.ts`, perhaps with a `|namespace`. `message` where none is given. */
   readonly event: string;
   readonly data: unknown;
+  /** What a resumed stream names as the last one that was seen. */
   readonly id: string | undefined;
 }
 
@@ -20,6 +21,12 @@ export interface ServerEvent {
  * is too large or not JSON.
  */
 export interface EventStream extends AsyncIterable<ServerEvent> {
+  /** The run that the stream follows, and its thread, where the service names them (`Content-Location`). */
+  readonly runId: string | undefined;
+  readonly threadId: string | undefined;
+  /** The id of the last event that was taken. */
+  readonly lastEventId: string | undefined;
+  /** Closes the connection. */
   close(): void;
 }
 
@@ -32,10 +39,29 @@ export async function openEventStream(exchange: Exchange, maxEventCharacters: nu
   exchange.stopTimer();
   const type = single(headers['content-type']) ?? '';
   if (!/^text\/event-stream\b/iu.test(type)) throw exchange.badAnswer('no event stream');
+  let lastEventId: string | undefined;
   return {
+    ...runOfLocation(single(headers['content-location'])),
+    get lastEventId() {
+      return lastEventId;
+    },
     close: () => exchange.close(),
-    [Symbol.asyncIterator]: () => readEvents(exchange, body, maxEventCharacters),
+    async *[Symbol.asyncIterator]() {
+      for await (const event of readEvents(exchange, body, maxEventCharacters)) {
+        lastEventId = event.id ?? lastEventId;
+        yield event;
+      }
+    },
   };
+}
+
+/** The ids in a `Content-Location` of a run: `/threads/{thread_id}/runs/{run_id}`, or `/runs/{run_id}`. */
+export function runOfLocation(location: string | undefined): {
+  runId: string | undefined;
+  threadId: string | undefined;
+} {
+  const match = /(?:\/threads\/(?<threadId>[^/?#]+))?\/runs\/(?<runId>[^/?#]+)/u.exec(location ?? '');
+  return { runId: match?.groups?.['runId'], threadId: match?.groups?.['threadId'] };
 }
 
 async function* readEvents(

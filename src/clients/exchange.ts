@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 
-import { describeDetail, errorDetail, meaningOfStatus, retryAfterMs } from './refusal.ts';
+import { describeDetail, errorDetail } from './errorDetail.ts';
+import { retryAfterMs } from './retryAfter.ts';
 import { ServiceError, type ServiceErrorCode, type ServiceErrorOptions } from './serviceError.ts';
 
 /** One request, ready to be sent. */
@@ -24,6 +25,8 @@ export interface ExchangeBounds {
   readonly signal?: AbortSignal;
   /** From the call to the end of the answer; for a stream, to its beginning. */
   readonly timeoutMs?: number;
+  /** Between two pieces of the answer's body. */
+  readonly idleTimeoutMs?: number;
 }
 
 type Answer = Dispatcher.ResponseData;
@@ -109,7 +112,7 @@ export class Exchange {
     );
   }
 
-  /** From here on only the signal bounds the exchange. */
+  /** From here on only the signal and the idle time bound the exchange. */
   stopTimer(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -124,9 +127,9 @@ export class Exchange {
 
   /** What a failure of the transport means. */
   failure(cause: unknown): ServiceError {
-    const { signal, timeoutMs = 0 } = this.#bounds;
+    const { signal, timeoutMs = 0, idleTimeoutMs = 0 } = this.#bounds;
     const { method } = this.#request;
-    const reason = transportReason(cause);
+    const reason = transportReason(cause, idleTimeoutMs);
     const what = `${method} ${this.#path}`;
     if (signal?.aborted === true) {
       return this.#error(this.#lostCode, `${what} was given up`, { cause, aborted: true });
@@ -186,7 +189,7 @@ export class Exchange {
       headers,
       body: body ?? null,
       signal: this.#end.signal,
-      bodyTimeout: 0,
+      bodyTimeout: this.#bounds.idleTimeoutMs ?? 0,
     } as Dispatcher.RequestOptions);
     try {
       return await Promise.race([sent, this.#ended()]);
@@ -286,8 +289,9 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'it ended before its end',
 };
 
-function transportReason(cause: unknown): string {
+function transportReason(cause: unknown, idleTimeoutMs: number): string {
   const code = codeOf(cause);
+  if (code === 'UND_ERR_BODY_TIMEOUT') return `no data for ${idleTimeoutMs} ms`;
   return REASONS[code] ?? (code === '' ? 'the transport failed' : code);
 }
 
@@ -295,4 +299,42 @@ function codeOf(cause: unknown): string {
   if (!(cause instanceof Error)) return '';
   const { code } = cause as NodeJS.ErrnoException;
   return typeof code === 'string' ? code : codeOf(cause.cause);
+}
+
+/** What an answer without success means: the code, whether the request may have been taken, and what to do. */
+interface StatusMeaning {
+  readonly code: ServiceErrorCode;
+  readonly mayHaveBeenTaken: boolean;
+  readonly hint?: string;
+}
+
+const KEY_HINT = 'Check the API key of this service: it is missing, wrong, or lacks a permission.';
+
+const MEANINGS: Readonly<Record<number, StatusMeaning>> = {
+  401: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
+  403: { code: 'SLIPWAY_UNAUTHORIZED', mayHaveBeenTaken: false, hint: KEY_HINT },
+  404: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
+  // The service, or a proxy, gave up waiting for the request itself: worth another attempt.
+  408: { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: false },
+  409: { code: 'SLIPWAY_CONFLICT', mayHaveBeenTaken: false },
+  410: { code: 'SLIPWAY_NOT_FOUND', mayHaveBeenTaken: false },
+  423: { code: 'SLIPWAY_CONFLICT', mayHaveBeenTaken: false },
+  429: { code: 'SLIPWAY_RATE_LIMITED', mayHaveBeenTaken: false },
+};
+
+/**
+ * Reads a status that is not 2xx. A 4xx says that the request was not carried out. A 5xx does not: what failed may
+ * have failed after the work was done. A redirect is nothing that the contracts know and is never followed (it
+ * would take the key elsewhere); after 307 and 308 the request was surely not carried out.
+ */
+function meaningOfStatus(status: number): StatusMeaning {
+  const known = MEANINGS[status];
+  if (known !== undefined) return known;
+  if (status >= 500) return { code: 'SLIPWAY_SERVICE_ERROR', mayHaveBeenTaken: true };
+  if (status >= 400) return { code: 'SLIPWAY_REFUSED', mayHaveBeenTaken: false };
+  return {
+    code: 'SLIPWAY_BAD_ANSWER',
+    mayHaveBeenTaken: status !== 307 && status !== 308,
+    hint: 'Redirects are not followed: give the address that the service redirects to.',
+  };
 }

@@ -8,6 +8,7 @@ export type RunToObserve = Pick<Check, 'assistant' | 'input' | 'timeoutMs' | 'fe
   readonly showsFirstOutput?: boolean;
 };
 
+/** What was seen of one run. */
 export interface ObservedStream {
   readonly run: ObservedRun;
   readonly runId: string | null;
@@ -25,7 +26,7 @@ export interface ObservedStream {
  * its `timeoutMs` is left, and so cancelled, and ends in `timeout`.
  *
  * @param canceled - ends the call; what it throws then is the client's error.
- * @throws ServiceError if the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
+ * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
  */
 export async function observeRun(
   agent: RunApiClient,

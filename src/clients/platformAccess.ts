@@ -31,11 +31,14 @@ export interface PlatformAccessClient {
 export function createPlatformAccessClient(options: ServiceOptions): PlatformAccessClient {
   const service = createService(options);
   return {
-    createApiKey: (body, call) => service.call(ENDPOINTS.createApiKey, { body }, call),
-    listApiKeys: (query = {}, call) => service.call(ENDPOINTS.listApiKeys, { query }, call),
-    revokeApiKey: (keyId, call) => service.call(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }, call),
-    listAudit: (query = {}, call) => service.call(ENDPOINTS.listAudit, { query }, call),
-    rotateSecrets: (call) => service.call(ENDPOINTS.rotateSecrets, {}, call),
+    createApiKey: async (body, call) => (await service.call(ENDPOINTS.createApiKey, { body }, call)).value,
+    listApiKeys: async (query = {}, call) =>
+      (await service.call(ENDPOINTS.listApiKeys, { query }, call)).value,
+    revokeApiKey: async (keyId, call) => {
+      await service.call(ENDPOINTS.revokeApiKey, { params: { key_id: keyId } }, call);
+    },
+    listAudit: async (query = {}, call) => (await service.call(ENDPOINTS.listAudit, { query }, call)).value,
+    rotateSecrets: async (call) => (await service.call(ENDPOINTS.rotateSecrets, {}, call)).value,
     close: () => service.close(),
   };
 }

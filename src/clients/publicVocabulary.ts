@@ -13,7 +13,7 @@ import { notSent, type Service } from './service.ts';
  * A control plane that speaks the public relative's names, called in the contract's. A body is held to the contract's
  * rules and then translated; an answer is translated before the contract's schema reads it. What the service says of a
  * request that it refuses stays in its own words.
- * @throws ServiceError REFUSED, before anything is sent, if a rule is broken.
+ * @throws ServiceError REFUSED, before anything is sent, where a rule is broken.
  */
 export function inPublicVocabulary(service: Service): Service {
   const translated = new Map<Endpoint, Endpoint>();

@@ -4,11 +4,12 @@ import type { z } from 'zod';
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues, type ValidationIssue } from '@slipway/contract/httpErrors';
 import { SlipwayError } from '../domain/errors.ts';
-import { describeDetail, secretsOf } from './refusal.ts';
+import { describeDetail, secretsOf } from './errorDetail.ts';
 import { openEventStream, type EventStream } from './eventStream.ts';
 import { Exchange, type ExchangeRequest } from './exchange.ts';
 import { ServiceError } from './serviceError.ts';
 
+/** The options of every call. */
 export interface CallOptions {
   /** Ends the call. What it throws then says whether the request may have been taken. */
   readonly signal?: AbortSignal;
@@ -19,6 +20,15 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+/** The options of a call that opens a stream. */
+export interface StreamOptions extends CallOptions {
+  /** The longest silence within the stream, in milliseconds; 0 (default): unbounded. */
+  readonly idleTimeoutMs?: number;
+  /** The id of the last event that was seen: a resumable stream goes on after it. */
+  readonly lastEventId?: string;
+}
+
+/** How a client is made. */
 export interface ServiceOptions {
   /** The service's base URL, `http` or `https`; it may have a path. */
   readonly baseUrl: string;
@@ -32,6 +42,8 @@ export interface ServiceOptions {
   readonly unauthorizedHint?: string;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
+  /** The longest time to connect, in milliseconds. Default: 5,000. */
+  readonly connectTimeoutMs?: number;
   /** How many connections the pool opens at most. Default: 256. Streams and waits hold one each. */
   readonly connections?: number;
   /** The largest JSON answer, in bytes. Default: 16 MiB. */
@@ -52,6 +64,12 @@ interface CallParts {
 /** The value of an endpoint's answer, as its contract has it; nothing where there is no content. */
 type AnswerOf<E extends Endpoint> = E['response'] extends z.ZodType ? z.output<E['response']> : undefined;
 
+/** An answer: its value and its headers. */
+export interface Answered<T> {
+  readonly value: T;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
 /** One service behind one pool of kept-alive connections. Sends each request once: whoever calls may repeat. */
 export interface Service {
   readonly origin: string;
@@ -63,15 +81,14 @@ export interface Service {
     endpoint: E,
     parts: CallParts,
     options?: CallOptions,
-  ) => Promise<AnswerOf<E>>;
+  ) => Promise<Answered<AnswerOf<E>>>;
   /** Opens a stream. `timeoutMs` bounds its beginning only. @throws ServiceError */
-  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: CallOptions) => Promise<EventStream>;
+  readonly stream: (endpoint: Endpoint, parts: CallParts, options?: StreamOptions) => Promise<EventStream>;
   /** Closes the pool once the requests in flight have ended. */
   close(): Promise<void>;
 }
 
 const MEBI = 1_048_576;
-const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
  * Makes a {@link Service}.
@@ -109,15 +126,18 @@ export function createService(options: ServiceOptions): Service {
     async call(endpoint, parts, callOptions = {}) {
       const request = prepare(endpoint, parts, 'application/json');
       const exchange = new Exchange(agent, request, { timeoutMs, ...defined(callOptions) });
-      await exchange.open();
-      return read(endpoint, await exchange.text(maxAnswerBytes), exchange) as never;
+      const { headers } = await exchange.open();
+      const text = await exchange.text(maxAnswerBytes);
+      return { value: read(endpoint, text, exchange) as never, headers };
     },
-    async stream(endpoint, parts, callOptions = {}) {
+    async stream(endpoint, parts, { lastEventId, ...streamOptions } = {}) {
       const request = prepare(endpoint, parts, 'text/event-stream');
+      const resumed: Record<string, string> =
+        lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
       const exchange = new Exchange(
         agent,
-        { ...request, headers: { ...request.headers, 'cache-control': 'no-store' } },
-        { timeoutMs, ...defined(callOptions) },
+        { ...request, headers: { ...request.headers, 'cache-control': 'no-store', ...resumed } },
+        { timeoutMs, ...defined(streamOptions) },
       );
       return openEventStream(exchange, maxEventCharacters);
     },
@@ -126,10 +146,10 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** A pool that leaves all waiting to the exchanges' own bounds. */
-export function createAgent(options: Pick<ServiceOptions, 'connections'>): Agent {
+export function createAgent(options: Pick<ServiceOptions, 'connectTimeoutMs' | 'connections'>): Agent {
   return new Agent({
     connections: options.connections ?? 256,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connect: { timeout: options.connectTimeoutMs ?? 5_000 },
     headersTimeout: 0,
     bodyTimeout: 0,
   });

@@ -15,6 +15,7 @@ export type ServiceErrorCode = Extract<
   | 'SLIPWAY_SERVICE_ERROR'
 >;
 
+/** What a {@link ServiceError} carries beside its code and message. */
 export interface ServiceErrorOptions extends SlipwayErrorOptions {
   readonly method: string;
   /** The path of the URL, without query; a part of it that is a credential is masked. */

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { type ObservedStream, observeRun } from '../clients/observeRun.ts';
-import type { FeedbackClient, RunApiClient } from '../clients/runApi.ts';
+import type { FeedbackClient } from '../clients/feedback.ts';
+import type { RunApiClient } from '../clients/runApi.ts';
 import { ServiceError } from '../clients/serviceError.ts';
 import { answerText, type Expectation, judge, type ObservedRun, valueAt } from '../domain/check/check.ts';
 import { type ErrorCode, SlipwayError } from '../domain/errors.ts';

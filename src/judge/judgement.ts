@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 
-import type { FeedbackClient, RunApiClient } from '../clients/runApi.ts';
+import type { FeedbackClient } from '../clients/feedback.ts';
+import type { RunApiClient } from '../clients/runApi.ts';
 import { SlipwayError } from '../domain/errors.ts';
 import { type JudgeError, type JudgeReport, type Side, SIDES } from '../domain/judge/report.ts';
 import { type JudgeSettings, repetitionsOf } from '../domain/judge/settings.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import { ACCESS_ENDPOINTS } from '@slipway/contract/controlPlane/access';
 import { CONTROL_PLANE_ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
 import { type FaultyService, json, type SeenRequest, startService } from './faultyService.ts';
 
@@ -80,6 +81,14 @@ const CALLS: [
     { url: `/v2/deployments/${ID}?delete_tracing_project=true`, answer: undefined },
   ],
   [
+    'deleteDeployments',
+    (plane) => plane.deleteDeployments([ID, REVISION]),
+    {
+      url: `/v2/deployments?deployment_ids=${ID}&deployment_ids=${REVISION}`,
+      answer: { deleted: [ID], failed: [{ deployment_id: REVISION, detail: 'not found' }] },
+    },
+  ],
+  [
     'listDeployments',
     (plane) => plane.listDeployments({ name_contains: 'a b', limit: 5, deployment_ids: [ID, REVISION] }),
     {
@@ -101,6 +110,11 @@ const CALLS: [
     'redeployRevision',
     (plane) => plane.redeployRevision(ID, REVISION),
     { url: `/v2/deployments/${ID}/revisions/${REVISION}/redeploy`, answer: DEPLOYMENT },
+  ],
+  [
+    'interruptRevision',
+    (plane) => plane.interruptRevision(ID, REVISION),
+    { url: `/v2/deployments/${ID}/revisions/${REVISION}/interrupt`, answer: REVISION_BODY },
   ],
   [
     'listIntegrations',
@@ -128,6 +142,11 @@ const CALLS: [
     { url: '/v2/listeners', body: LISTENER_BODY, answer: LISTENER },
   ],
   ['getListener', (plane) => plane.getListener(ID), { url: `/v2/listeners/${ID}`, answer: LISTENER }],
+  [
+    'patchListener',
+    (plane) => plane.patchListener(ID, { version: '2' }),
+    { url: `/v2/listeners/${ID}`, body: { version: '2' }, answer: LISTENER },
+  ],
   ['deleteListener', (plane) => plane.deleteListener(ID), { url: `/v2/listeners/${ID}`, answer: undefined }],
   [
     'createUploadUrl',
@@ -177,6 +196,12 @@ describe('The control plane client', () => {
     expect(request).toMatchObject({ method: CONTROL_PLANE_ENDPOINTS[name].method, url: expected.url });
     expect(request?.headers['x-api-key']).toBe('the-key');
     expect(request?.body).toBe(expected.body === undefined ? '' : JSON.stringify(expected.body));
+  });
+
+  it('has a call for every endpoint of the contract', () => {
+    const called = CALLS.map(([name]) => name);
+    const others = ['createUploadUrlVersioned', 'getProjectDeployLogs', ...Object.keys(ACCESS_ENDPOINTS)];
+    expect([...called, ...others].sort()).toEqual(Object.keys(CONTROL_PLANE_ENDPOINTS).sort());
   });
 
   it('keeps the path of its base URL', async () => {

@@ -7,6 +7,8 @@ import { createRunApiClient, type RunApiClient } from '../../src/clients/runApi.
 import type { ServiceOptions } from '../../src/clients/service.ts';
 import { type FaultyService, startService, startSocketService, until } from './faultyService.ts';
 
+const THREAD = '33333333-3333-4333-8333-333333333333';
+const RUN = '44444444-4444-4444-8444-444444444444';
 const BODY = { assistant_id: 'agent', input: {} };
 
 const TEXT =
@@ -41,7 +43,10 @@ async function collect(stream: EventStream): Promise<ServerEvent[]> {
 
 function startStreaming(stream: (response: ServerResponse) => void): Promise<FaultyService> {
   return startService((_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'content-location': `/threads/${THREAD}/runs/${RUN}`,
+    });
     stream(response);
   });
 }
@@ -76,7 +81,27 @@ describe('A stream of server-sent events', () => {
       for (const byte of Buffer.from(TEXT)) response.write(Buffer.of(byte));
       response.end();
     });
-    expect(await collect(await client(service).streamStatelessRun(BODY))).toEqual(EVENTS);
+    expect(await collect(await client(service).streamRun(THREAD, BODY))).toEqual(EVENTS);
+  });
+
+  it('knows its run from the head, and the last event that was taken', async () => {
+    const service = await startStreaming((response) => response.end(TEXT));
+    const stream = await client(service).streamRun(THREAD, BODY);
+    expect(stream).toMatchObject({ runId: RUN, threadId: THREAD, lastEventId: undefined });
+    await collect(stream);
+    expect(stream.lastEventId).toBe('2');
+  });
+
+  it('is resumed by the id of the last event', async () => {
+    const service = await startStreaming((response) => response.end());
+    await collect(
+      await client(service).joinRunStream(THREAD, RUN, { lastEventId: '41', cancelOnDisconnect: true }),
+    );
+    expect(service.requests[0]).toMatchObject({
+      method: 'GET',
+      url: `/threads/${THREAD}/runs/${RUN}/stream?cancel_on_disconnect=cancel`,
+      headers: { 'last-event-id': '41', accept: 'text/event-stream', 'x-api-key': 'key' },
+    });
   });
 
   it('gives events as they come, before the stream ends', async () => {
@@ -141,6 +166,15 @@ describe('A stream that goes wrong', () => {
     expect(seen).toEqual([1]);
   });
 
+  it('ends with NO_ANSWER when nothing comes for too long', async () => {
+    const service = await startStreaming((response) => response.write('data: 1\n\n'));
+    const stream = await client(service).streamStatelessRun(BODY, { idleTimeoutMs: 100 });
+    await expect(collect(stream)).rejects.toMatchObject({
+      code: 'SLIPWAY_NO_ANSWER',
+      message: expect.stringContaining('no data for 100 ms') as string,
+    });
+  });
+
   it('ends with NO_ANSWER when it does not begin in time', async () => {
     const service = await startService(() => undefined);
     const opening = client(service).streamStatelessRun(BODY, { timeoutMs: 1_000 });
@@ -196,7 +230,7 @@ describe('A stream that goes wrong', () => {
     const service = await startService((_, response) => {
       response.writeHead(409).end('{"detail": "The thread is busy."}');
     });
-    const opening = client(service).streamStatelessRun(BODY);
+    const opening = client(service).streamRun(THREAD, BODY);
     await expect(opening).rejects.toMatchObject({ code: 'SLIPWAY_CONFLICT', detail: 'The thread is busy.' });
   });
 });

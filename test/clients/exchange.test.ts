@@ -5,18 +5,8 @@ import { describe, expect, it } from 'vitest';
 
 import { createControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { SlipwayError } from '../../src/domain/errors.ts';
-import {
-  client,
-  closedPort,
-  errorOf,
-  ID,
-  json,
-  KEY,
-  REVISION,
-  startService,
-  startSocketService,
-  until,
-} from './faultyService.ts';
+import { client, ID, KEY, REVISION } from './controlPlaneUnderTest.ts';
+import { closedPort, errorOf, json, startService, startSocketService, until } from './faultyService.ts';
 
 describe('A request that surely was not taken', () => {
   it('was refused its connection', async () => {

@@ -1,6 +1,7 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 
-import { createFeedbackClient, createRunApiClient } from '../../src/clients/runApi.ts';
+import { createFeedbackClient } from '../../src/clients/feedback.ts';
+import { createRunApiClient } from '../../src/clients/runApi.ts';
 import { DEFAULT_POLICY } from '../../src/domain/judge/policy.ts';
 import { metricOf } from '../../src/domain/judge/report.ts';
 import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';

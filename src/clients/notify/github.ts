@@ -6,12 +6,14 @@ import { Exchange, type ExchangeRequest } from '../exchange.ts';
 import type { CallOptions } from '../service.ts';
 import { ServiceError } from '../serviceError.ts';
 
+/** A deployment as GitHub has it. */
 interface GithubDeployment {
   readonly id: number;
   /** The key under which Slipway made it; `null` for somebody else's. */
   readonly key: string | null;
 }
 
+/** A status of a deployment or of a commit. */
 export interface GithubStatus<State extends string = string> {
   readonly state: State;
   readonly description: string;

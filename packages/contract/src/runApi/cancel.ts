@@ -7,7 +7,7 @@ import { oneOf, QueryBoolean, Uuid } from '../scalars.ts';
  * `interrupt` keeps the run and its checkpoints; `rollback` deletes both (contract 001, "States and transitions").
  * Default: `interrupt`.
  */
-const CancelAction = oneOf(['interrupt', 'rollback']);
+export const CancelAction = oneOf(['interrupt', 'rollback']);
 export type CancelAction = z.infer<typeof CancelAction>;
 
 /** The query of `POST …/runs/{run_id}/cancel`. `wait` is taken in every spelling that clients use (facts). */

@@ -1,7 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 
 import { removeSecretsFromTexts } from '../../../clients/removeSecrets.ts';
-import { createFeedbackClient, createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
+import { createFeedbackClient } from '../../../clients/feedback.ts';
+import { createRunApiClient, type RunApiClient } from '../../../clients/runApi.ts';
 import { makeHome } from '../../../config/home.ts';
 import { Judge, judgeSettings } from '../../../config/judgeSchema.ts';
 import { resolveSecret } from '../../../config/secretReference.ts';

@@ -1,0 +1,81 @@
+import type { FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
+import { Exchange } from './exchange.ts';
+import { type CallOptions, createAgent, type ServiceOptions } from './service.ts';
+import { ServiceError } from './serviceError.ts';
+
+/**
+ * Records feedback through the pre-signed links that a run was given (contract 001, "Feedback submission fields"). No
+ * key is sent: the link is the credential, which is why errors show neither it nor its path.
+ */
+export interface FeedbackClient {
+  /** @throws ServiceError */
+  submit(link: string, feedback: FeedbackSubmission, options?: CallOptions): Promise<void>;
+  /** With GET, as a link in a page would; there is no metadata then. @throws ServiceError */
+  submitByQuery(
+    link: string,
+    feedback: Omit<FeedbackQuery, 'metadata'>,
+    options?: CallOptions,
+  ): Promise<void>;
+  /** Closes the connections once the requests in flight have ended. */
+  close(): Promise<void>;
+}
+
+/** What errors show instead of a link's path, whose end is a credential. */
+const SHOWN_PATH = '/api/v1/feedback/tokens/…';
+
+/** Makes a feedback client with a pool of kept-alive connections of its own. */
+export function createFeedbackClient(
+  options: Pick<ServiceOptions, 'timeoutMs' | 'connectTimeoutMs' | 'connections'> = {},
+): FeedbackClient {
+  const agent = createAgent(options);
+
+  const send = async (
+    method: 'GET' | 'POST',
+    link: string,
+    { body, query = {} }: { body?: string; query?: Readonly<Record<string, unknown>> },
+    { signal, timeoutMs = options.timeoutMs ?? 30_000 }: CallOptions = {},
+  ): Promise<void> => {
+    const url = parseLink(link, method);
+    for (const [name, value] of Object.entries(query)) {
+      if (value === undefined || value === null) continue;
+      url.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+    }
+    const exchange = new Exchange(
+      agent,
+      {
+        method,
+        url,
+        shownPath: SHOWN_PATH,
+        headers: {
+          accept: 'application/json',
+          'user-agent': 'slipway',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body,
+        secrets: [link, new URL(link).pathname, new URL(link).pathname.split('/').at(-1) ?? ''],
+      },
+      { signal, timeoutMs },
+    );
+    await exchange.open();
+    await exchange.text(ANSWER_MAX_BYTES);
+  };
+
+  return {
+    submit: (link, feedback, call) => send('POST', link, { body: JSON.stringify(feedback) }, call),
+    submitByQuery: (link, feedback, call) => send('GET', link, { query: feedback }, call),
+    close: () => agent.close(),
+  };
+}
+
+/** What recording feedback answers is the service's own; nothing of it is needed. */
+const ANSWER_MAX_BYTES = 1_048_576;
+
+function parseLink(link: string, method: string): URL {
+  const url = URL.canParse(link) ? new URL(link) : undefined;
+  if (url !== undefined && /^https?:$/u.test(url.protocol)) return url;
+  throw new ServiceError('SLIPWAY_REFUSED', 'The feedback link is not an http or https URL', {
+    method,
+    path: SHOWN_PATH,
+    mayHaveBeenTaken: false,
+  });
+}

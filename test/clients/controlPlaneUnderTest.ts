@@ -1,0 +1,16 @@
+import { onTestFinished } from 'vitest';
+
+import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import type { ServiceOptions } from '../../src/clients/service.ts';
+
+export const ID = '11111111-1111-4111-8111-111111111111';
+export const REVISION = '22222222-2222-4222-8222-222222222222';
+/** The API key that every client of these tests sends. */
+export const KEY = 'key-8f31c7';
+
+/** A client of the control plane at that address, closed when the test is over. */
+export function client(baseUrl: string, options: Partial<ServiceOptions> = {}): ControlPlaneClient {
+  const made = createControlPlaneClient({ baseUrl, apiKey: KEY, timeoutMs: 5_000, ...options });
+  onTestFinished(() => made.close());
+  return made;
+}

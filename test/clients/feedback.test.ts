@@ -1,0 +1,69 @@
+import { inspect } from 'node:util';
+
+import { describe, expect, it, onTestFinished } from 'vitest';
+
+import { createFeedbackClient, type FeedbackClient } from '../../src/clients/feedback.ts';
+import { json, startService } from './faultyService.ts';
+
+function client(): FeedbackClient {
+  const made = createFeedbackClient();
+  onTestFinished(() => made.close());
+  return made;
+}
+
+const TOKEN = 'tok-93fa-secret';
+
+describe('A feedback link', () => {
+  it('takes every field with POST, and no key', async () => {
+    const service = await startService((_, response) => json(response, 200, {}));
+    const feedback = {
+      score: 1,
+      value: 'good',
+      comment: 'as expected',
+      correction: { a: [1] },
+      metadata: { by: 'a check' },
+    };
+    await client().submit(`${service.url}/api/v1/feedback/tokens/${TOKEN}`, feedback);
+    expect(service.requests[0]).toMatchObject({ method: 'POST', url: `/api/v1/feedback/tokens/${TOKEN}` });
+    expect(JSON.parse(service.requests[0]?.body ?? '')).toEqual(feedback);
+    expect(service.requests[0]?.headers).not.toHaveProperty('x-api-key');
+  });
+
+  it('takes the fields in the query with GET, the correction as encoded JSON', async () => {
+    const service = await startService((_, response) => response.writeHead(204).end());
+    await client().submitByQuery(`${service.url}/api/v1/feedback/tokens/${TOKEN}?v=2`, {
+      score: -1,
+      value: 3,
+      comment: 'a & b',
+      correction: { a: 'é' },
+    });
+    const { searchParams } = new URL(service.requests[0]?.url ?? '', service.url);
+    expect(Object.fromEntries(searchParams)).toEqual({
+      v: '2',
+      score: '-1',
+      value: '3',
+      comment: 'a & b',
+      correction: '{"a":"é"}',
+    });
+    expect(service.requests[0]).toMatchObject({ method: 'GET', body: '' });
+  });
+
+  it('is not shown by errors, whatever the service says', async () => {
+    const service = await startService(({ url }, response) =>
+      json(response, 404, { detail: `No ${url} here.` }),
+    );
+    const link = `${service.url}/api/v1/feedback/tokens/${TOKEN}`;
+    const error: unknown = await client()
+      .submit(link, { score: 1 })
+      .catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'SLIPWAY_NOT_FOUND', path: '/api/v1/feedback/tokens/…' });
+    expect(inspect(error, { depth: 9 })).not.toContain(TOKEN);
+  });
+
+  it.each(['', 'tokens/x', 'javascript:alert(1)'])('that is no http URL is refused: "%s"', async (link) => {
+    await expect(client().submit(link, {})).rejects.toMatchObject({
+      code: 'SLIPWAY_REFUSED',
+      mayHaveBeenTaken: false,
+    });
+  });
+});
