@@ -4,13 +4,12 @@
 //   npm run bench -- judge-rates --pairs 200   quicker, and less certain
 import { parseArgs } from 'node:util';
 
-import { DEFAULT_POLICY, type JudgePolicy } from '../src/domain/judge/policy.ts';
 import { SIDES } from '../src/domain/judge/report.ts';
-import { DEFAULT_SETTINGS } from '../src/domain/judge/settings.ts';
+import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgePolicy } from '../src/domain/judge/settings.ts';
 import type { MetricVerdict } from '../src/domain/judge/verdict.ts';
+import type { Trial } from '../src/judge/judgedAgent.ts';
 import { type Random, randomFrom } from '../src/judge/random.ts';
 import { reportOf } from '../src/judge/reportOf.ts';
-import type { Trial } from '../src/judge/judgedAgent.ts';
 import { machine } from './statistics.ts';
 
 /** Two agents and how they differ. */

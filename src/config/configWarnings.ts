@@ -1,5 +1,5 @@
 import { parseDuration } from '../domain/duration.ts';
-import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
+import { parseFreezeMoment } from '../domain/freeze/freeze.ts';
 import { instantOf, isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { GITHUB_EVENTS } from '../domain/notify/githubStates.ts';
 import { POLLING_STEPS } from '../domain/stepTable.ts';

@@ -7,7 +7,7 @@ import {
   patternProblem,
 } from '../domain/check/check.ts';
 import { parseDuration } from '../domain/duration.ts';
-import { freezeProblem } from '../domain/freeze/freezeProblem.ts';
+import { freezeProblem } from '../domain/freeze/freeze.ts';
 import { isTimeZone } from '../domain/freeze/zonedTime.ts';
 import { tooFewApprovers } from '../domain/intervention/intervention.ts';
 import { AGENT_ORIGIN, serviceUrlProblem } from '../domain/target/targetSpec.ts';

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 
-import { type MetricName, METRIC_NAMES, METRICS } from '../domain/judge/metric.ts';
-import { DEFAULT_POLICY, ON_INCONCLUSIVE } from '../domain/judge/policy.ts';
-import { type DeclaredJudgeSettings, DEFAULT_SETTINGS } from '../domain/judge/settings.ts';
+import { METRIC_NAMES, type MetricName, METRICS } from '../domain/judge/metric.ts';
+import {
+  type DeclaredJudgeSettings,
+  DEFAULT_POLICY,
+  DEFAULT_SETTINGS,
+  ON_INCONCLUSIVE,
+} from '../domain/judge/settings.ts';
 import { Duration, Expectation, Text, toExpectation } from './fields.ts';
 
 const INPUTS_MAX = 100_000;

@@ -3,6 +3,8 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Actor } from '../domain/actor.ts';
 import { isRevisionId } from '../domain/deployment/revisionName.ts';
 import type { ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
+import { SEARCH_ATTRIBUTES } from '../domain/searchAttributes.ts';
+import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import type {
   Lookup,
   ReleaseAnswer,
@@ -12,6 +14,7 @@ import type {
   Undelivered,
 } from '../domain/target/targetState.ts';
 import { isRecord, readActor, readTextFields, type Sender } from './fields.ts';
+import { WORKFLOW_TASK_TIMEOUT_MS } from './workflowTypes.ts';
 
 /** Queue a release; answers when it is queued or joined. `releaseRequestProblem` reads it. */
 export const submitReleaseUpdate = defineUpdate<ReleaseAnswer, [ReleaseRequest]>('submitRelease');
@@ -163,3 +166,29 @@ export function readUndelivered(raw: unknown): Undelivered | string {
 
 const UNDELIVERED_MAX_CHARACTERS = 1_000;
 const UNDELIVERED_TEXTS = ['at', 'receiver', 'event', 'reason'] as const;
+
+/**
+ * The options under which a target's workflow is started, by the first message that is sent to it.
+ *
+ * @param recordStore - where the target keeps what it must not lose.
+ */
+export function targetStart(target: TargetSpec, recordStore: string, taskQueue: string) {
+  return {
+    ...targetRun(targetWorkflowId(target), target.name, taskQueue),
+    args: [{ recordStore }] as [{ readonly recordStore: string }],
+    staticSummary: `target ${target.name}: ${target.deployment}`,
+  };
+}
+
+/** The options of every run of a target, also of one that only knows its workflow id. */
+export function targetRun(workflowId: string, name: string, taskQueue: string) {
+  return {
+    workflowId,
+    taskQueue,
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
+    workflowIdConflictPolicy: 'USE_EXISTING' as const,
+    typedSearchAttributes: [
+      { key: { name: SEARCH_ATTRIBUTES.target, type: 'KEYWORD' as const }, value: name },
+    ],
+  };
+}

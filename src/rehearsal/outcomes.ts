@@ -1,5 +1,4 @@
-import type { Injection } from '../domain/rehearsal/injection.ts';
-import { type Asked, isTime, type When } from '../domain/rehearsal/when.ts';
+import { type Asked, type Injection, isTime, type When } from '../domain/rehearsal/injection.ts';
 
 /** What is asked of the outcomes: all but what is the same for the whole rehearsal. */
 export type AskedNow = Omit<Asked, 'startedAt' | 'timeZone'>;

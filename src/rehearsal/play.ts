@@ -13,16 +13,14 @@ import {
   type PromotionResult,
   promotionWorkflowId,
 } from '../domain/promotion/promotion.ts';
-import type { Injection } from '../domain/rehearsal/injection.ts';
-import { firstTime } from '../domain/rehearsal/when.ts';
+import { firstTime, type Injection } from '../domain/rehearsal/injection.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
 import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
 import { scheduleTimes } from '../domain/schedule/scheduleTimes.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';
-import { lookupQuery, submitReleaseUpdate } from '../messages/target.ts';
-import { targetStart } from '../messages/targetStart.ts';
+import { lookupQuery, submitReleaseUpdate, targetStart } from '../messages/target.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../messages/workflowTypes.ts';
 import type { SkippedTime } from '../temporal/server/testServer.ts';
 import { askAgain, type WorkflowExecution } from './attention.ts';

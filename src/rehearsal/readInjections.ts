@@ -1,10 +1,8 @@
 import { meantWord, nearestWord } from '../config/nearestWord.ts';
 import { parseDuration } from '../domain/duration.ts';
 import { SlipwayError } from '../domain/errors.ts';
-import { parseFreezeMoment } from '../domain/freeze/freezeMoment.ts';
-import { freezeProblem } from '../domain/freeze/freezeProblem.ts';
-import { type Injection, INJECTION_FORMS } from '../domain/rehearsal/injection.ts';
-import type { Beginning, When } from '../domain/rehearsal/when.ts';
+import { freezeProblem, parseFreezeMoment } from '../domain/freeze/freeze.ts';
+import { type Beginning, type Injection, INJECTION_FORMS, type When } from '../domain/rehearsal/injection.ts';
 
 interface KnownNames {
   readonly checks: readonly string[];

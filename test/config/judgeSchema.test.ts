@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { Judge, judgeSettings } from '../../src/config/judgeSchema.ts';
-import { DEFAULT_POLICY } from '../../src/domain/judge/policy.ts';
-import { DEFAULT_SETTINGS } from '../../src/domain/judge/settings.ts';
+import { DEFAULT_POLICY, DEFAULT_SETTINGS } from '../../src/domain/judge/settings.ts';
 
 const LEAST = { inputs: 'inputs.jsonl', assistant: 'greeter' };
 

@@ -1,13 +1,12 @@
-import { onTestFinished, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { createFeedbackClient } from '../../src/clients/feedback.ts';
 import { createRunApiClient } from '../../src/clients/runApi.ts';
-import { DEFAULT_POLICY } from '../../src/domain/judge/policy.ts';
 import { metricOf } from '../../src/domain/judge/report.ts';
-import { DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
+import { DEFAULT_POLICY, DEFAULT_SETTINGS, type JudgeSettings } from '../../src/domain/judge/settings.ts';
 import type { Input } from '../../src/judge/inputs.ts';
-import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
 import type { Trial } from '../../src/judge/judgedAgent.ts';
+import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
 import { json } from '../clients/faultyService.ts';
 import { startFakeAgent } from './fakeAgent.ts';
 

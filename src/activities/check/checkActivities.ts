@@ -1,16 +1,18 @@
+import { createHash } from 'node:crypto';
+
+import { Context } from '@temporalio/activity';
+
+import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { observeRun } from '../../clients/observeRun.ts';
+import { cutText } from '../../domain/bounds.ts';
 import { judge } from '../../domain/check/check.ts';
-import type { Activities } from '../activities.ts';
+import { SlipwayError } from '../../domain/errors.ts';
+import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';
 import { reportProgress } from '../heartbeat.ts';
 import { scrubText } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
-import { requireActive } from './requireActive.ts';
-import { createHash } from 'node:crypto';
-import { Context } from '@temporalio/activity';
-import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
-import { cutText } from '../../domain/bounds.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
 export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
@@ -88,4 +90,22 @@ async function keepAnswer(store: string, answer: string): Promise<string | undef
     Context.current().log.warn('an answer could not be kept in the artifact store', { error: String(error) });
     return undefined;
   }
+}
+
+/**
+ * What is asked of an agent counts only when the revision that it is asked about is the active one, before and after
+ * (design, rule 4).
+ *
+ * @throws SLIPWAY_NOT_SERVING where another one is active.
+ */
+export async function requireActive(
+  connections: Connections,
+  { target, deploymentId, revisionId }: RevisionInput,
+): Promise<void> {
+  const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
+  if (deployment.active_revision_id === revisionId) return;
+  throw new SlipwayError(
+    'SLIPWAY_NOT_SERVING',
+    `revision ${deployment.active_revision_id ?? 'none'} is active instead of ${revisionId}, so it does not count`,
+  );
 }

@@ -3,18 +3,20 @@ import { createHash } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { notOffered } from '../../clients/serviceError.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
+import { cutText } from '../../domain/bounds.ts';
 import { artifactFields, patchedFields } from '../../domain/deployment/deploymentFields.ts';
-import type { RevisionSnapshot } from '../../domain/deployment/revision.ts';
+import type { DeploymentSnapshot, RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';
+import { reportProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
-import { deploymentSnapshot, revisionSnapshot } from './snapshots.ts';
 
 /** The newest revisions that are listed, and the most that are read on to a revision of before. */
 const NEWEST_PAGE = 50;
@@ -160,4 +162,68 @@ async function requireArtifact(artifact: Artifact): Promise<void> {
   if (artifact.kind !== 'tarball') return;
   const { stream } = await openArtifactStore(artifact.store).open(artifact.digest);
   stream.destroy();
+}
+
+/** Of a control plane's own words, as JSON: some tell the whole log of a build. */
+const REASON_MAX_BYTES = 4_000;
+
+type Deployment = Awaited<ReturnType<ControlPlaneClient['getDeployment']>>;
+type Revision = Awaited<ReturnType<ControlPlaneClient['getRevision']>>;
+
+/** What the pipeline needs of a deployment (contract 000, "Deployment"), and nothing else: no secret gets further. */
+function deploymentSnapshot(deployment: Deployment): DeploymentSnapshot {
+  const { source_config: config, source_revision_config: latest } = deployment;
+  return {
+    deploymentId: deployment.id,
+    name: deployment.name,
+    activeRevisionId: deployment.active_revision_id,
+    latestRevisionId: deployment.latest_revision_id,
+    latestTarballPath: latest.source_tarball_path ?? null,
+    latestImageUri: latest.image_uri ?? null,
+    latestRepoRef: latest.repo_ref ?? null,
+    agentUrl: config.custom_url ?? null,
+  };
+}
+
+/** What the pipeline needs of a revision (contract 000, "Other resources"). */
+export function revisionSnapshot(revision: Revision): RevisionSnapshot {
+  const source = revision.source_revision_config;
+  return {
+    revisionId: revision.id,
+    status: revision.status,
+    tarballPath: source?.source_tarball_path ?? null,
+    imageUri: source?.image_uri ?? null,
+    repoRef: source?.repo_ref ?? null,
+    reason: revision.status_message == null ? null : cutText(revision.status_message, REASON_MAX_BYTES),
+  };
+}
+
+/** Moves the artifact from the store to the control plane, as a stream. */
+export function uploadActivities(connections: Connections): Untracked<Pick<Activities, 'uploadArtifact'>> {
+  return {
+    async uploadArtifact({ target, deploymentId, artifact }) {
+      const context = Context.current();
+      const store = openArtifactStore(artifact.store);
+      // A damaged artifact is found before anything is sent.
+      await store.verify(artifact.digest);
+      const client = connections.controlPlane(target);
+      const upload = await client.createUploadUrl(deploymentId, callOptions());
+      const { stream, sizeBytes } = await store.open(artifact.digest);
+      try {
+        await client.uploadArtifact(
+          {
+            upload,
+            source: () => stream,
+            sizeBytes,
+            onProgress: (sentBytes) => reportProgress(`sent ${sentBytes} of ${artifact.sizeBytes} bytes`),
+          },
+          { signal: context.cancellationSignal },
+        );
+      } finally {
+        // An upload that ended before it began to read would leave the file open.
+        stream.destroy();
+      }
+      return { objectPath: upload.object_path };
+    },
+  };
 }

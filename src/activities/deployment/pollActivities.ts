@@ -7,7 +7,7 @@ import { callOptions } from '../callOptions.ts';
 import type { Connections } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
-import { revisionSnapshot } from './snapshots.ts';
+import { revisionSnapshot } from './deploymentActivities.ts';
 
 /** Calls that are repeated until the outside has come to where it is going. */
 export function pollActivities(

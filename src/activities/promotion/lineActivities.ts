@@ -17,11 +17,11 @@ import {
   lookupQuery,
   rollbackUpdate,
   submitReleaseUpdate,
+  targetStart,
   type TargetView,
   viewQuery,
   withdrawUpdate,
 } from '../../messages/target.ts';
-import { targetStart } from '../../messages/targetStart.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
 import { askTemporal } from '../askTemporal.ts';

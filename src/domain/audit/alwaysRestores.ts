@@ -1,6 +1,6 @@
-import { withCopies } from '../deployment/knownRevisions.ts';
+import { withCopies } from '../deployment/revision.ts';
 import type { ReleaseRequest, RollbackRequest } from '../release/release.ts';
-import { isQuarantined, restoreCandidates } from '../restore/restoreChoice.ts';
+import { isQuarantined, restoreCandidates } from '../restore/restoreDecision.ts';
 import type { WorkFact } from './facts.ts';
 import type { Rule, Violation } from './violation.ts';
 

@@ -2,13 +2,11 @@ import { alwaysRestores } from './alwaysRestores.ts';
 import { claimsAreTrue } from './claimsAreTrue.ts';
 import { leavesWhatServed } from './leavesWhatServed.ts';
 import { nothingForgotten } from './nothingForgotten.ts';
-import { oneAtATime } from './oneAtATime.ts';
-import { oneOwner } from './oneOwner.ts';
+import { oneAtATime, oneOwner } from './oneAtATime.ts';
 import { oneRevision } from './oneRevision.ts';
 import { ownChecks } from './ownChecks.ts';
-import { ownRevision } from './ownRevision.ts';
+import { ownRevision, servedWhenChecked } from './ownRevision.ts';
 import { deployedOnly, neverStuck, neverWedged, noSecrets } from './secretsAndOutcomes.ts';
-import { servedWhenChecked } from './servedWhenChecked.ts';
 import type { Evidence, Rule, Violation } from './violation.ts';
 import { watched } from './watched.ts';
 

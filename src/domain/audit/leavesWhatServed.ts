@@ -1,8 +1,7 @@
-import { isSameRevision } from '../deployment/knownRevisions.ts';
-import { revisionPhase, type RevisionSnapshot } from '../deployment/revision.ts';
+import { isSameRevision, revisionPhase, type RevisionSnapshot } from '../deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../release/release.ts';
 import type { ActivityFact, MessageFact, TargetFacts, WorkFact } from './facts.ts';
-import { activeIn } from './seenBeforePatch.ts';
+import { activeIn } from './ownRevision.ts';
 import type { Rule, Violation } from './violation.ts';
 
 type AskedRollback = Extract<MessageFact, { readonly kind: 'rollback' }>;

@@ -1,5 +1,5 @@
 import type { ActivityFact, ObservedRevision, TargetFacts, WorkFact } from './facts.ts';
-import { latestIn, seenBeforePatch } from './seenBeforePatch.ts';
+import { latestIn, seenBeforePatch } from './ownRevision.ts';
 import type { Rule, Violation } from './violation.ts';
 
 /**

@@ -1,5 +1,4 @@
 import type { ActivityFact, WorkFact } from './facts.ts';
-import { latestIn, seenBeforePatch } from './seenBeforePatch.ts';
 import type { Rule } from './violation.ts';
 
 /**
@@ -78,4 +77,65 @@ interface Listed {
 function addLatest(own: Set<string>, { result }: ActivityFact): void {
   const latest = latestIn(result);
   if (latest != null) own.add(latest);
+}
+
+/** Rule 4: a check counts only when the revision that is followed is the active one. */
+export const servedWhenChecked: Rule = ({ target }) =>
+  target.works.flatMap(({ workflowId, activities }) => {
+    const changed = activities.findIndex(
+      ({ name }) => name === 'patchDeployment' || name === 'redeployRevision',
+    );
+    if (changed === -1) return [];
+    return activities.flatMap((check, index) => {
+      if (index < changed || check.name !== 'runCheck' || check.outcome !== 'completed') return [];
+      const revisionId = check.input['revisionId'];
+      const served = activities
+        .slice(0, index)
+        .some(
+          ({ name, outcome, input }) =>
+            name === 'confirmServing' && outcome === 'completed' && input['revisionId'] === revisionId,
+        );
+      if (served) return [];
+      const what = `a check of revision ${String(revisionId)} counted before that revision was known to serve`;
+      return [{ rule: 4 as const, workflowId, what }];
+    });
+  });
+
+/** What a release had seen of its deployment before its first PATCH: none of it is what the PATCH made. */
+export function seenBeforePatch({ known, activities }: WorkFact): {
+  readonly ids: ReadonlySet<string>;
+  /** The latest revision; `undefined`: it had not looked. */
+  readonly latest: string | null | undefined;
+} {
+  const first = activities.findIndex(({ name }) => name === 'patchDeployment');
+  const before = first === -1 ? [] : activities.slice(0, first);
+  const deployments = before.flatMap(({ result }) => deploymentIn(result) ?? []);
+  const seen = deployments.flatMap(({ latestRevisionId, activeRevisionId }) => [
+    latestRevisionId,
+    activeRevisionId,
+  ]);
+  return {
+    ids: new Set([...known.map(({ revisionId }) => revisionId), ...seen.flatMap((id) => id ?? [])]),
+    latest: deployments.length === 0 ? undefined : (deployments.at(-1)?.latestRevisionId ?? null),
+  };
+}
+
+/** The latest revision of the deployment that an activity came to; `undefined`: it came to none. */
+export function latestIn(result: ActivityFact['result']): string | null | undefined {
+  const deployment = deploymentIn(result);
+  return deployment === undefined ? undefined : (deployment.latestRevisionId ?? null);
+}
+
+/** The active revision of the deployment that an activity came to; `undefined`: it came to none. */
+export function activeIn({ result }: ActivityFact): string | null | undefined {
+  return deploymentIn(result)?.activeRevisionId;
+}
+
+function deploymentIn(result: ActivityFact['result']): Seen | undefined {
+  return (result?.['deployment'] as Seen | null | undefined) ?? undefined;
+}
+
+interface Seen {
+  readonly latestRevisionId?: string | null;
+  readonly activeRevisionId?: string | null;
 }

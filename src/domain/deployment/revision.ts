@@ -1,3 +1,6 @@
+import { type Bound, newest } from '../bounds.ts';
+import type { KnownRevision, RollbackRequest } from '../release/release.ts';
+
 /** What a revision's status means to whoever follows it. */
 export type RevisionPhase = 'pending' | 'deployed' | 'failed';
 
@@ -35,4 +38,55 @@ export interface RevisionSnapshot {
   readonly repoRef: string | null;
   /** Why it failed, where the control plane says so. */
   readonly reason: string | null;
+}
+
+const KNOWN: Bound = { items: 50, bytes: 150_000 };
+
+/** Keeps the newest revisions, as many as a target remembers. */
+export function keepKnown(known: readonly KnownRevision[]): readonly KnownRevision[] {
+  return newest(known, KNOWN);
+}
+
+/** The revision that another was copied from by a redeploy; itself where it is no copy. */
+export function originalOf(known: readonly KnownRevision[], revisionId: string): string {
+  return known.find((revision) => revision.revisionId === revisionId)?.copyOf ?? revisionId;
+}
+
+/** Whether two revisions are the same one for a person: one, its original, or copies of it (design, `copyOf`). */
+export function isSameRevision(known: readonly KnownRevision[], one: string, other: string): boolean {
+  return originalOf(known, one) === originalOf(known, other);
+}
+
+/** A revision with everything that is a copy of it, or of its original. */
+export function withCopies(known: readonly KnownRevision[], revisionId: string): readonly string[] {
+  const copies = known.map((other) => other.revisionId);
+  return [...new Set([revisionId, ...copies])].filter((other) => isSameRevision(known, other, revisionId));
+}
+
+/**
+ * What is known after a person has asked to leave a revision: neither it nor a copy of it is ever restored
+ * automatically again, whatever becomes of the rollback.
+ */
+export function leaveRevision(
+  known: readonly KnownRevision[],
+  revisionId: string,
+  now: string,
+): readonly KnownRevision[] {
+  const isKnown = known.some((other) => other.revisionId === revisionId);
+  const all = isKnown ? known : [...known, { revisionId, verified: false, at: now }];
+  const left = withCopies(all, revisionId);
+  return keepKnown(
+    all.map((other): KnownRevision =>
+      left.includes(other.revisionId) ? { ...other, quarantined: true } : other,
+    ),
+  );
+}
+
+/** The revision that a person named and that does not serve in the end; `undefined`: it serves, or none was named. */
+export function missedRevision(
+  { to, from }: RollbackRequest,
+  known: readonly KnownRevision[],
+  serving: string,
+): string | undefined {
+  return to === undefined || from !== undefined || isSameRevision(known, to, serving) ? undefined : to;
 }

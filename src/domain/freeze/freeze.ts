@@ -1,4 +1,3 @@
-import { type FreezeMoment, parseFreezeMoment } from './freezeMoment.ts';
 import { instantOf, type LocalTime, localTimeAt, plusDays, weekdayOf } from './zonedTime.ts';
 
 /** A time in which a target takes no release: once, each week, or each day. A rollback always passes. */
@@ -106,4 +105,75 @@ function daysUntil(begins: Recurring, ends: Recurring): number {
   if (begins.kind === 'daily' || ends.kind === 'daily') return isLater ? 0 : 1;
   const days = (ends.weekday - begins.weekday + 7) % 7;
   return days === 0 && !isLater ? 7 : days;
+}
+
+/** When a freeze begins or ends: once, each week, or each day. */
+type FreezeMoment =
+  | { readonly kind: 'once'; readonly at: LocalTime }
+  | {
+      readonly kind: 'weekly';
+      /** 0 for Sunday. */
+      readonly weekday: number;
+      /** Minutes since midnight. */
+      readonly minute: number;
+    }
+  | { readonly kind: 'daily'; readonly minute: number };
+
+const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const MOMENT =
+  /^(?:(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})|(?<weekday>sun(?:day)?|mon(?:day)?|tue(?:sday)?|wed(?:nesday)?|thu(?:rsday)?|fri(?:day)?|sat(?:urday)?))?\s*(?:(?<hour>\d{2}):(?<minute>\d{2}))?$/i;
+
+/**
+ * Reads a moment as people write it: `2026-12-23 18:00` (a date alone is its midnight), `Fri 16:00`, `22:00`.
+ *
+ * @returns `undefined` for what is none, and for days and times that do not exist.
+ */
+export function parseFreezeMoment(text: string): FreezeMoment | undefined {
+  const groups = MOMENT.exec(text.trim())?.groups;
+  if (groups === undefined) return undefined;
+  const { year, weekday, hour, minute: minutes } = groups as Readonly<Record<string, string | undefined>>;
+  const minute = Number(hour ?? 0) * 60 + Number(minutes ?? 0);
+  if (Number(hour ?? 0) > 23 || Number(minutes ?? 0) > 59) return undefined;
+  if (year !== undefined) return onceAt(groups, minute);
+  if (hour === undefined) return undefined;
+  if (weekday === undefined) return { kind: 'daily', minute };
+  return { kind: 'weekly', weekday: WEEKDAYS.indexOf(weekday.slice(0, 3).toLowerCase()), minute };
+}
+
+function onceAt(groups: Readonly<Record<string, string>>, minute: number): FreezeMoment | undefined {
+  const at = {
+    year: Number(groups['year']),
+    month: Number(groups['month']),
+    day: Number(groups['day']),
+    minute,
+  };
+  const day = new Date(Date.UTC(at.year, at.month - 1, at.day));
+  const exists = day.getUTCMonth() + 1 === at.month && day.getUTCDate() === at.day;
+  return exists ? { kind: 'once', at } : undefined;
+}
+
+/**
+ * What is wrong with a freeze's beginning and end; `null` where nothing is. Knows nothing of time zones, so that a
+ * workflow may ask.
+ */
+export function freezeProblem({ from, until }: Pick<FreezeWindow, 'from' | 'until'>): {
+  readonly field: 'from' | 'until';
+  readonly message: string;
+} | null {
+  const begins = parseFreezeMoment(from);
+  const ends = parseFreezeMoment(until);
+  const expected = 'expected a moment such as "2026-12-23 18:00", "Fri 16:00" or "22:00"';
+  if (begins === undefined) return { field: 'from', message: expected };
+  if (ends === undefined) return { field: 'until', message: expected };
+  if (begins.kind !== ends.kind) {
+    return { field: 'until', message: `expected a moment of the same kind as from: "${from}"` };
+  }
+  if (begins.kind === 'once' && ends.kind === 'once' && compare(begins.at, ends.at) >= 0) {
+    return { field: 'until', message: 'expected a moment after from' };
+  }
+  return null;
+}
+
+function compare(one: LocalTime, other: LocalTime): number {
+  return one.year - other.year || one.month - other.month || one.day - other.day || one.minute - other.minute;
 }

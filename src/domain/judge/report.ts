@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import type { MetricComparison, MetricName } from './metric.ts';
-import type { JudgePolicy } from './policy.ts';
+import type { JudgePolicy } from './settings.ts';
 import type { JudgeVerdict, MetricVerdict } from './verdict.ts';
 
 /** The two sides of a comparison: what serves, and what may take its place. */

@@ -1,5 +1,5 @@
 import { type Change, type MetricComparison, type MetricName, METRICS } from './metric.ts';
-import type { JudgePolicy } from './policy.ts';
+import type { JudgePolicy } from './settings.ts';
 
 /** What is decided of one metric. */
 export type MetricVerdict = 'passed' | 'failed' | 'inconclusive';

@@ -1,6 +1,6 @@
 import { formatDuration } from '../duration.ts';
 import { frozenAt } from '../freeze/freeze.ts';
-import type { OnInconclusive } from '../judge/policy.ts';
+import type { OnInconclusive } from '../judge/settings.ts';
 import type { PromotionSchedule } from '../schedule/schedule.ts';
 import { scheduleTimes } from '../schedule/scheduleTimes.ts';
 import { chooseCandidate, shortIdentity } from './candidate.ts';

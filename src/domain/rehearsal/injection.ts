@@ -1,4 +1,4 @@
-import type { When } from './when.ts';
+import { freezeSpans, parseFreezeMoment } from '../freeze/freeze.ts';
 
 /** What is let happen in a rehearsal that does not happen by itself. */
 export type Injection = (
@@ -43,4 +43,88 @@ export interface Said {
   readonly who: string;
   readonly what: 'approve' | 'reject';
   readonly afterMs: number;
+}
+
+/**
+ * When something is let happen in a rehearsal.
+ *
+ * - `always`;
+ * - `since`: so long after the rehearsal, or a promotion's soak or bake, began (milliseconds);
+ * - `clock`: at times as a freeze has them, each time they come round.
+ *
+ * `until` is not included; `null`: without an end. With `once` only what comes first, from then on.
+ */
+export type When =
+  | { readonly kind: 'always' }
+  | {
+      readonly kind: 'since';
+      readonly of: Beginning;
+      readonly from: number;
+      readonly until: number | null;
+      readonly once: boolean;
+    }
+  | { readonly kind: 'clock'; readonly from: string; readonly until: string | null; readonly once: boolean };
+
+/** What a time is counted from. */
+export type Beginning = 'rehearsal' | 'soak' | 'bake';
+
+/** Where and when something is asked that an injection may decide. Milliseconds since 1970. */
+export interface Asked {
+  readonly now: number;
+  readonly startedAt: number;
+  /** The time zone of clocks. */
+  readonly timeZone: string;
+  /** The promotion's soak or bake that asks; absent: something else does. */
+  readonly watch?: { readonly of: 'soak' | 'bake'; readonly since: number };
+}
+
+/** Whether it is the time. What is to happen once is told by whoever remembers whether it has. */
+export function isTime(when: When, asked: Asked): boolean {
+  switch (when.kind) {
+    case 'always':
+      return true;
+    case 'since': {
+      const since = beginning(when.of, asked);
+      if (since === undefined) return false;
+      const passed = asked.now - since;
+      return passed >= when.from && (when.until === null || passed < when.until);
+    }
+    case 'clock': {
+      const { now, startedAt, timeZone } = asked;
+      if (when.until === null) return now >= (firstAfter(when.from, timeZone, startedAt) ?? Infinity);
+      const window = { name: '', timeZone, from: when.from, until: when.until, then: 'wait' } as const;
+      return freezeSpans(window, now, now + 1).length > 0;
+    }
+  }
+}
+
+/** When it is the time first, in milliseconds since 1970; `undefined` where nobody can say before it is. */
+export function firstTime(
+  when: When,
+  { startedAt, timeZone }: Pick<Asked, 'startedAt' | 'timeZone'>,
+): number | undefined {
+  if (when.kind === 'always') return startedAt;
+  if (when.kind === 'clock') return firstAfter(when.from, timeZone, startedAt);
+  return when.of === 'rehearsal' ? startedAt + when.from : undefined;
+}
+
+function beginning(of: Beginning, { startedAt, watch }: Asked): number | undefined {
+  if (of === 'rehearsal') return startedAt;
+  return watch?.of === of ? watch.since : undefined;
+}
+
+const FAR = '9999-12-31';
+const DAY_MS = 86_400_000;
+/** A moment of every week comes round within so many days. */
+const WEEK_DAYS = 8;
+
+/** The first instant of a moment from another on; `undefined` where it has passed for good. */
+function firstAfter(moment: string, timeZone: string, from: number): number | undefined {
+  const isOnce = parseFreezeMoment(moment)?.kind === 'once';
+  const window = { name: '', timeZone, from: moment, until: isOnce ? FAR : moment, then: 'wait' } as const;
+  const until = isOnce ? Number.MAX_SAFE_INTEGER : from + WEEK_DAYS * DAY_MS;
+  return freezeSpans(window, from, until)
+    .map((span) => span.from)
+    .filter((instant) => instant >= from)
+    .sort((one, other) => one - other)[0];
 }

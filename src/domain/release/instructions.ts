@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import { isQuarantined } from '../restore/restoreChoice.ts';
+import { isQuarantined } from '../restore/restoreDecision.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';
 import type { Baseline, KnownRevision } from './release.ts';
 

@@ -1,15 +1,24 @@
+import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
+
+import type { Actor } from '../actor.ts';
 import type { Artifact } from '../artifact/artifact.ts';
+import { storeUrlProblem } from '../artifact/storeUrl.ts';
 import { jsonBytes } from '../bounds.ts';
 import { type Check, type Expectation, patternProblem } from '../check/check.ts';
 import { DURATION_MAX_MS } from '../duration.ts';
-import type { FreezeWindow } from '../freeze/freeze.ts';
-import { freezeProblem } from '../freeze/freezeProblem.ts';
+import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
 import { NOTICE_EVENTS } from '../notify/notice.ts';
 import { RECEIVERS_MAX, type ReceiverSpec } from '../notify/receiver.ts';
+import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
+import {
+  AGENT_ORIGIN,
+  type SecretReference,
+  serviceUrlProblem,
+  TARGET_NAME,
+  type TargetSpec,
+} from '../target/targetSpec.ts';
 import type { ErrorPolicy, ReleaseRequest } from './release.ts';
-import type { Actor } from '../actor.ts';
-import { SECRET_REFERENCE } from '@slipway/contract/secretReference';
 import {
   anything,
   both,
@@ -29,15 +38,6 @@ import {
   variants,
   whole,
 } from './shape.ts';
-import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
-import { storeUrlProblem } from '../artifact/storeUrl.ts';
-import {
-  AGENT_ORIGIN,
-  type SecretReference,
-  serviceUrlProblem,
-  TARGET_NAME,
-  type TargetSpec,
-} from '../target/targetSpec.ts';
 
 /**
  * Says what is wrong with a request for a release; `undefined` if nothing is. The target asks it of every update, and

@@ -1,8 +1,8 @@
 import { type Bound, newest } from '../bounds.ts';
-import { isSameRevision, leaveRevision } from '../deployment/knownRevisions.ts';
+import { isSameRevision, leaveRevision } from '../deployment/revision.ts';
 import { revisionText, wordsOf } from '../deployment/revisionName.ts';
 import type { Preemption, RollbackRequest } from '../release/release.ts';
-import { isQuarantined, previousVerified } from '../restore/restoreChoice.ts';
+import { isQuarantined, previousVerified } from '../restore/restoreDecision.ts';
 import { rejectWaiting } from '../target/targetQueue.ts';
 import type { HistoryRow, RollbackAnswer, Running, TargetState } from '../target/targetState.ts';
 

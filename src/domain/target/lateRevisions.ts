@@ -1,7 +1,7 @@
 import { type Bound, newest } from '../bounds.ts';
 import type { DeploymentSnapshot } from '../deployment/revision.ts';
 import type { ReleaseResult, RollbackRequest } from '../release/release.ts';
-import { isQuarantined } from '../restore/restoreChoice.ts';
+import { isQuarantined } from '../restore/restoreDecision.ts';
 import type { ExtraRevision, LateRevision, LateUpload, TargetState } from './targetState.ts';
 
 const LATE: Bound = { items: 20, bytes: 20_000 };

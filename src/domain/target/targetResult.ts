@@ -1,4 +1,4 @@
-import { isSameRevision, keepKnown, originalOf } from '../deployment/knownRevisions.ts';
+import { isSameRevision, keepKnown, originalOf } from '../deployment/revision.ts';
 import { needsPerson } from '../release/outcome.ts';
 import type { KnownRevision, ReleaseResult, RollbackRequest } from '../release/release.ts';
 import { isCounter, latenessAfter } from './lateRevisions.ts';

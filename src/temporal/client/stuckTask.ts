@@ -2,7 +2,7 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 
 import { SlipwayError } from '../../domain/errors.ts';
 import { SEARCH_ATTRIBUTES } from '../../domain/searchAttributes.ts';
-import { targetRun } from '../../messages/targetStart.ts';
+import { targetRun } from '../../messages/target.ts';
 import { WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import { readFailedTasks } from '../history/readFacts.ts';
 import type { TemporalConnection } from './connection.ts';

@@ -2,17 +2,15 @@ import { workflowInfo } from '@temporalio/workflow';
 
 import type { JudgementInput } from '../../activities/activities.ts';
 import { JUDGE } from '../../domain/intervention/intervention.ts';
-import { confidenceOfEach } from '../../domain/judge/policy.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
-import type { JudgeSettings } from '../../domain/judge/settings.ts';
+import { confidenceOfEach, type JudgeSettings } from '../../domain/judge/settings.ts';
 import { type Candidate, shortIdentity } from '../../domain/promotion/candidate.ts';
 import type { PromotionJudge } from '../../domain/promotion/promotion.ts';
 import type { JudgementRecord } from '../../domain/release/release.ts';
 import { describeJudgement } from '../../domain/story.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import { now } from '../journal.ts';
-import { confirmLine } from '../promotion/promotionLine.ts';
-import { PromotionEnded, type PromotionRun } from '../promotion/promotionWay.ts';
+import { confirmLine, PromotionEnded, type PromotionRun } from '../promotion/promotionRun.ts';
 
 /**
  * Has the candidate judged against what serves on `to`, and returns once it may go on: found no worse, or a person says

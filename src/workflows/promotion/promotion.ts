@@ -1,9 +1,8 @@
-import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { defineSearchAttributeKey } from '@temporalio/common';
+import { CancellationScope, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 
 import { SOAK } from '../../domain/intervention/intervention.ts';
-import { promotionEndNotice } from '../../domain/notify/promotionNotices.ts';
-import { waitingNotice } from '../../domain/notify/waitingNotice.ts';
+import { promotionEndNotice, waitingNotice } from '../../domain/notify/noticeContent.ts';
 import { chooseCandidate } from '../../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../../domain/promotion/promotion.ts';
 import type { Waiting } from '../../domain/release/release.ts';
@@ -15,8 +14,7 @@ import { Interventions } from '../intervention/interventions.ts';
 import { Journal, now } from '../journal.ts';
 import { judgeCandidate } from '../judge/judgePromoted.ts';
 import { Notices } from '../notify/notices.ts';
-import { confirmLine, lookAtLine, releaseOnTarget } from './promotionLine.ts';
-import type { Ending, PromotionRun } from './promotionWay.ts';
+import { confirmLine, type Ending, lookAtLine, type PromotionRun, releaseOnTarget } from './promotionRun.ts';
 import { restoreAfterPromotion } from './restoreAfterPromotion.ts';
 import { watch } from './watchPromoted.ts';
 

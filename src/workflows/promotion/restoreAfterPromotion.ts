@@ -5,11 +5,13 @@ import { explain, type StepFailure } from '../failure.ts';
 import {
   awaitOwnRelease,
   awaitRelease,
-  promotionActor,
-  holdIfBad,
   describeRelease,
-} from './promotionLine.ts';
-import { PromotionEnded, type Ending, type PromotionRun } from './promotionWay.ts';
+  type Ending,
+  holdIfBad,
+  promotionActor,
+  PromotionEnded,
+  type PromotionRun,
+} from './promotionRun.ts';
 
 /**
  * The way back of a promotion that does not reach its end: what it released is taken back by the target that released

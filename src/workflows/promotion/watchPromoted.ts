@@ -2,8 +2,7 @@ import { whySuperseded } from '../../domain/promotion/candidate.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import { watchServing } from '../check/watchServing.ts';
 import { explain } from '../failure.ts';
-import { lookAtLine } from './promotionLine.ts';
-import { PromotionEnded, type PromotionRun } from './promotionWay.ts';
+import { lookAtLine, PromotionEnded, type PromotionRun } from './promotionRun.ts';
 
 /** What serves, as it is watched. */
 export interface Watched {

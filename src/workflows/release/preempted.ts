@@ -1,8 +1,8 @@
 import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 
-import { missedRevision } from '../../domain/deployment/knownRevisions.ts';
+import { missedRevision } from '../../domain/deployment/revision.ts';
 import type { KnownRevision, RollbackRequest } from '../../domain/release/release.ts';
-import { restoreCandidates } from '../../domain/restore/restoreChoice.ts';
+import { restoreCandidates } from '../../domain/restore/restoreDecision.ts';
 import { readPreemption } from '../../messages/release.ts';
 import { restoringSignal } from '../../messages/target.ts';
 import { explain } from '../failure.ts';

@@ -5,9 +5,8 @@ import { artifactIdentity, describeArtifact } from '../../domain/artifact/artifa
 import type { Check } from '../../domain/check/check.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
-import { waitingNotice } from '../../domain/notify/waitingNotice.ts';
+import { waitingNotice } from '../../domain/notify/noticeContent.ts';
 import type { ReleaseResult, Waiting } from '../../domain/release/release.ts';
-import { soakPauseMs } from '../../domain/release/soak.ts';
 import { preemptSignal } from '../../messages/release.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { Asked, bringUp, runCheck } from '../check/bringUp.ts';
@@ -19,9 +18,9 @@ import { now } from '../journal.ts';
 import { Notices } from '../notify/notices.ts';
 import { recordBaseline } from './baseline.ts';
 import { preempt } from './preempted.ts';
-import { finish, findExtraRevisions, Run, type Setback } from './run.ts';
-import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 import { restoreAfterSetback, restoreWhatServed } from './restoreAfterSetback.ts';
+import { findExtraRevisions, finish, Run, type Setback } from './run.ts';
+import { findDeployment, findOrCreateDeployment, patch, upload } from './ship.ts';
 
 /**
  * One release: puts one artifact on one target, and restores what served if anything fails.
@@ -173,4 +172,12 @@ async function concludeReleased(run: Run): Promise<ReleaseResult> {
     givenUpRevisionIds: extraRevisionIds,
     settingsWorked: true,
   });
+}
+
+const ROUNDS = 10;
+const SHORTEST_PAUSE_MS = 10_000;
+
+/** How long a release that soaks waits between two rounds of its checks, in milliseconds. */
+function soakPauseMs(soakMs: number): number {
+  return Math.max(soakMs / ROUNDS, SHORTEST_PAUSE_MS);
 }

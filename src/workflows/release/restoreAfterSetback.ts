@@ -1,4 +1,4 @@
-import { leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import { leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { isOutcomeUnknown } from '../../domain/failure.ts';
 import type { Outcome } from '../../domain/release/outcome.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';

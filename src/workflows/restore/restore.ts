@@ -1,17 +1,15 @@
 import type { Check } from '../../domain/check/check.ts';
 import type { PassedChecks } from '../../domain/check/passedChecks.ts';
-import { isSameRevision, originalOf, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import { isSameRevision, originalOf, withCopies } from '../../domain/deployment/revision.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import type { Baseline, KnownRevision } from '../../domain/release/release.ts';
-import {
-  isQuarantined,
-  restoreCandidates,
-  type RestoreCandidate,
-} from '../../domain/restore/restoreChoice.ts';
 import {
   afterFailure,
   type FailedAttempt,
   type Finding,
+  isQuarantined,
+  type RestoreCandidate,
+  restoreCandidates,
   REVISIONS_TRIED_MAX,
   stayText,
 } from '../../domain/restore/restoreDecision.ts';

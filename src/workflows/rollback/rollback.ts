@@ -1,18 +1,24 @@
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, setHandler, uuid4 } from '@temporalio/workflow';
 
-import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/knownRevisions.ts';
+import { isSameRevision, leaveRevision, withCopies } from '../../domain/deployment/revision.ts';
 import { revisionText, wordsOf } from '../../domain/deployment/revisionName.ts';
+import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
 import type { KnownRevision, ReleaseResult } from '../../domain/release/release.ts';
-import { previousVerified } from '../../domain/restore/restoreChoice.ts';
+import { previousVerified } from '../../domain/restore/restoreDecision.ts';
+import {
+  INTERVENTION_SIGNALS,
+  INTERVENTION_UPDATES,
+  type InterventionMessage,
+  readInterventionMessage,
+} from '../../messages/release.ts';
 import type { RollbackInput } from '../../messages/workflowTypes.ts';
 import { claimDeployment } from '../deployment/deployment.ts';
-import { endWorkflow, explain } from '../failure.ts';
-import { refuseInterventions } from '../intervention/refuseInterventions.ts';
+import { endWorkflow, explain, refuse } from '../failure.ts';
 import { Journal, now } from '../journal.ts';
 import { conclude, emptyConclusion, type Ending, instructionsAfter } from '../release/conclude.ts';
 import { missedText } from '../release/preempted.ts';
 import { findDeployment } from '../release/ship.ts';
-import { whileRestoring, readActive, restore, servesAgain } from '../restore/restore.ts';
+import { readActive, restore, servesAgain, whileRestoring } from '../restore/restore.ts';
 import { Settings } from '../restore/settings.ts';
 
 /**
@@ -141,4 +147,28 @@ function leftBehind(
 ): readonly KnownRevision[] {
   if (left === null || isSameRevision(known, left, restored)) return [];
   return leaveRevision(known, left, now()).filter(({ revisionId }) => revisionId === left);
+}
+
+/**
+ * Answers what people say to a rollback under way: it runs to its end whatever is said. An update is refused, and a
+ * signal is recorded, with this moment as the reason.
+ */
+function refuseInterventions(journal: Journal): void {
+  const moment = (): string =>
+    journal.progress.outcome === null
+      ? 'a rollback is never stopped or held up halfway'
+      : 'the rollback has ended';
+  for (const kind of INTERVENTION_KINDS) {
+    const refuseIt = (_message: InterventionMessage): never => refuse(moment(), 'SLIPWAY_WRONG_MOMENT');
+    setHandler(INTERVENTION_UPDATES[kind], refuseIt, { validator: refuseIt });
+    setHandler(INTERVENTION_SIGNALS[kind], (message) => {
+      const id = uuid4();
+      const said = readInterventionMessage(message, kind, 'signal', id);
+      const record =
+        typeof said === 'string'
+          ? { id, kind, by: { who: 'unknown', from: 'signal' }, note: said }
+          : { ...said, note: moment() };
+      journal.intervention({ ...record, at: now(), taken: false });
+    });
+  }
 }

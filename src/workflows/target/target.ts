@@ -8,7 +8,7 @@ import {
 
 import type { Actor } from '../../domain/actor.ts';
 import { artifactIdentity } from '../../domain/artifact/artifact.ts';
-import { noticesBetween, startNotice } from '../../domain/notify/targetNotices.ts';
+import { noticesBetween, startNotice } from '../../domain/notify/noticeContent.ts';
 import type { Preemption, ReleaseRequest } from '../../domain/release/release.ts';
 import { describeTarget } from '../../domain/story.ts';
 import { countFailedChecks } from '../../domain/target/quarantine.ts';

@@ -4,7 +4,7 @@ import { currentUpdateInfo, type ExternalWorkflowHandle, setHandler, uuid4 } fro
 import type { Actor } from '../../domain/actor.ts';
 import { findRevision } from '../../domain/deployment/revisionName.ts';
 import { INTERVENTION_KINDS } from '../../domain/intervention/intervention.ts';
-import { noteUndelivered } from '../../domain/notify/undelivered.ts';
+import { noteUndelivered } from '../../domain/notify/noticeText.ts';
 import type { RollbackRequest } from '../../domain/release/release.ts';
 import { releaseRequestProblem } from '../../domain/release/requestProblem.ts';
 import {

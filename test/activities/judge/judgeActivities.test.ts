@@ -7,8 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JudgementInput } from '../../../src/activities/activities.ts';
 import { digestFile } from '../../../src/artifact/digest.ts';
 import { openArtifactStore } from '../../../src/artifact/openArtifactStore.ts';
-import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
-import { DEFAULT_SETTINGS } from '../../../src/domain/judge/settings.ts';
+import { DEFAULT_POLICY, DEFAULT_SETTINGS } from '../../../src/domain/judge/settings.ts';
 import { json, type SeenRequest } from '../../clients/faultyService.ts';
 import { type Behavior, startFakeAgent } from '../../judge/fakeAgent.ts';
 import {

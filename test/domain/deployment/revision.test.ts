@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { revisionPhase } from '../../../src/domain/deployment/revision.ts';
+import {
+  isSameRevision,
+  leaveRevision,
+  missedRevision,
+  originalOf,
+  revisionPhase,
+  withCopies,
+} from '../../../src/domain/deployment/revision.ts';
+import { NOW, rollback, verified } from '../target/targets.ts';
 
 describe('a revision’s status', () => {
   it.each([
@@ -17,5 +25,42 @@ describe('a revision’s status', () => {
     ['', 'pending'],
   ])('%s is %s', (status, phase) => {
     expect(revisionPhase(status)).toBe(phase);
+  });
+});
+
+/** Two revisions of one artifact, of which the first has two copies. */
+const KNOWN = [
+  { ...verified('a'), artifact: 'image:x' },
+  { ...verified('b'), artifact: 'image:x' },
+  { ...verified('a2'), copyOf: 'a', artifact: 'image:x' },
+  { ...verified('a3'), copyOf: 'a', artifact: 'image:x' },
+];
+
+describe('a copy', () => {
+  it('is the same revision as its original and as other copies, whatever it carries', () => {
+    expect(originalOf(KNOWN, 'a3')).toBe('a');
+    expect(originalOf(KNOWN, 'unknown')).toBe('unknown');
+    expect(isSameRevision(KNOWN, 'a2', 'a3')).toBe(true);
+    expect(isSameRevision(KNOWN, 'a', 'b')).toBe(false);
+    expect(withCopies(KNOWN, 'a2')).toEqual(['a2', 'a', 'a3']);
+    expect(withCopies(KNOWN, 'unknown')).toEqual(['unknown']);
+  });
+
+  it('is left together with its original', () => {
+    const left = leaveRevision(KNOWN, 'a3', NOW).filter(({ quarantined }) => quarantined === true);
+    expect(left.map(({ revisionId }) => revisionId)).toEqual(['a', 'a2', 'a3']);
+  });
+});
+
+describe('a revision that was named', () => {
+  it.each([
+    ['serves', 'b', undefined, 'b', undefined],
+    ['serves as a copy', 'a', undefined, 'a3', undefined],
+    ['is missed where another serves', 'a', undefined, 'b', 'a'],
+    ['is not missed where the target has chosen it', 'a', 'b', 'c', undefined],
+    ['is not missed where none was named', undefined, undefined, 'b', undefined],
+  ])('%s', (_, to, from, serving, missed) => {
+    const request = { ...rollback('id', to), from };
+    expect(missedRevision(request, KNOWN, serving)).toBe(missed);
   });
 });

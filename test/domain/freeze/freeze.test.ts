@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { freezeSpans, type FreezeWindow, frozenAt } from '../../../src/domain/freeze/freeze.ts';
-import { freezeProblem } from '../../../src/domain/freeze/freezeProblem.ts';
+import {
+  freezeProblem,
+  freezeSpans,
+  type FreezeWindow,
+  frozenAt,
+} from '../../../src/domain/freeze/freeze.ts';
 
 const WEEKEND: FreezeWindow = {
   name: 'weekend',

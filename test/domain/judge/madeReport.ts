@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
+import { DEFAULT_POLICY } from '../../../src/domain/judge/settings.ts';
 import type { JudgeReport, SideReport } from '../../../src/domain/judge/report.ts';
 import type { JudgeVerdict } from '../../../src/domain/judge/verdict.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Change, DistributionSide, MetricComparison } from '../../../src/domain/judge/metric.ts';
-import type { JudgePolicy } from '../../../src/domain/judge/policy.ts';
+import type { JudgePolicy } from '../../../src/domain/judge/settings.ts';
 import { decide, holm, worsening } from '../../../src/domain/judge/verdict.ts';
 
 const POLICY: JudgePolicy = { confidence: 0.95, minimumRuns: 20, smallestEffects: { latency: 0.1 } };

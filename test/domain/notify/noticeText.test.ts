@@ -1,7 +1,14 @@
 import { expect, it } from 'vitest';
 
 import { NOTICE_EVENTS } from '../../../src/domain/notify/notice.ts';
-import { noticeTitle, shortText, slackText } from '../../../src/domain/notify/noticeText.ts';
+import {
+  describeUndelivered,
+  noteUndelivered,
+  noticeTitle,
+  shortText,
+  slackText,
+} from '../../../src/domain/notify/noticeText.ts';
+import { NOW, seasoned } from '../target/targets.ts';
 import { notice } from './notices.ts';
 
 it.each(NOTICE_EVENTS)('the title of %s says which target, and what', (event) => {
@@ -36,4 +43,25 @@ it('what comes from outside cannot mention a channel, nor end a block of code', 
 it('a description for GitHub begins with the release, stands in one line, and is no longer than it takes', () => {
   expect(shortText(notice({ reason: 'all\n went  well' }))).toBe('release-3: all went well');
   expect(shortText(notice({ reason: 'x'.repeat(500) }))).toHaveLength(140);
+});
+
+const WARNING = { at: NOW, receiver: 'ops', event: 'released', name: 'release-3', reason: 'it is away' };
+
+it('of what could not be told the newest is kept, however much it is', () => {
+  let state = seasoned();
+  for (let number = 1; number <= 100; number++) {
+    state = noteUndelivered(state, { ...WARNING, name: `release-${number}`, reason: 'x'.repeat(1_000) });
+  }
+  const kept = state.undelivered ?? [];
+  expect(kept.at(-1)?.name).toBe('release-100');
+  expect(JSON.stringify(kept).length).toBeLessThan(31_000);
+});
+
+it('a warning says who could not be told of what, and why', () => {
+  expect(describeUndelivered(WARNING)).toBe(
+    `"ops" could not be told of released of release-3, given up at ${NOW}: it is away`,
+  );
+  expect(describeUndelivered({ ...WARNING, event: 'hold_set', name: null })).toContain(
+    'of hold_set, given up',
+  );
 });

@@ -1,37 +1,36 @@
+import { readSecretReference } from '@slipway/contract/secretReference';
 import { compileRetryPolicy } from '@temporalio/common';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 
 import { artifactIdentity, describeArtifact } from '../../../src/domain/artifact/artifact.ts';
+import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import { judge } from '../../../src/domain/check/check.ts';
 import { patchedFields } from '../../../src/domain/deployment/deploymentFields.ts';
 import { formatDuration } from '../../../src/domain/duration.ts';
 import { freezeSpans } from '../../../src/domain/freeze/freeze.ts';
-import { redeployCommand, restoreInstructions } from '../../../src/domain/release/instructions.ts';
 import { receiversOf } from '../../../src/domain/notify/receiver.ts';
-import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNotices.ts';
-import { waitingNotice } from '../../../src/domain/notify/waitingNotice.ts';
+import { noticesBetween, startNotice, waitingNotice } from '../../../src/domain/notify/noticeContent.ts';
+import { redeployCommand, restoreInstructions } from '../../../src/domain/release/instructions.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
 import { releaseRequestProblem } from '../../../src/domain/release/requestProblem.ts';
-import { readSecretReference } from '@slipway/contract/secretReference';
 import { STEP_NAMES } from '../../../src/domain/step.ts';
 import { patiently, stepPolicy } from '../../../src/domain/stepTable.ts';
-import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { describeTarget } from '../../../src/domain/story.ts';
 import { setHold, submitRelease, takeNext } from '../../../src/domain/target/targetQueue.ts';
 import { normalizeServiceUrl, targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW } from '../target/targets.ts';
 import {
   FULL_REQUEST,
-  HOSTILE_VALUES,
   hasPart,
+  HOSTILE_VALUES,
   nested,
-  pathsOf,
   type Path,
+  pathsOf,
   withPart,
 } from './hostileRequests.ts';
-import { ADA, NOW } from '../target/targets.ts';
 
 const PATHS = pathsOf(FULL_REQUEST);
 const TOO_DEEP_FOR_JSON = nested(50_000);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { DEFAULT_POLICY } from '../../../src/domain/judge/policy.ts';
+import { DEFAULT_POLICY } from '../../../src/domain/judge/settings.ts';
 import { describePromotions } from '../promotion/describePromotions.ts';
 import { judgedBy, type PromotionUnderTest } from '../promotion/promotionsUnderTest.ts';
 import { QUICK, stepNames } from '../requests.ts';

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, Connection, type WorkflowHandle } from '@temporalio/client';
 
 import type { InterventionAnswer, InterventionKind } from '../../../src/domain/intervention/intervention.ts';
-import { DEFAULT_POLICY, type OnInconclusive } from '../../../src/domain/judge/policy.ts';
-import { DEFAULT_SETTINGS } from '../../../src/domain/judge/settings.ts';
+import { DEFAULT_POLICY, DEFAULT_SETTINGS, type OnInconclusive } from '../../../src/domain/judge/settings.ts';
 import {
   type PromotionJudge,
   type PromotionRequest,

@@ -24,7 +24,7 @@ import {
   plannedSteps,
   restoringSteps,
 } from '../../../domain/release/releasePlan.ts';
-import { restoreCandidates } from '../../../domain/restore/restoreChoice.ts';
+import { restoreCandidates } from '../../../domain/restore/restoreDecision.ts';
 import { submitRelease } from '../../../domain/target/targetQueue.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../../domain/target/targetState.ts';

@@ -1,7 +1,7 @@
 import type { WorkFact } from '../../../domain/audit/facts.ts';
 import { wordsOf } from '../../../domain/deployment/revisionName.ts';
 import { formatDuration } from '../../../domain/duration.ts';
-import { describeUndelivered } from '../../../domain/notify/undelivered.ts';
+import { describeUndelivered } from '../../../domain/notify/noticeText.ts';
 import { pastOfRow, type PastRelease } from '../../../domain/release/pastRelease.ts';
 import type { Progress } from '../../../domain/release/release.ts';
 import { describeDrift, describeExtraRevision } from '../../../domain/story.ts';

@@ -21,6 +21,7 @@ import {
   rollbackSignal,
   rollbackUpdate,
   submitReleaseUpdate,
+  targetStart,
   type TargetView,
   unholdSignal,
   unholdUpdate,
@@ -28,7 +29,6 @@ import {
   type WithdrawMessage,
   withdrawSignal,
 } from '../../../messages/target.ts';
-import { targetStart } from '../../../messages/targetStart.ts';
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';

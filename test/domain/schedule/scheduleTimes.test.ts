@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { cronProblem } from '../../../src/domain/schedule/cron.ts';
+import { cronProblem } from '../../../src/domain/schedule/scheduleTimes.ts';
 
 it.each(['0 10 * * 1-5', '*/15 8-18 * * MON-FRI', '0 0 29 2 *', '5,10,15 0 1 jan *', '30 2/4 * * 7'])(
   '%j is right',

@@ -1,5 +1,7 @@
 import type { Actor } from '../actor.ts';
 import { describeArtifact } from '../artifact/artifact.ts';
+import type { PromotionRequest, PromotionResult } from '../promotion/promotion.ts';
+import type { Waiting } from '../release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../target/targetSpec.ts';
 import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts';
 import type { NoticeContent } from './notice.ts';
@@ -32,10 +34,7 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
 }
 
 /** A notice about a target that says nothing yet. */
-export function aboutTarget(
-  spec: TargetSpec,
-  by: Actor,
-): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
+function aboutTarget(spec: TargetSpec, by: Actor): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
   return {
     target: spec.name,
     targetId: targetWorkflowId(spec),
@@ -104,4 +103,39 @@ function commitOf(revisionId: string | null, { history, known }: TargetState): s
 function isOf(identity: string | undefined, { artifact, outcome }: HistoryRow): boolean {
   if (identity === undefined || artifact === null || outcome !== 'released') return false;
   return identity.startsWith(artifact) || identity === `image:${artifact}`;
+}
+
+/** What receivers are told of the end of a promotion; `undefined` where there was nothing to promote. */
+export function promotionEndNotice(
+  { name, to, requestedBy }: Pick<PromotionRequest, 'name' | 'to' | 'requestedBy'>,
+  result: PromotionResult,
+): NoticeContent | undefined {
+  const { outcome, reason, code, artifact, commit, nothingToDo } = result;
+  if (nothingToDo) return undefined;
+  return {
+    ...aboutTarget(to, requestedBy),
+    event: outcome === 'released' ? 'promoted' : 'promotion_stopped',
+    kind: 'promotion',
+    ...{ name, outcome, reason, code, artifact, commit },
+  };
+}
+
+/** What waits. */
+interface Waiter extends Pick<NoticeContent, 'name' | 'artifact' | 'commit'> {
+  readonly kind: 'release' | 'promotion';
+  readonly target: TargetSpec;
+  readonly requestedBy: Actor;
+}
+
+/** What receivers are told when something waits for a person. */
+export function waitingNotice(
+  { kind, name, target, artifact, commit, requestedBy }: Waiter,
+  { until, note }: Waiting,
+): NoticeContent {
+  return {
+    ...aboutTarget(target, requestedBy),
+    event: kind === 'release' ? 'release_waiting' : 'promotion_waiting',
+    ...{ kind, name, artifact, commit },
+    reason: `${note}, until ${until}`,
+  };
 }

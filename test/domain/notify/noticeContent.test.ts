@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { noticesBetween, startNotice } from '../../../src/domain/notify/targetNotices.ts';
+import { noticesBetween, startNotice } from '../../../src/domain/notify/noticeContent.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import {

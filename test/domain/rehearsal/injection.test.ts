@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { firstTime, isTime, type When } from '../../../src/domain/rehearsal/when.ts';
+import { firstTime, isTime, type When } from '../../../src/domain/rehearsal/injection.ts';
 
 const HOUR_MS = 3_600_000;
 /** A Monday, at 09:00 in Berlin. */
