@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -60,6 +60,27 @@ describe('the bytes', () => {
     expect((await pack()).digest).toBe(
       'sha256:4df8b5009c76d91639418ca48a05cab47c34e295bbed8757336b922bccefa256',
     );
+  });
+
+  it('have a digest that sha256sum would give, and their own size', async () => {
+    await source({ 'a.ts': 'a' });
+    const packed = await pack();
+    const bytes = await readFile(packed.file);
+    expect(packed.digest).toBe(`sha256:${createHash('sha256').update(bytes).digest('hex')}`);
+    expect(packed.sizeBytes).toBe(bytes.length);
+  });
+
+  it('change with content, name and being executable', async () => {
+    await source({ 'a.ts': 'a' });
+    const digests = [(await pack()).digest];
+    await chmod(join(root, 'a.ts'), 0o755);
+    digests.push((await pack()).digest);
+    await source({ 'a.ts': 'b' });
+    digests.push((await pack()).digest);
+    await rm(join(root, 'a.ts'));
+    await source({ 'b.ts': 'b' });
+    digests.push((await pack()).digest);
+    expect(new Set(digests).size).toBe(4);
   });
 
   it('tell neither time, owner nor system', async () => {

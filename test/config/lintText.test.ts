@@ -30,6 +30,14 @@ function problemsOf(text: string): readonly string[] {
   return lintText(text).problems.map(told);
 }
 
+describe('a slipway.yaml that is right', () => {
+  it('has no problems', () => {
+    const { config, problems } = lintText(RIGHT);
+    expect(problems).toEqual([]);
+    expect(config?.targets['staging']?.deployment).toBe('greeter');
+  });
+});
+
 describe('what cannot take effect', () => {
   it.each([
     [
@@ -126,6 +134,11 @@ describe('the line that is shown', () => {
 
   it.each([
     ['in place of a reference', 'apiKey: { from: env:SLIPWAY_API_KEY }', 'apiKey: { from: sk-verysecret }'],
+    [
+      'in place of what holds the reference',
+      'apiKey: { from: env:SLIPWAY_API_KEY }',
+      'apiKey: sk-verysecret',
+    ],
     ['under a name that is misspelled', 'apiKey: { from: env:SLIPWAY_API_KEY }', 'apiKye: sk-verysecret'],
     [
       'under a name that nobody knows',
