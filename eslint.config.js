@@ -156,7 +156,6 @@ export default tseslint.config(
   {
     // Longer than that before it was a rule.
     files: [
-      'packages/platform/test/agentServer/publicClient.test.ts',
       'packages/platform/test/builder/buildRevision.test.ts',
       'packages/platform/test/controlPlane/routes/routes.test.ts',
       'test/domain/audit/audit.test.ts',

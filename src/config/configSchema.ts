@@ -128,7 +128,7 @@ const Target = z
       .describe('Whether only the newest waiting release is kept, or each of them'),
     approval: Approval.optional().describe('Who must agree before a release changes anything'),
     onError: OnError.optional().describe(
-      'What happens where it cannot be told how a step went (not: where a release is bad)',
+      'What happens if the outcome of a step is unknown (not if a release is bad)',
     ),
     pauseFor: Duration.default(86_400_000).describe(
       'How long a release may stay paused before it is aborted. Default: 24h',

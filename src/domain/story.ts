@@ -57,7 +57,7 @@ export function describeJudgement({ verdict, reasons, report }: JudgementRecord)
 /** A drift in words. */
 export function describeDrift({ at, expected, found }: Drift): string {
   const what = found === null ? 'nothing' : `revision ${found}`;
-  return `changed by hand: ${what} served at ${at}, where revision ${expected} was known to serve`;
+  return `changed by hand: ${what} served at ${at} instead of revision ${expected}`;
 }
 
 /** An extra revision in words. */

@@ -159,7 +159,7 @@ function describeError(error: unknown): string {
 /** An agent's code called `process.exit`: its run ends with this error, and the server goes on serving the others. */
 class ProcessExitRefused extends Error {
   constructor(code: number | string | null | undefined) {
-    super(`The graph called process.exit(${code ?? ''}): the server goes on.`);
+    super(`The graph called process.exit(${code ?? ''}): the server continues.`);
     this.name = 'ProcessExitRefused';
   }
 }

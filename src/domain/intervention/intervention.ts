@@ -180,5 +180,5 @@ function skipProblem(standing: Standing, named: string | undefined): string | un
   const names = ahead.join(', ');
   if (named === undefined)
     return `a "skip" must name what it leaves out ("what"); ahead of the ${called}: ${names}`;
-  return ahead.includes(named) ? undefined : `"${named}" does not lie ahead; what does: ${names}`;
+  return ahead.includes(named) ? undefined : `"${named}" is not ahead; these are: ${names}`;
 }

@@ -48,7 +48,7 @@ function ofRelease<Begun>(
   { kind, event, commit }: Notice,
   begun: Begun,
 ): GithubState<Begun | 'success' | 'failure' | 'error'> | string {
-  if (kind !== 'release') return `GitHub is told of releases, not of ${event}`;
+  if (kind !== 'release') return `GitHub gets notices of releases, not of ${event}`;
   switch (event) {
     case 'release_started':
       return ofCommit(commit, begun, true);

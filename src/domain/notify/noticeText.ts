@@ -86,5 +86,5 @@ export function noteUndelivered(state: TargetState, undelivered: Undelivered): T
 /** An undelivered notice in words. */
 export function describeUndelivered({ receiver, event, name, at, reason }: Undelivered): string {
   const what = name === null ? event : `${event} of ${name}`;
-  return `"${receiver}" could not be told of ${what}, given up at ${at}: ${reason}`;
+  return `"${receiver}" could not be notified of ${what}, given up at ${at}: ${reason}`;
 }

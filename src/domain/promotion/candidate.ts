@@ -90,7 +90,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
   const known = to.activeRevisionId ?? before ?? 'none';
   return {
     kind: 'changed_by_hand',
-    reason: `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves, where ${known} was known to`,
+    reason: `"${to.name}" was changed by hand: revision ${serves ?? 'none'} serves instead of ${known}`,
   };
 }
 

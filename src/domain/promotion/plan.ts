@@ -81,7 +81,7 @@ function decideTurn(
 ): DecidedTurn {
   const only = (what: string): DecidedTurn => ({ decisions: [{ at, what }] });
   if (paused !== null) return only(`does not begin: the schedule is paused (${paused})`);
-  if (busyUntil > at) return only('is left out: the promotion of an earlier time goes on');
+  if (busyUntil > at) return only('is left out: the promotion of an earlier time still runs');
   const [from, to] = [targets.get(fromName), targets.get(toName)];
   if (from === undefined || to === undefined) return only('does not begin: its targets are not known');
   const after = downstream.flatMap((name) => targets.get(name) ?? []);

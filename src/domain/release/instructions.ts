@@ -95,7 +95,7 @@ function obstacle(predicament: Predicament): Step {
     case 'SLIPWAY_REFUSED':
     case 'SLIPWAY_CONFLICT':
       return [
-        'The control plane refuses to redeploy that revision; these are the ones that came up once:',
+        'The control plane refuses to redeploy that revision. These revisions were deployed before:',
         looking(predicament, '/revisions?status=DEPLOYED'),
       ];
     case 'SLIPWAY_STEP_TIMED_OUT':
@@ -106,7 +106,7 @@ function obstacle(predicament: Predicament): Step {
     case 'SLIPWAY_REVISION_FAILED':
     case 'SLIPWAY_NOT_SERVING':
       return [
-        'The revision was put back and did not come up. Its status, and why, where the control plane says so:',
+        'The restored revision was not deployed. Its status, and the reason if the control plane gives one:',
         ...revision,
       ];
     case 'SLIPWAY_CHECK_FAILED':
@@ -156,7 +156,7 @@ function lookAround(predicament: Predicament): Step {
 }
 
 function restoreByHand({ target, deploymentId, attempted }: Predicament, revisionId: string): Step {
-  const again = attempted.includes(revisionId) ? ', which was tried, and may come up now' : '';
+  const again = attempted.includes(revisionId) ? ', which failed before, and may succeed now' : '';
   const id = deploymentId ?? target.deploymentId;
   const rollback = `slipway rollback ${target.name} --to ${revisionId}`;
   return [

@@ -57,7 +57,7 @@ export function withdrawSubmission(
   const withdrawal = { state: noted, releaseId, stops: false };
   if (!waits && !stops) return { ...withdrawal, note: `${releaseId} has ended` };
   if (withdrawnBy(noted, releaseId) === undefined) {
-    return { ...withdrawal, note: `${releaseId} goes on: another submission has joined it` };
+    return { ...withdrawal, note: `${releaseId} continues: another submission has joined it` };
   }
   if (stops) return { ...withdrawal, stops, note: `${releaseId} is stopped` };
   const { state: emptied } = withdrawReleases(noted, releaseId, by, now);

@@ -214,7 +214,7 @@ export class Interventions {
    */
   async ask(note: string, skippable: string | null = null): Promise<void> {
     if (await this.decision(note, ASK_MAX_MS, skippable)) return;
-    throw this.stop(`nobody said within ${formatDuration(ASK_MAX_MS)} whether to go on`);
+    throw this.stop(`nobody decided within ${formatDuration(ASK_MAX_MS)} whether to continue`);
   }
 
   /** Lets a person say `retry`, or `skip`, for so long. @returns whether a person did. */
@@ -320,7 +320,7 @@ export class Interventions {
         return `no further step begins until "resume", at most ${formatDuration(this.#pauseMs)}`;
       case 'resume':
         this.#paused = false;
-        return `the ${called} goes on`;
+        return `the ${called} continues`;
       case 'approve':
         this.#approvedBy.push(said.by.who);
         return `approved by ${this.#approvedBy.length} of ${approval?.required ?? 0}`;
@@ -339,8 +339,8 @@ export class Interventions {
     this.#skipped.add(what);
     if (this.#undecided === what) this.#decided = 'skip';
     this.#skippable.get(what)?.cancel();
-    if (what === FREEZE) return `the ${called} goes on in spite of a freeze`;
-    if (what === JUDGE) return `the ${called} goes on without the judge`;
+    if (what === FREEZE) return `the ${called} continues in spite of a freeze`;
+    if (what === JUDGE) return `the ${called} continues without the judge`;
     return what === SOAK ? 'the rest of the soak is left out' : `check "${what}" is left out`;
   }
 

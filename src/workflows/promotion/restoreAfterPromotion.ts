@@ -42,7 +42,7 @@ export async function restoreAfterPromotion(
     if (stopped) return { outcome: 'aborted', reason, code };
     return { outcome: isOutcomeUnknown(failure.code) ? 'errored' : 'failed', reason, code };
   } catch (problem) {
-    const reason = `${why}; and what became of "${run.request.to.name}" could not be told: ${explain(problem).message}`;
+    const reason = `${why}; and the state of "${run.request.to.name}" is unknown: ${explain(problem).message}`;
     return { outcome: 'errored', reason, code: explain(problem).code };
   }
 }

@@ -73,7 +73,7 @@ describe('what may be said to a release', () => {
     expect(problem('skip', { ahead: ['greets'] })).toBe(`${bare}greets`);
     expect(problem('skip', { ahead: ['greets'], awaiting: 'decision' })).toBe(`${bare}greets`);
     expect(problem('skip', {}, { what: 'greets' })).toBeUndefined();
-    expect(problem('skip', {}, { what: 'other' })).toContain('does not lie ahead');
+    expect(problem('skip', {}, { what: 'other' })).toContain('is not ahead');
     expect(problem('skip', { ahead: [] })).toContain('no check and no soak');
   });
 

@@ -59,7 +59,7 @@ it('of what could not be told the newest is kept, however much it is', () => {
 
 it('a warning says who could not be told of what, and why', () => {
   expect(describeUndelivered(WARNING)).toBe(
-    `"ops" could not be told of released of release-3, given up at ${NOW}: it is away`,
+    `"ops" could not be notified of released of release-3, given up at ${NOW}: it is away`,
   );
   expect(describeUndelivered({ ...WARNING, event: 'hold_set', name: null })).toContain(
     'of hold_set, given up',

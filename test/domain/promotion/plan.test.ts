@@ -142,8 +142,8 @@ describe('a plan', () => {
       '11-17T00:00 one waits: frozen by "quiet"',
       '11-18T06:00 one released on canary',
       '11-18T18:00 one has baked for 12h00m',
-      '11-17T12:00 one is left out: the promotion of an earlier time goes on',
-      '11-18T12:00 one is left out: the promotion of an earlier time goes on',
+      '11-17T12:00 one is left out: the promotion of an earlier time still runs',
+      '11-18T12:00 one is left out: the promotion of an earlier time still runs',
     ]);
   });
 

@@ -130,7 +130,7 @@ describePromotions('a promotion that is judged', (under) => {
     const promotion = await under.promotions.start(canary, production, { judge: judgedBy('ask') });
     await promotion.progressOnce(({ steps }) => steps.at(-1)?.step === 'judge');
     expect(await promotion.say('skip', { ...BO, what: 'judge' })).toMatchObject({
-      note: 'the promotion goes on without the judge',
+      note: 'the promotion continues without the judge',
     });
     expect(await promotion.result()).toMatchObject({ outcome: 'released', judgement: null });
   });

@@ -51,7 +51,7 @@ describeWorkflows('a restore', (harness) => {
     expect(result.instructions).toContain(`slipway rollback production --to ${newer}`);
     expect(result.instructions).toContain('curl -X POST -H "X-Api-Key: $CONTROL_PLANE_KEY"');
     expect(result.instructions).toContain(redeploy);
-    expect(result.instructions).toContain(`did not come up`);
+    expect(result.instructions).toContain(`was not deployed`);
     expect(result.instructions).toContain(`/revisions/${older}"`);
     expect(target.world.records.at(-1)?.instructions).toBe(result.instructions);
     await target.progressOnce(result.releaseId, ({ instructions }) => instructions === result.instructions);

@@ -113,7 +113,7 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
   '/v1/integrations/github/{integration_id}/webhook': {
     post: {
       operationId: 'receivePush',
-      summary: 'Tell of a push',
+      summary: 'Report a push',
       description:
         "In GitHub's format. The signature over the body by the integration's webhook secret, in X-Hub-Signature-256, is " +
         'the permission.',
@@ -122,8 +122,8 @@ export const FURTHER_PATHS: ZodOpenApiPathsObject = {
       requestParams: { path: z.object({ integration_id: Uuid }) },
       requestBody: { required: true, content: { 'application/json': { schema: z.looseObject({}) } } },
       responses: {
-        '200': { description: 'Heard', content: { 'application/json': { schema: z.looseObject({}) } } },
-        '202': { description: 'Taken', content: { 'application/json': { schema: z.looseObject({}) } } },
+        '200': { description: 'Received', content: { 'application/json': { schema: z.looseObject({}) } } },
+        '202': { description: 'Accepted', content: { 'application/json': { schema: z.looseObject({}) } } },
         ...errorResponses([400, 401, 404, 413, 422]),
       },
     },

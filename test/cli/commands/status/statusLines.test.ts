@@ -96,7 +96,7 @@ describe('the status of a target', () => {
     ];
     const text = lines({ view: { state: { ...EMPTY_TARGET, drift, quarantined }, running: null } });
     expect(text).toContain(
-      'changed by hand: revision r2 served at noon, where revision r1 was known to serve',
+      'changed by hand: revision r2 served at noon instead of revision r1',
     );
     expect(text).toContain('quarantine sha256:aa, by ada: leaks');
   });
@@ -162,7 +162,7 @@ describe('the status of a target', () => {
     const undelivered = [{ at, receiver: 'ops', event: 'released', name: 'release-1', reason: 'it is away' }];
     const view = { state: { ...EMPTY_TARGET, undelivered }, running: null };
     expect(lines({ view })).toContain(
-      `"ops" could not be told of released of release-1, given up at ${at}: it is away`,
+      `"ops" could not be notified of released of release-1, given up at ${at}: it is away`,
     );
   });
 

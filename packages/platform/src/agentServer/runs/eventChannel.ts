@@ -78,7 +78,7 @@ export class EventChannel {
 
 /** What a reader is told that is cut off. */
 export function slowReader(limit: number): Uint8Array {
-  const message = `This reader fell more than ${limit} bytes behind and was cut off; the run goes on.`;
+  const message = `This reader fell more than ${limit} bytes behind and was cut off; the run continues.`;
   return encodeEvent('error', JSON.stringify({ error: 'SlowReader', message }));
 }
 

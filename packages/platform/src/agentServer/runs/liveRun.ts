@@ -183,7 +183,7 @@ export type FeedbackLinks = Record<string, string>;
 /** The run goes on in another process: who follows it here is cut off, asks again, and finds it there. */
 export class RunMoved extends HttpProblem {
   constructor(runId: string) {
-    super(503, `Run ${runId} goes on in another process of the deployment: ask again.`, {
+    super(503, `Run ${runId} continues in another process of the deployment: ask again.`, {
       headers: { 'retry-after': '1' },
     });
   }
