@@ -104,9 +104,9 @@ describe('instructions', () => {
     expect(named).toContain('/v2/deployments/given/revisions/new/redeploy');
   });
 
-  it('prefer what was not tried in vain, and say of what was that it may come up now', () => {
+  it('prefer what was not tried in vain, and say of what failed that it may succeed now', () => {
     expect(told({ attempted: ['new'] })).toContain('--to old');
-    expect(told({ attempted: ['new', 'old'] })).toContain('Put revision new back, which was tried');
+    expect(told({ attempted: ['new', 'old'] })).toContain('Put revision new back, which failed before');
   });
 
   it.each<[ErrorCode | null, string, string]>([
