@@ -269,7 +269,10 @@ describe('promotions, on a real Temporal, a real platform and real agents', () =
     const promotion = promote(ada, 'guarded');
     await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'approval');
     const own = await say(ada, 'approve', 'guarded');
-    expect(own).toMatchObject({ code: 4, text: expect.stringContaining('the person who asked for it cannot approve it') as string });
+    expect(own).toMatchObject({
+      code: 4,
+      text: expect.stringContaining('the person who asked for it cannot approve it') as string,
+    });
     expect((await say(bo, 'approve', 'guarded', { reason: 'looked at it' })).code).toBe(0);
     await promotion.told(({ event, for: what }) => event === 'waiting' && what === 'freeze');
     expect((await say(bo, 'skip', 'guarded', { freeze: true, reason: 'incident 42' })).code).toBe(0);
