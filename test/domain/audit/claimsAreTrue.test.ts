@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
+import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import type { SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
 import { request, result } from '../target/targets.ts';

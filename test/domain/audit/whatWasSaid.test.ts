@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import type { ActivityFact, MessageFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
-import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts';
-import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
+import { leavesWhatServed } from '../../../src/domain/audit/restoring.ts';
+import { nothingForgotten } from '../../../src/domain/audit/oneAtATime.ts';
 import type { KnownRevision, ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request, result, verified } from '../target/targets.ts';
 import { activity } from './activityFact.ts';

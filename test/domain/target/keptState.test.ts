@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
-import { isToBeKept, keptStateOf, stateToKeep } from '../../../src/domain/target/keptState.ts';
 import { endUnstarted, setHold } from '../../../src/domain/target/targetQueue.ts';
-import { EMPTY_TARGET, type TargetState } from '../../../src/domain/target/targetState.ts';
+import {
+  EMPTY_TARGET,
+  isToBeKept,
+  keptStateOf,
+  stateToKeep,
+  type TargetState,
+} from '../../../src/domain/target/targetState.ts';
 
 const ADA = { who: 'ada', from: 'test' };
 const NOW = '2026-01-01T00:00:00.000Z';

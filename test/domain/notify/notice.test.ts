@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { receiversOf, type ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import { receiversOf, type ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { releaseRequestProblem } from '../../../src/domain/release/requestProblem.ts';
 import { FULL_REQUEST } from '../release/hostileRequests.ts';
 
