@@ -119,9 +119,7 @@ function changedByTurns(target: TargetFacts, other: TargetFacts): Violation[] {
  * Rule 1: a target forgets neither its hold nor its quarantine, whatever Temporal's own tools did to its runs. It queues no
  * release on hold, and none of an artifact in quarantine.
  */
-export const nothingForgotten: Rule = ({ target }) => queuedAllTheSame(target);
-
-function queuedAllTheSame({ workflowId, said }: TargetFacts): Violation[] {
+export const nothingForgotten: Rule = ({ target: { workflowId, said } }) => {
   /** Who set the hold. That of a rollback ends with the rollback where it changes nothing: it is not followed up. */
   let hold: 'a person' | 'a rollback' | null = null;
   let quarantined: readonly string[] = [];
@@ -155,11 +153,8 @@ function queuedAllTheSame({ workflowId, said }: TargetFacts): Violation[] {
       case 'queued': {
         const release = `${workflowId}/${fact.releaseId}`;
         if (hold === 'a person' && !fact.overridesHold) {
-          violations.push({
-            rule: 1,
-            workflowId: release,
-            what: 'it was queued although the target was on hold',
-          });
+          const what = 'it was queued although the target was on hold';
+          violations.push({ rule: 1, workflowId: release, what });
         }
         if (quarantined.includes(fact.artifact)) {
           const what = `it was queued although ${fact.artifact} was in quarantine`;
@@ -169,4 +164,4 @@ function queuedAllTheSame({ workflowId, said }: TargetFacts): Violation[] {
     }
   }
   return violations;
-}
+};

@@ -40,21 +40,25 @@ function notRestored({ workflowId, kind, activities, request, known, result }: W
 
 function restoredLeft({ workflowId, kind, activities, request, known, result }: WorkFact): Violation[] {
   const named = kind === 'rollback' ? (request as RollbackRequest).to : result?.preemptedBy?.to;
-  const restored = activities
-    .filter(({ name }) => name === 'redeployRevision')
-    .map(({ input }) => String(input['revisionId']));
-  const left = restored.find((revisionId) => revisionId !== named && isQuarantined(known, revisionId));
+  const left = redeployed(activities).find(
+    (revisionId) => revisionId !== named && isQuarantined(known, revisionId),
+  );
   if (left === undefined) return [];
   return [
     { rule: 5, workflowId, what: `revision ${left} was restored, although it is restored only by name` },
   ];
 }
 
-/** The same revision may be asked for again at once, after an unknown answer; not after another one was tried. */
-function goneRound({ workflowId, activities }: WorkFact): Violation[] {
-  const asked = activities
+/** The revisions that a release or a rollback redeployed, in order. */
+function redeployed(activities: readonly ActivityFact[]): string[] {
+  return activities
     .filter(({ name }) => name === 'redeployRevision')
     .map(({ input }) => String(input['revisionId']));
+}
+
+/** The same revision may be asked for again at once, after an unknown answer; not after another one was tried. */
+function goneRound({ workflowId, activities }: WorkFact): Violation[] {
+  const asked = redeployed(activities);
   const turns = asked.filter((revisionId, index) => revisionId !== asked[index - 1]);
   const repeated = turns.find((revisionId, index) => turns.indexOf(revisionId) !== index);
   if (repeated === undefined) return [];

@@ -101,7 +101,7 @@ export const servedWhenChecked: Rule = ({ target }) =>
   });
 
 /** What a release had seen of its deployment before its first PATCH: none of it is what the PATCH made. */
-export function seenBeforePatch({ known, activities }: WorkFact): {
+function seenBeforePatch({ known, activities }: WorkFact): {
   readonly ids: ReadonlySet<string>;
   /** The latest revision; `undefined`: it had not looked. */
   readonly latest: string | null | undefined;
@@ -120,7 +120,7 @@ export function seenBeforePatch({ known, activities }: WorkFact): {
 }
 
 /** The latest revision of the deployment that an activity came to; `undefined`: it came to none. */
-export function latestIn(result: ActivityFact['result']): string | null | undefined {
+function latestIn(result: ActivityFact['result']): string | null | undefined {
   const deployment = deploymentIn(result);
   return deployment === undefined ? undefined : (deployment.latestRevisionId ?? null);
 }

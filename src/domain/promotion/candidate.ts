@@ -1,3 +1,4 @@
+import { whoAndWhy } from '../actor.ts';
 import type { DeploymentSnapshot } from '../deployment/revision.ts';
 import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
@@ -98,8 +99,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 /** Why a candidate does not serve on its target any more. */
 export function whySuperseded(from: TargetSeen): string {
   if (from.hold !== null) {
-    const { by } = from.hold;
-    return `the candidate was taken off "${from.name}" by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`}`;
+    return `the candidate was taken off "${from.name}" by ${whoAndWhy(from.hold.by)}`;
   }
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }
@@ -113,8 +113,7 @@ function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): strin
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
-  const why = by.reason === undefined ? '' : `: ${by.reason}`;
-  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${by.who}${why}`;
+  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${whoAndWhy(by)}`;
 }
 
 /** An artifact's identity as people read it. */

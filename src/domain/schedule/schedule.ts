@@ -45,16 +45,12 @@ export function scheduleChanges(
     const { scheduleId, request } = wanted;
     const found = existing.find((other) => other.scheduleId === scheduleId);
     if (found === undefined) {
-      return {
-        scheduleId,
-        name: request.name,
-        kind: 'create',
-        differences: [describeTimes(wanted.schedule)],
-      };
+      const differences = [describeTimes(wanted.schedule)];
+      return { scheduleId, name: request.name, kind: 'create', differences };
     }
     const differences = [
-      ...fieldDifferences('', found.schedule, wanted.schedule),
-      ...fieldDifferences('', found.request, wanted.request),
+      ...differencesOf(found.schedule, wanted.schedule),
+      ...differencesOf(found.request, wanted.request),
     ];
     const kind = differences.length === 0 ? 'unchanged' : 'update';
     return { scheduleId, name: request.name, kind, differences };
@@ -70,18 +66,18 @@ export function scheduleChanges(
   return [...changes, ...undeclared];
 }
 
-/** When a schedule's times come round, in words. */
+/** When a schedule starts, in words: `every 6h00m`, `0 2 * * * (Europe/Berlin)`. */
 export function describeTimes({ cron, everyMs, timeZone }: PromotionSchedule): string {
   return cron === undefined ? `every ${formatDuration(everyMs ?? 0)}` : `${cron} (${timeZone})`;
 }
 
-function fieldDifferences(prefix: string, found: object, wanted: object): string[] {
+function differencesOf(found: object, wanted: object, prefix = ''): string[] {
   const [before, after] = [found as Fields, wanted as Fields];
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
-    const [one, other] = [before[key], after[key]];
-    if (canonicalJson(one ?? null) === canonicalJson(other ?? null)) return [];
-    if (isRecord(one) && isRecord(other)) return fieldDifferences(`${prefix}${key}.`, one, other);
-    return [`${prefix}${key}: ${canonicalJson(one ?? null)} → ${canonicalJson(other ?? null)}`];
+    const [one, other] = [before[key] ?? null, after[key] ?? null];
+    if (canonicalJson(one) === canonicalJson(other)) return [];
+    if (isRecord(one) && isRecord(other)) return differencesOf(one, other, `${prefix}${key}.`);
+    return [`${prefix}${key}: ${canonicalJson(one)} → ${canonicalJson(other)}`];
   });
 }
 
@@ -94,10 +90,8 @@ function isRecord(value: unknown): value is Fields {
 const DAY_MS = 86_400_000;
 
 /**
- * The times of a schedule between two instants, in milliseconds since 1970, without their jitter.
- *
- * As Temporal has it: a time that clocks skip does not come round, one that they show twice may come round twice; what
- * comes every so often is counted from 1970.
+ * The times of a schedule between two instants, in milliseconds since 1970, without their jitter: the same as Temporal's.
+ * A local time that clocks skip is left out, one that they show twice may count twice, and intervals count from 1970.
  */
 export function scheduleTimes(
   { cron, everyMs, timeZone }: Pick<PromotionSchedule, 'cron' | 'everyMs' | 'timeZone'>,
@@ -135,9 +129,9 @@ function cronTimes(cron: string, timeZone: string, from: number, to: number): nu
 }
 
 /**
- * The instants that the server takes a local time for, as it was seen to (`test/workflows/schedule/cronTimes.test.ts`). One that
- * clocks skip is left out, unless it comes round later in the same hour; one that they show twice is the second where
- * they are ahead of UTC, and both where they are behind.
+ * The instants at which Temporal's server starts for a local time (measured: `test/workflows/schedule/cronTimes.test.ts`).
+ * A time that clocks skip has none, unless the shifted time falls into the same hour. For a time that they show twice it
+ * is the second one in zones ahead of UTC, and both in zones behind it.
  */
 function onServer(local: LocalTime, timeZone: string): readonly number[] {
   const first = instantOf(local, timeZone, 'first');
@@ -167,8 +161,8 @@ type Field = (typeof FIELDS)[number];
 const LONGEST_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /**
- * A cron expression, read. A time matches where every field does: unlike in other crons also where both the day of the
- * month and the day of the week are given, since that is how Temporal takes it.
+ * A parsed cron expression. A time matches if every field does. Unlike other crons, Temporal also combines the day of the
+ * month and the day of the week with "and".
  */
 interface Cron {
   /** Minutes since midnight, in order. */
@@ -180,10 +174,9 @@ interface Cron {
 }
 
 /**
- * Reads a cron expression of five fields. Temporal takes more, such as seconds and years; nothing here needs them, and
- * what stands in the file is found wrong before it is sent.
+ * Parses a cron expression of five fields. Temporal would accept more, such as seconds and years; nothing here needs them.
  *
- * @returns what it means, or what is wrong with it.
+ * @returns the expression, or what is wrong with it.
  */
 function readCron(cron: string): Cron | string {
   const parts = cron.trim().split(/\s+/);
@@ -201,7 +194,7 @@ function readCron(cron: string): Cron | string {
   }
   const [minutes = [], hours = [], days = [], months = [], weekdays = []] = values;
   const exists = months.some((month) => days.some((day) => day <= (LONGEST_MONTHS[month - 1] ?? 31)));
-  if (!exists) return 'no such day ever comes round';
+  if (!exists) return 'no month has such a day';
   const times = new Set(hours.flatMap((hour) => minutes.map((minute) => hour * 60 + minute)));
   return {
     minutes: [...times].sort((one, other) => one - other),

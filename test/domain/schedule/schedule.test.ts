@@ -103,9 +103,9 @@ it.each([
   ['a * * * *', '"a" is no minute'],
   ['1-2-3 * * * *', '"1-2-3" is no minute'],
   ['1, * * * *', '"1," is no minute'],
-  ['0 0 31 2 *', 'no such day'],
-  ['0 0 31 4,6 *', 'no such day'],
-  ['0 0 31 2 MON', 'no such day'],
+  ['0 0 31 2 *', 'no month has such a day'],
+  ['0 0 31 4,6 *', 'no month has such a day'],
+  ['0 0 31 2 MON', 'no month has such a day'],
 ])('%j is wrong: %s', (cron, problem) => {
   expect(cronProblem(cron)).toContain(problem);
 });

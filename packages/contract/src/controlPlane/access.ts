@@ -51,7 +51,6 @@ export type CreatedApiKey = z.infer<typeof CreatedApiKey>;
 
 /** `GET /v1/api-keys`: newest first. */
 export const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() });
-export type ApiKeysList = z.infer<typeof ApiKeysList>;
 
 /** Its query. Revoked keys are left out unless they are asked for. */
 export const ApiKeysQuery = z.object({ ...PageQuery.shape, revoked: QueryBoolean.default(false) });
@@ -110,7 +109,6 @@ export const SecretsRotated = z.looseObject({
   /** How many stored lists of secrets were sealed anew. */
   resealed: z.int(),
 });
-export type SecretsRotated = z.infer<typeof SecretsRotated>;
 
 const OURS = 'ours: docs/platform-access.md';
 
