@@ -88,10 +88,8 @@ function useAll(request: ReleaseRequest): void {
   describeTarget(setHold(state, requestedBy, NOW), null);
   const next = takeNext(state);
   if (next !== undefined) startNotice(target, next.work);
-  describeArtifact(artifact).slice(0, 255);
-  artifactIdentity(artifact).slice(0, 255);
-  (request.commit ?? '').slice(0, 255);
-  (request.ref ?? '').slice(0, 255);
+  for (const text of [artifactIdentity(artifact), request.commit ?? '', request.ref ?? ''])
+    text.slice(0, 255);
   for (const deploymentId of [null, 'a deployment']) {
     const predicament = {
       target,

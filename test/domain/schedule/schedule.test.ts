@@ -6,15 +6,9 @@ import {
   type DeclaredSchedule,
   scheduleChanges,
 } from '../../../src/domain/schedule/schedule.ts';
+import { request } from '../target/targets.ts';
 
-const TARGET = {
-  name: 'production',
-  controlPlane: 'http://control.test',
-  apiKey: { from: 'env:KEY' },
-  deployment: 'agent',
-  source: 'internal_source',
-  sourceConfig: {},
-} as const;
+const { target: TARGET } = request('key');
 const REQUEST: PromotionRequest = {
   name: 'nightly',
   from: { ...TARGET, name: 'canary' },
@@ -42,12 +36,7 @@ const DECLARED: DeclaredSchedule = {
 };
 
 it('what is there already is left alone, in whatever order its fields come back', () => {
-  const { schedule, request, scheduleId } = DECLARED;
-  const stored = {
-    schedule: { ...schedule },
-    request: JSON.parse(JSON.stringify(request)) as never,
-    scheduleId,
-  };
+  const stored = JSON.parse(JSON.stringify(DECLARED)) as DeclaredSchedule;
   expect(scheduleChanges([DECLARED], [stored])).toMatchObject([{ kind: 'unchanged', differences: [] }]);
 });
 
