@@ -3,18 +3,17 @@ import type { Artifact, TarballArtifact } from '../domain/artifact/artifact.ts';
 import type { Check } from '../domain/check/check.ts';
 import type { PassedChecks } from '../domain/check/passedChecks.ts';
 import type { DeploymentSnapshot, RevisionSnapshot } from '../domain/deployment/revision.ts';
-import type { Frozen, FreezeWindow } from '../domain/freeze/freeze.ts';
+import type { FreezeWindow, Frozen } from '../domain/freeze/freeze.ts';
 import type { JudgeReport, Side } from '../domain/judge/report.ts';
 import type { JudgeInputs, JudgeSettings } from '../domain/judge/settings.ts';
-import type { Notice } from '../domain/notify/notice.ts';
-import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { Line } from '../domain/promotion/candidate.ts';
 import type { PromotionResult } from '../domain/promotion/promotion.ts';
 import type { CheckVerdict, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
-import type { KeptState } from '../domain/target/keptState.ts';
 import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type {
   HistoryRow,
+  KeptState,
   NextWork,
   ReleaseAnswer,
   RollbackAnswer,

@@ -60,7 +60,7 @@ export class Connections {
 
   /** The pool of those who are told of what happens: few, and each of them seldom. */
   receivers(): Agent {
-    return (this.#receivers ??= createAgent({ connections: RECEIVER_CONNECTIONS }));
+    return (this.#receivers ??= createAgent(RECEIVER_CONNECTIONS));
   }
 
   /** Closes every connection once the calls in flight have ended. */

@@ -1,53 +1,40 @@
 import type {
-  BuildLogLine,
-  BuildLogs,
-  BuildLogsRequest,
-  RevisionLogPage,
-  RevisionLogsQuery,
-} from '@slipway/contract/controlPlane/logs';
-import type {
-  Deployment,
   DeploymentCreate,
   DeploymentDeleteQuery,
   DeploymentPatch,
-  DeploymentsDeleted,
-  DeploymentsList,
   DeploymentsQuery,
 } from '@slipway/contract/controlPlane/deployment';
 import { CONTROL_PLANE_ENDPOINTS as ENDPOINTS } from '@slipway/contract/controlPlane/endpoints';
-import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
-import type {
-  Listener,
-  ListenerCreate,
-  ListenerPatch,
-  ListenersList,
-} from '@slipway/contract/controlPlane/listener';
-import type { Revision, RevisionsList } from '@slipway/contract/controlPlane/revision';
+import type { IntegrationCreate } from '@slipway/contract/controlPlane/integration';
+import type { ListenerCreate, ListenerPatch } from '@slipway/contract/controlPlane/listener';
+import type { BuildLogLine, BuildLogsRequest, RevisionLogsQuery } from '@slipway/contract/controlPlane/logs';
+import { TypedDeploymentCreate } from '@slipway/contract/controlPlane/publicRequest';
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
-import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
-import { LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
+import { translate, type Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import type { Endpoint } from '@slipway/contract/endpoint';
+import { toValidationIssues } from '@slipway/contract/httpErrors';
+import { ARTIFACT_MAX_BYTES, LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
 import type { PageQuery } from '@slipway/contract/pageQuery';
+import { z } from 'zod';
+
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
-import type { EventStream } from './eventStream.ts';
-import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';
 import {
   type CallOptions,
   createService,
+  notSent,
   type Service,
   type ServiceOptions,
   type StreamOptions,
+  valuesOf,
 } from './service.ts';
 import { ServiceError } from './serviceError.ts';
 
 /** A request body with its computed fields left out, as a caller writes it. */
 type DeploymentCreateBody = Omit<DeploymentCreate, 'source_config'> & { source_config: JsonBody };
 /** {@link DeploymentPatch} as a caller writes it. */
-type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & {
-  source_config?: JsonBody | null;
-};
+type DeploymentPatchBody = Omit<DeploymentPatch, 'source_config'> & { source_config?: JsonBody | null };
 type JsonBody = Readonly<Record<string, unknown>>;
 
-/** The options of a request to create. */
 interface CreateOptions extends CallOptions {
   /**
    * Sent as `Idempotency-Key`: where the service knows that header, the same request under the same key makes nothing a
@@ -56,117 +43,31 @@ interface CreateOptions extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
-/** The filter of a list of revisions. */
 interface RevisionsFilter extends Partial<PageQuery> {
   readonly status?: readonly string[];
 }
 
-/** How a client of a control plane is made. */
 export interface ControlPlaneClientOptions extends ServiceOptions {
   /** Whose names the control plane speaks. Default: the contract's. The client is called in those either way. */
   readonly vocabulary?: Vocabulary;
 }
 
-/**
- * The control plane's client: one method per endpoint of contract 000 and of its public relative. Each sends its request
- * once and throws a {@link ServiceError} for everything but a success. `patch`, `create` and `redeploy` are not safe to
- * repeat where `mayHaveBeenTaken` is true.
- */
-export interface ControlPlaneClient {
-  createDeployment(body: DeploymentCreateBody, options?: CreateOptions): Promise<Deployment>;
-  getDeployment(deploymentId: string, options?: CallOptions): Promise<Deployment>;
-  patchDeployment(
-    deploymentId: string,
-    body: DeploymentPatchBody,
-    options?: CallOptions,
-  ): Promise<Deployment>;
-  deleteDeployment(
-    deploymentId: string,
-    query?: Partial<DeploymentDeleteQuery>,
-    options?: CallOptions,
-  ): Promise<void>;
-  /** Deletes up to 100 deployments; those that were not there are told. */
-  deleteDeployments(deploymentIds: readonly string[], options?: CallOptions): Promise<DeploymentsDeleted>;
-  listDeployments(query?: Partial<DeploymentsQuery>, options?: CallOptions): Promise<DeploymentsList>;
-  /** Every deployment that the filter lets through, page by page. */
-  eachDeployment(
-    query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>,
-    options?: CallOptions,
-  ): AsyncGenerator<Deployment, void>;
-  getRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
-  listRevisions(deploymentId: string, query?: RevisionsFilter, options?: CallOptions): Promise<RevisionsList>;
-  /** Every revision of a deployment, newest first, page by page. */
-  eachRevision(deploymentId: string, options?: CallOptions): AsyncGenerator<Revision, void>;
-  redeployRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Deployment>;
-  /** Stops a revision that waits, is built or is deployed; one that is interrupted already is answered as it is. */
-  interruptRevision(deploymentId: string, revisionId: string, options?: CallOptions): Promise<Revision>;
-  listIntegrations(options?: CallOptions): Promise<IntegrationInstall[]>;
-  createIntegration(body: IntegrationCreate, options?: CallOptions): Promise<IntegrationInstall>;
-  deleteIntegration(integrationId: string, options?: CallOptions): Promise<void>;
-  listListeners(query?: Partial<PageQuery>, options?: CallOptions): Promise<ListenersList>;
-  /** Every listener, newest first, page by page. */
-  eachListener(options?: CallOptions): AsyncGenerator<Listener, void>;
-  createListener(body: ListenerCreate, options?: CallOptions): Promise<Listener>;
-  getListener(listenerId: string, options?: CallOptions): Promise<Listener>;
-  patchListener(listenerId: string, body: ListenerPatch, options?: CallOptions): Promise<Listener>;
-  deleteListener(listenerId: string, options?: CallOptions): Promise<void>;
-  /**
-   * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
-   * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
-   */
-  createUploadUrl(deploymentId: string, options?: CallOptions): Promise<UploadUrl>;
-  /** Streams an artifact to its upload URL. See {@link putArtifact}. */
-  uploadArtifact(upload: ArtifactUpload, options?: UploadOptions): Promise<void>;
-  /** A page of a revision's log, of its build and its agent or of one of them. Not every control plane has this. */
-  getRevisionLogs(
-    deploymentId: string,
-    revisionId: string,
-    query?: Partial<Omit<RevisionLogsQuery, 'follow'>>,
-    options?: CallOptions,
-  ): Promise<RevisionLogPage>;
-  /**
-   * Follows a revision's log: its lines so far and those to come, until no more can come. Events `log`
-   * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`); one that ends without `end` was cut off.
-   */
-  followRevisionLogs(
-    deploymentId: string,
-    revisionId: string,
-    query?: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>>,
-    options?: StreamOptions,
-  ): Promise<EventStream>;
-  getBuildLogs(
-    deploymentId: string,
-    revisionId: string,
-    body?: Partial<BuildLogsRequest>,
-    options?: CallOptions,
-  ): Promise<BuildLogs>;
-  /** What a revision's agent wrote, without its build. */
-  getDeployLogs(
-    deploymentId: string,
-    revisionId: string,
-    body?: Partial<BuildLogsRequest>,
-    options?: CallOptions,
-  ): Promise<BuildLogs>;
-  /** Every line of a revision's build log, oldest first, page by page. */
-  eachBuildLogLine(
-    deploymentId: string,
-    revisionId: string,
-    options?: CallOptions,
-  ): AsyncGenerator<BuildLogLine, void>;
-  /** Closes the connections once the requests in flight have ended. */
-  close(): Promise<void>;
-}
+export type ControlPlaneClient = ReturnType<typeof createControlPlaneClient>;
 
 /**
- * Makes a control plane client with a pool of kept-alive connections of its own.
+ * Makes a control plane client with its own pool of kept-alive connections: one method per endpoint of contract 000 and
+ * of its public relative. Each sends its request once and throws a {@link ServiceError} for everything but a success.
+ * `patchDeployment`, `createDeployment` and `redeployRevision` are not safe to repeat where `mayHaveBeenTaken` is true.
+ *
  * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
  */
-export function createControlPlaneClient(options: ControlPlaneClientOptions): ControlPlaneClient {
+export function createControlPlaneClient(options: ControlPlaneClientOptions) {
   const { vocabulary = 'contract', ...serviceOptions } = options;
   const isPublic = vocabulary === 'public';
   const service = isPublic
     ? inPublicVocabulary(createService(serviceOptions))
     : createService(serviceOptions);
+  const ask = valuesOf(service);
   const requestUploadUrl = uploadUrlRequester(service, isPublic);
   const of = (deploymentId: string) => ({ deployment_id: deploymentId });
   const listenerOf = (listenerId: string) => ({ listener_id: listenerId });
@@ -174,97 +75,134 @@ export function createControlPlaneClient(options: ControlPlaneClientOptions): Co
     deployment_id: deploymentId,
     revision_id: revisionId,
   });
+  const projectOf = (deploymentId: string, revisionId: string) => ({
+    project_id: deploymentId,
+    revision_id: revisionId,
+  });
 
-  const client: ControlPlaneClient = {
-    createDeployment: async (body, { idempotencyKey, ...call } = {}) => {
+  const listDeployments = (
+    { deployment_ids: ids, ...rest }: Partial<DeploymentsQuery> = {},
+    call?: CallOptions,
+  ) => {
+    const query = ids === undefined ? rest : { ...rest, deployment_ids: ids.join(',') };
+    return ask(ENDPOINTS.listDeployments, { query }, call);
+  };
+  const listRevisions = (id: string, { status, ...page }: RevisionsFilter = {}, call?: CallOptions) => {
+    const query = status === undefined ? page : { ...page, status: status.join(',') };
+    return ask(ENDPOINTS.listRevisions, { params: of(id), query }, call);
+  };
+  const listListeners = (query: Partial<PageQuery> = {}, call?: CallOptions) =>
+    ask(ENDPOINTS.listListeners, { query }, call);
+  const getBuildLogs = (
+    id: string,
+    revisionId: string,
+    body: Partial<BuildLogsRequest> = {},
+    call?: CallOptions,
+  ) => ask(ENDPOINTS.getBuildLogs, { params: projectOf(id, revisionId), body }, call);
+
+  return {
+    createDeployment: (body: DeploymentCreateBody, { idempotencyKey, ...call }: CreateOptions = {}) => {
       // In quotes, as the IETF draft writes it: the platform takes both, others may take only this.
       const headers: Record<string, string> =
         idempotencyKey === undefined ? {} : { 'idempotency-key': JSON.stringify(idempotencyKey) };
-      return (await service.call(ENDPOINTS.createDeployment, { body, headers }, call)).value;
+      return ask(ENDPOINTS.createDeployment, { body, headers }, call);
     },
-    getDeployment: async (id, call) =>
-      (await service.call(ENDPOINTS.getDeployment, { params: of(id) }, call)).value,
-    patchDeployment: async (id, body, call) =>
-      (await service.call(ENDPOINTS.patchDeployment, { params: of(id), body }, call)).value,
-    deleteDeployment: async (id, query = {}, call) => {
-      await service.call(ENDPOINTS.deleteDeployment, { params: of(id), query }, call);
-    },
-    deleteDeployments: async (ids, call) =>
-      (await service.call(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call)).value,
-    listDeployments: async ({ deployment_ids: ids, ...rest } = {}, call) => {
-      const query = ids === undefined ? rest : { ...rest, deployment_ids: ids.join(',') };
-      return (await service.call(ENDPOINTS.listDeployments, { query }, call)).value;
-    },
-    eachDeployment: (query, call) =>
-      eachOfPages((page) => client.listDeployments({ ...query, ...page }, call)),
-    getRevision: async (id, revisionId, call) =>
-      (await service.call(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call)).value,
-    listRevisions: async (id, { status, ...page } = {}, call) => {
-      const query = status === undefined ? page : { ...page, status: status.join(',') };
-      return (await service.call(ENDPOINTS.listRevisions, { params: of(id), query }, call)).value;
-    },
-    eachRevision: (id, call) => eachOfPages((page) => client.listRevisions(id, page, call)),
-    redeployRevision: async (id, revisionId, call) =>
-      (await service.call(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call)).value,
-    interruptRevision: async (id, revisionId, call) =>
-      (await service.call(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call)).value,
-    listIntegrations: async (call) => (await service.call(ENDPOINTS.listIntegrations, {}, call)).value,
-    createIntegration: async (body, call) =>
-      (await service.call(ENDPOINTS.createIntegration, { body }, call)).value,
-    deleteIntegration: async (id, call) => {
-      await service.call(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call);
-    },
-    listListeners: async (query = {}, call) =>
-      (await service.call(ENDPOINTS.listListeners, { query }, call)).value,
-    eachListener: (call) => eachOfPages((page) => client.listListeners(page, call)),
-    createListener: async (body, call) =>
-      (await service.call(ENDPOINTS.createListener, { body }, call)).value,
-    getListener: async (id, call) =>
-      (await service.call(ENDPOINTS.getListener, { params: listenerOf(id) }, call)).value,
-    patchListener: async (id, body, call) =>
-      (await service.call(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call)).value,
-    deleteListener: async (id, call) => {
-      await service.call(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call);
-    },
-    createUploadUrl: async (id, call) => {
+    getDeployment: (id: string, call?: CallOptions) => ask(ENDPOINTS.getDeployment, { params: of(id) }, call),
+    patchDeployment: (id: string, body: DeploymentPatchBody, call?: CallOptions) =>
+      ask(ENDPOINTS.patchDeployment, { params: of(id), body }, call),
+    deleteDeployment: (id: string, query: Partial<DeploymentDeleteQuery> = {}, call?: CallOptions) =>
+      ask(ENDPOINTS.deleteDeployment, { params: of(id), query }, call),
+    /** Deletes up to 100 deployments; the answer names those that did not exist. */
+    deleteDeployments: (ids: readonly string[], call?: CallOptions) =>
+      ask(ENDPOINTS.deleteDeployments, { query: { deployment_ids: ids } }, call),
+    listDeployments,
+    /** Every deployment that the filter lets through, page by page. */
+    eachDeployment: (query?: Omit<Partial<DeploymentsQuery>, keyof PageQuery>, call?: CallOptions) =>
+      eachOfPages((page) => listDeployments({ ...query, ...page }, call)),
+    getRevision: (id: string, revisionId: string, call?: CallOptions) =>
+      ask(ENDPOINTS.getRevision, { params: revisionOf(id, revisionId) }, call),
+    listRevisions,
+    /** Every revision of a deployment, newest first, page by page. */
+    eachRevision: (id: string, call?: CallOptions) => eachOfPages((page) => listRevisions(id, page, call)),
+    redeployRevision: (id: string, revisionId: string, call?: CallOptions) =>
+      ask(ENDPOINTS.redeployRevision, { params: revisionOf(id, revisionId) }, call),
+    /** Stops a revision that waits, is built or is deployed. An interrupted one is answered as it is. */
+    interruptRevision: (id: string, revisionId: string, call?: CallOptions) =>
+      ask(ENDPOINTS.interruptRevision, { params: revisionOf(id, revisionId) }, call),
+    listIntegrations: (call?: CallOptions) => ask(ENDPOINTS.listIntegrations, {}, call),
+    createIntegration: (body: IntegrationCreate, call?: CallOptions) =>
+      ask(ENDPOINTS.createIntegration, { body }, call),
+    deleteIntegration: (id: string, call?: CallOptions) =>
+      ask(ENDPOINTS.deleteIntegration, { params: { integration_id: id } }, call),
+    listListeners,
+    /** Every listener, newest first, page by page. */
+    eachListener: (call?: CallOptions) => eachOfPages((page) => listListeners(page, call)),
+    createListener: (body: ListenerCreate, call?: CallOptions) =>
+      ask(ENDPOINTS.createListener, { body }, call),
+    getListener: (id: string, call?: CallOptions) =>
+      ask(ENDPOINTS.getListener, { params: listenerOf(id) }, call),
+    patchListener: (id: string, body: ListenerPatch, call?: CallOptions) =>
+      ask(ENDPOINTS.patchListener, { params: listenerOf(id), body }, call),
+    deleteListener: (id: string, call?: CallOptions) =>
+      ask(ENDPOINTS.deleteListener, { params: listenerOf(id) }, call),
+    /**
+     * Requests where to upload an artifact. The contract's path has no version; decision: where the service has no such
+     * path (a 404 that does not name the deployment), the public relative's `/v2` path is asked, and remembered.
+     */
+    createUploadUrl: async (id: string, call?: CallOptions): Promise<UploadUrl> => {
       const upload = await requestUploadUrl(id, call);
       return isPublic ? withUploadHeaders(upload) : upload;
     },
-    uploadArtifact: (upload, uploadOptions) => putArtifact(service.agent, service, upload, uploadOptions),
-    getRevisionLogs: async (id, revisionId, query = {}, call) => {
-      const parts = { params: revisionOf(id, revisionId), query };
-      return (await service.call(ENDPOINTS.getRevisionLogs, parts, call)).value;
-    },
-    followRevisionLogs: (id, revisionId, query = {}, call) => {
+    /** Streams an artifact to its upload URL. See {@link putArtifact}. */
+    uploadArtifact: (upload: ArtifactUpload, uploadOptions?: UploadOptions) =>
+      putArtifact(service.agent, service, upload, uploadOptions),
+    /** A page of a revision's log, of its build and its agent or of one of them. Not every control plane has this. */
+    getRevisionLogs: (
+      id: string,
+      revisionId: string,
+      query: Partial<Omit<RevisionLogsQuery, 'follow'>> = {},
+      call?: CallOptions,
+    ) => ask(ENDPOINTS.getRevisionLogs, { params: revisionOf(id, revisionId), query }, call),
+    /**
+     * Follows a revision's log: its lines so far and those to come, until no more can come. Events `log`
+     * (`RevisionLogLine`), `status` and `end` (`RevisionStatusEvent`); one that ends without `end` was cut off.
+     */
+    followRevisionLogs: (
+      id: string,
+      revisionId: string,
+      query: Partial<Pick<RevisionLogsQuery, 'stage' | 'offset'>> = {},
+      call?: StreamOptions,
+    ) => {
       const parts = { params: revisionOf(id, revisionId), query: { ...query, follow: true } };
       return service.stream(ENDPOINTS.getRevisionLogs, parts, call);
     },
-    getBuildLogs: async (id, revisionId, body = {}, call) => {
-      const params = { project_id: id, revision_id: revisionId };
-      return (await service.call(ENDPOINTS.getBuildLogs, { params, body }, call)).value;
-    },
-    getDeployLogs: async (id, revisionId, body = {}, call) => {
-      const params = { project_id: id, revision_id: revisionId };
-      return (await service.call(ENDPOINTS.getDeployLogs, { params, body }, call)).value;
-    },
-    async *eachBuildLogLine(id, revisionId, call) {
+    getBuildLogs,
+    /** What a revision's agent wrote, without its build. */
+    getDeployLogs: (
+      id: string,
+      revisionId: string,
+      body: Partial<BuildLogsRequest> = {},
+      call?: CallOptions,
+    ) => ask(ENDPOINTS.getDeployLogs, { params: projectOf(id, revisionId), body }, call),
+    /** Every line of a revision's build log, oldest first, page by page. */
+    async *eachBuildLogLine(
+      id: string,
+      revisionId: string,
+      call?: CallOptions,
+    ): AsyncGenerator<BuildLogLine, void> {
       let offset: string | number | undefined;
       for (;;) {
-        const request = {
-          order: 'asc',
-          limit: LOG_LIMIT.max,
-          offset,
-        } as const;
-        const { logs, next_offset: next } = await client.getBuildLogs(id, revisionId, request, call);
+        const request = { order: 'asc', limit: LOG_LIMIT.max, offset } as const;
+        const { logs, next_offset: next } = await getBuildLogs(id, revisionId, request, call);
         yield* logs;
         // A service that names the same place again would be asked for ever.
         if (next == null || next === offset || logs.length === 0) return;
         offset = next;
       }
     },
+    /** Closes the connections once the requests in flight have ended. */
     close: () => service.close(),
   };
-  return client;
 }
 
 /** What every list answers. */
@@ -284,9 +222,9 @@ async function* eachOfPages<T>(list: (page: PageQuery) => Promise<Page<T>>): Asy
   }
 }
 
-function uploadUrlRequester(service: Service, isVersioned: boolean): ControlPlaneClient['createUploadUrl'] {
+function uploadUrlRequester(service: Service, isVersioned: boolean) {
   let versioned = isVersioned;
-  return async (deploymentId, options) => {
+  return async (deploymentId: string, options?: CallOptions): Promise<UploadUrl> => {
     const parts = { params: { deployment_id: deploymentId } };
     if (!versioned) {
       try {
@@ -307,4 +245,47 @@ function isUnknownPath(error: unknown, deploymentId: string): boolean {
   return !(
     typeof error.detail === 'string' && error.detail.toLowerCase().includes(deploymentId.toLowerCase())
   );
+}
+
+/**
+ * A control plane that speaks the public relative's names, called in the contract's. A body is held to the contract's
+ * rules and then translated; an answer is translated before the contract's schema reads it. What the service says of a
+ * request that it refuses stays in its own words.
+ * @throws ServiceError REFUSED, before anything is sent, where a rule is broken.
+ */
+function inPublicVocabulary(service: Service): Service {
+  const translated = new Map<Endpoint, Endpoint>();
+  return {
+    ...service,
+    call: async (endpoint, parts, options) => {
+      const rules = RULES.get(endpoint.request);
+      const checked = rules?.safeParse(parts.body);
+      if (checked?.success === false) throw notSent(endpoint, toValidationIssues(checked.error, 'body'));
+      const known = translated.get(endpoint) ?? withTranslatedAnswer(endpoint);
+      translated.set(endpoint, known);
+      const body = translate(parts.body, 'public');
+      return service.call(known as typeof endpoint, { ...parts, body }, options);
+    },
+  };
+}
+
+/**
+ * The headers of an upload to the public relative's object store, where its answer names none (facts: the signature
+ * covers them, so a PUT without them is refused).
+ */
+function withUploadHeaders(upload: UploadUrl): UploadUrl {
+  if (upload.upload_headers != null) return upload;
+  return { ...upload, upload_headers: { 'x-goog-content-length-range': `0,${ARTIFACT_MAX_BYTES}` } };
+}
+
+/** What a body is held to: the contract's own schemas, but that every source may have a `deployment_type`. */
+const RULES: ReadonlyMap<unknown, z.ZodType> = new Map<unknown, z.ZodType>([
+  [ENDPOINTS.createDeployment.request, TypedDeploymentCreate],
+  [ENDPOINTS.patchDeployment.request, ENDPOINTS.patchDeployment.request],
+]);
+
+function withTranslatedAnswer(endpoint: Endpoint): Endpoint {
+  const { response } = endpoint;
+  if (response === null || response === 'stream') return endpoint;
+  return { ...endpoint, response: z.preprocess((answer) => translate(answer, 'contract'), response) };
 }

@@ -1,8 +1,12 @@
 import type { Dispatcher } from 'undici';
 
 import { describeDetail, errorDetail } from './errorDetail.ts';
-import { retryAfterMs } from './retryAfter.ts';
-import { ServiceError, type ServiceErrorCode, type ServiceErrorOptions } from './serviceError.ts';
+import {
+  retryAfterMs,
+  ServiceError,
+  type ServiceErrorCode,
+  type ServiceErrorOptions,
+} from './serviceError.ts';
 
 /** One request, ready to be sent. */
 export interface ExchangeRequest {

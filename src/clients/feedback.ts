@@ -1,39 +1,26 @@
 import type { FeedbackQuery, FeedbackSubmission } from '@slipway/contract/runApi/feedback';
 import { Exchange } from './exchange.ts';
-import { type CallOptions, createAgent, type ServiceOptions } from './service.ts';
+import { type CallOptions, createAgent } from './service.ts';
 import { ServiceError } from './serviceError.ts';
-
-/**
- * Records feedback through the pre-signed links that a run was given (contract 001, "Feedback submission fields"). No
- * key is sent: the link is the credential, which is why errors show neither it nor its path.
- */
-export interface FeedbackClient {
-  /** @throws ServiceError */
-  submit(link: string, feedback: FeedbackSubmission, options?: CallOptions): Promise<void>;
-  /** With GET, as a link in a page would; there is no metadata then. @throws ServiceError */
-  submitByQuery(
-    link: string,
-    feedback: Omit<FeedbackQuery, 'metadata'>,
-    options?: CallOptions,
-  ): Promise<void>;
-  /** Closes the connections once the requests in flight have ended. */
-  close(): Promise<void>;
-}
 
 /** What errors show instead of a link's path, whose end is a credential. */
 const SHOWN_PATH = '/api/v1/feedback/tokens/…';
 
-/** Makes a feedback client with a pool of kept-alive connections of its own. */
-export function createFeedbackClient(
-  options: Pick<ServiceOptions, 'timeoutMs' | 'connectTimeoutMs' | 'connections'> = {},
-): FeedbackClient {
-  const agent = createAgent(options);
+export type FeedbackClient = ReturnType<typeof createFeedbackClient>;
+
+/**
+ * Makes a client with its own pool of kept-alive connections that records feedback through the pre-signed links that a
+ * run was given (contract 001, "Feedback submission fields"). It sends no key: the link is the credential, so errors show
+ * neither it nor its path. Each call throws a ServiceError for everything but a success.
+ */
+export function createFeedbackClient() {
+  const agent = createAgent();
 
   const send = async (
     method: 'GET' | 'POST',
     link: string,
     { body, query = {} }: { body?: string; query?: Readonly<Record<string, unknown>> },
-    { signal, timeoutMs = options.timeoutMs ?? 30_000 }: CallOptions = {},
+    { signal, timeoutMs = 30_000 }: CallOptions = {},
   ): Promise<void> => {
     const url = parseLink(link, method);
     for (const [name, value] of Object.entries(query)) {
@@ -61,8 +48,12 @@ export function createFeedbackClient(
   };
 
   return {
-    submit: (link, feedback, call) => send('POST', link, { body: JSON.stringify(feedback) }, call),
-    submitByQuery: (link, feedback, call) => send('GET', link, { query: feedback }, call),
+    submit: (link: string, feedback: FeedbackSubmission, call?: CallOptions) =>
+      send('POST', link, { body: JSON.stringify(feedback) }, call),
+    /** With GET, as a link in a page would; there is no metadata then. */
+    submitByQuery: (link: string, feedback: Omit<FeedbackQuery, 'metadata'>, call?: CallOptions) =>
+      send('GET', link, { query: feedback }, call),
+    /** Closes the connections once the requests in flight have ended. */
     close: () => agent.close(),
   };
 }

@@ -1,24 +1,15 @@
-import type { Assistant, AssistantSearch, ServerInfo } from '@slipway/contract/runApi/assistant';
+import type { AssistantSearch } from '@slipway/contract/runApi/assistant';
 import type { BulkCancelBody, CancelAction, CancelQuery } from '@slipway/contract/runApi/cancel';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import {
-  type Run,
-  RunFailure,
-  type RunRequest,
-  type RunsQuery,
-  type StreamMode,
-} from '@slipway/contract/runApi/run';
+import { RunFailure, type RunRequest, type RunsQuery, type StreamMode } from '@slipway/contract/runApi/run';
 import type {
   HistoryQuery,
   StateUpdate,
-  StateUpdated,
-  Thread,
   ThreadCreate,
   ThreadPatch,
   ThreadSearch,
-  ThreadState,
 } from '@slipway/contract/runApi/thread';
-import { type EventStream, runOfLocation } from './eventStream.ts';
+import { runOfLocation } from './eventStream.ts';
 import { single } from './exchange.ts';
 import {
   type Answered,
@@ -26,6 +17,7 @@ import {
   createService,
   type ServiceOptions,
   type StreamOptions,
+  valuesOf,
 } from './service.ts';
 
 /** How a run that was waited for or joined ended. */
@@ -41,133 +33,103 @@ interface RunResult {
 
 /** The options of joining a run. */
 interface JoinOptions extends CallOptions {
-  /** Whether the run is cancelled when this call goes away. Default: false. */
+  /** Whether the run is cancelled when this call or its stream is closed. Default: false. */
   readonly cancelOnDisconnect?: boolean;
 }
 
-/** The options of joining a run's stream. */
-interface JoinStreamOptions extends StreamOptions {
-  /** Whether the run is cancelled when this stream is closed. Default: false. */
-  readonly cancelOnDisconnect?: boolean;
+interface JoinStreamOptions extends JoinOptions, StreamOptions {
   readonly streamModes?: readonly StreamMode[];
-}
-
-/**
- * A deployed agent's client: one method per endpoint of contract 001 and of those that the public client uses. Each
- * sends its request once and throws a ServiceError for everything but a success. Waiting and joining are not bounded
- * unless `timeoutMs` says so; a wait that is given up leaves the run running unless it was to be cancelled.
- */
-export interface RunApiClient {
-  createThread(body?: ThreadCreate, options?: CallOptions): Promise<Thread>;
-  getThread(threadId: string, options?: CallOptions): Promise<Thread>;
-  patchThread(threadId: string, body: ThreadPatch, options?: CallOptions): Promise<Thread>;
-  deleteThread(threadId: string, options?: CallOptions): Promise<void>;
-  searchThreads(body?: Partial<ThreadSearch>, options?: CallOptions): Promise<Thread[]>;
-  getThreadState(threadId: string, options?: CallOptions): Promise<ThreadState>;
-  updateThreadState(threadId: string, body: StateUpdate, options?: CallOptions): Promise<StateUpdated>;
-  getThreadHistory(
-    threadId: string,
-    body?: Partial<HistoryQuery>,
-    options?: CallOptions,
-  ): Promise<ThreadState[]>;
-
-  createRun(threadId: string, body: RunRequest, options?: CallOptions): Promise<Run>;
-  createStatelessRun(body: RunRequest, options?: CallOptions): Promise<Run>;
-  listRuns(threadId: string, query?: Partial<RunsQuery>, options?: CallOptions): Promise<Run[]>;
-  getRun(threadId: string, runId: string, options?: CallOptions): Promise<Run>;
-  deleteRun(threadId: string, runId: string, options?: CallOptions): Promise<void>;
-  joinRun(threadId: string, runId: string, options?: JoinOptions): Promise<RunResult>;
-  waitRun(threadId: string, body: RunRequest, options?: CallOptions): Promise<RunResult>;
-  waitStatelessRun(body: RunRequest, options?: CallOptions): Promise<RunResult>;
-  /** Returns when cancelling is requested; with `wait`, when it is done, and then unbounded in time. */
-  cancelRun(
-    threadId: string,
-    runId: string,
-    query?: Partial<CancelQuery>,
-    options?: CallOptions,
-  ): Promise<void>;
-  cancelRuns(body: BulkCancelBody, action?: CancelAction, options?: CallOptions): Promise<void>;
-
-  streamRun(threadId: string, body: RunRequest, options?: StreamOptions): Promise<EventStream>;
-  streamStatelessRun(body: RunRequest, options?: StreamOptions): Promise<EventStream>;
-  joinRunStream(threadId: string, runId: string, options?: JoinStreamOptions): Promise<EventStream>;
-
-  searchAssistants(body?: Partial<AssistantSearch>, options?: CallOptions): Promise<Assistant[]>;
-  getAssistant(assistantId: string, options?: CallOptions): Promise<Assistant>;
-  /** Returns when the agent answers that it is ready. */
-  ok(options?: CallOptions): Promise<void>;
-  info(options?: CallOptions): Promise<ServerInfo>;
-  /** Closes the connections once the requests in flight have ended. */
-  close(): Promise<void>;
 }
 
 /** Where the service answers when a run has ended: not bounded unless the caller says so. */
 const UNBOUNDED = { timeoutMs: 0 };
 
+export type RunApiClient = ReturnType<typeof createRunApiClient>;
+
 /**
- * Makes a Run API client with a pool of kept-alive connections of its own.
+ * Makes a deployed agent's client with its own pool of kept-alive connections: one method per endpoint of contract 001
+ * and of those that the public client uses. Each sends its request once and throws a ServiceError for everything but a
+ * success. Waiting and joining are not bounded unless `timeoutMs` says so; a wait that is given up leaves the run running
+ * unless it was to be cancelled.
+ *
  * @throws SlipwayError CONFIG_INVALID when the base URL or the key cannot be used.
  */
-export function createRunApiClient(options: ServiceOptions): RunApiClient {
+export function createRunApiClient(options: ServiceOptions) {
   const service = createService(options);
+  const { call, stream } = service;
+  const ask = valuesOf(service);
   const of = (threadId: string) => ({ thread_id: threadId });
   const runOf = (threadId: string, runId: string) => ({ thread_id: threadId, run_id: runId });
-  const { call, stream } = service;
 
   return {
-    createThread: async (body = {}, o) => (await call(ENDPOINTS.createThread, { body }, o)).value,
-    getThread: async (id, o) => (await call(ENDPOINTS.getThread, { params: of(id) }, o)).value,
-    patchThread: async (id, body, o) =>
-      (await call(ENDPOINTS.patchThread, { params: of(id), body }, o)).value,
-    deleteThread: async (id, o) => (await call(ENDPOINTS.deleteThread, { params: of(id) }, o)).value,
-    searchThreads: async (body = {}, o) => (await call(ENDPOINTS.searchThreads, { body }, o)).value,
-    getThreadState: async (id, o) => (await call(ENDPOINTS.getThreadState, { params: of(id) }, o)).value,
-    updateThreadState: async (id, body, o) =>
-      (await call(ENDPOINTS.updateThreadState, { params: of(id), body }, o)).value,
-    getThreadHistory: async (id, body = {}, o) =>
-      (await call(ENDPOINTS.getThreadHistory, { params: of(id), body }, o)).value,
+    createThread: (body: ThreadCreate = {}, o?: CallOptions) => ask(ENDPOINTS.createThread, { body }, o),
+    getThread: (id: string, o?: CallOptions) => ask(ENDPOINTS.getThread, { params: of(id) }, o),
+    patchThread: (id: string, body: ThreadPatch, o?: CallOptions) =>
+      ask(ENDPOINTS.patchThread, { params: of(id), body }, o),
+    deleteThread: (id: string, o?: CallOptions) => ask(ENDPOINTS.deleteThread, { params: of(id) }, o),
+    searchThreads: (body: Partial<ThreadSearch> = {}, o?: CallOptions) =>
+      ask(ENDPOINTS.searchThreads, { body }, o),
+    getThreadState: (id: string, o?: CallOptions) => ask(ENDPOINTS.getThreadState, { params: of(id) }, o),
+    updateThreadState: (id: string, body: StateUpdate, o?: CallOptions) =>
+      ask(ENDPOINTS.updateThreadState, { params: of(id), body }, o),
+    getThreadHistory: (id: string, body: Partial<HistoryQuery> = {}, o?: CallOptions) =>
+      ask(ENDPOINTS.getThreadHistory, { params: of(id), body }, o),
 
-    createRun: async (id, body, o) => (await call(ENDPOINTS.createRun, { params: of(id), body }, o)).value,
-    createStatelessRun: async (body, o) => (await call(ENDPOINTS.createStatelessRun, { body }, o)).value,
-    listRuns: async (id, query = {}, o) =>
-      (await call(ENDPOINTS.listRuns, { params: of(id), query }, o)).value,
-    getRun: async (id, runId, o) => (await call(ENDPOINTS.getRun, { params: runOf(id, runId) }, o)).value,
-    deleteRun: async (id, runId, o) =>
-      (await call(ENDPOINTS.deleteRun, { params: runOf(id, runId) }, o)).value,
-    joinRun: async (id, runId, { cancelOnDisconnect, ...o } = {}) => {
+    createRun: (id: string, body: RunRequest, o?: CallOptions) =>
+      ask(ENDPOINTS.createRun, { params: of(id), body }, o),
+    createStatelessRun: (body: RunRequest, o?: CallOptions) => ask(ENDPOINTS.createStatelessRun, { body }, o),
+    listRuns: (id: string, query: Partial<RunsQuery> = {}, o?: CallOptions) =>
+      ask(ENDPOINTS.listRuns, { params: of(id), query }, o),
+    getRun: (id: string, runId: string, o?: CallOptions) =>
+      ask(ENDPOINTS.getRun, { params: runOf(id, runId) }, o),
+    deleteRun: (id: string, runId: string, o?: CallOptions) =>
+      ask(ENDPOINTS.deleteRun, { params: runOf(id, runId) }, o),
+    joinRun: async (
+      id: string,
+      runId: string,
+      { cancelOnDisconnect, ...o }: JoinOptions = {},
+    ): Promise<RunResult> => {
       const parts = { params: runOf(id, runId), query: disconnectQuery(cancelOnDisconnect) };
       const result = runResult(await call(ENDPOINTS.joinRun, parts, { ...UNBOUNDED, ...o }));
       return { ...result, runId, threadId: id };
     },
-    waitRun: async (id, body, o) => {
-      const result = runResult(
-        await call(ENDPOINTS.waitRun, { params: of(id), body }, { ...UNBOUNDED, ...o }),
-      );
-      return { ...result, threadId: id };
+    waitRun: async (id: string, body: RunRequest, o?: CallOptions): Promise<RunResult> => {
+      const answer = await call(ENDPOINTS.waitRun, { params: of(id), body }, { ...UNBOUNDED, ...o });
+      return { ...runResult(answer), threadId: id };
     },
-    waitStatelessRun: async (body, o) =>
+    waitStatelessRun: async (body: RunRequest, o?: CallOptions): Promise<RunResult> =>
       runResult(await call(ENDPOINTS.waitStatelessRun, { body }, { ...UNBOUNDED, ...o })),
-    cancelRun: async (id, runId, query = {}, o = {}) => {
+    /** Returns when cancelling is requested; with `wait`, when it is done, and then unbounded in time. */
+    cancelRun: (id: string, runId: string, query: Partial<CancelQuery> = {}, o: CallOptions = {}) => {
       const bounds = query.wait === true ? { ...UNBOUNDED, ...o } : o;
-      await call(ENDPOINTS.cancelRun, { params: runOf(id, runId), query }, bounds);
+      return ask(ENDPOINTS.cancelRun, { params: runOf(id, runId), query }, bounds);
     },
-    cancelRuns: async (body, action = 'interrupt', o) =>
-      (await call(ENDPOINTS.cancelRuns, { query: { action }, body }, o)).value,
+    cancelRuns: (body: BulkCancelBody, action: CancelAction = 'interrupt', o?: CallOptions) =>
+      ask(ENDPOINTS.cancelRuns, { query: { action }, body }, o),
 
-    streamRun: (id, body, o) => stream(ENDPOINTS.streamRun, { params: of(id), body }, o),
-    streamStatelessRun: (body, o) => stream(ENDPOINTS.streamStatelessRun, { body }, o),
-    joinRunStream: (id, runId, { cancelOnDisconnect, streamModes, ...o } = {}) => {
+    streamRun: (id: string, body: RunRequest, o?: StreamOptions) =>
+      stream(ENDPOINTS.streamRun, { params: of(id), body }, o),
+    streamStatelessRun: (body: RunRequest, o?: StreamOptions) =>
+      stream(ENDPOINTS.streamStatelessRun, { body }, o),
+    joinRunStream: (
+      id: string,
+      runId: string,
+      { cancelOnDisconnect, streamModes, ...o }: JoinStreamOptions = {},
+    ) => {
       const query = { ...disconnectQuery(cancelOnDisconnect), stream_mode: streamModes };
       return stream(ENDPOINTS.joinRunStream, { params: runOf(id, runId), query }, o);
     },
 
-    searchAssistants: async (body = {}, o) => (await call(ENDPOINTS.searchAssistants, { body }, o)).value,
-    getAssistant: async (id, o) =>
-      (await call(ENDPOINTS.getAssistant, { params: { assistant_id: id } }, o)).value,
-    ok: async (o) => {
-      await call(ENDPOINTS.getOk, {}, o);
+    searchAssistants: (body: Partial<AssistantSearch> = {}, o?: CallOptions) =>
+      ask(ENDPOINTS.searchAssistants, { body }, o),
+    getAssistant: (id: string, o?: CallOptions) =>
+      ask(ENDPOINTS.getAssistant, { params: { assistant_id: id } }, o),
+    /** Returns when the agent answers that it is ready. */
+    ok: async (o?: CallOptions): Promise<void> => {
+      await ask(ENDPOINTS.getOk, {}, o);
     },
-    info: async (o) => (await call(ENDPOINTS.getInfo, {}, o)).value,
+    info: (o?: CallOptions) => ask(ENDPOINTS.getInfo, {}, o),
+    /** Closes the connections once the requests in flight have ended. */
     close: () => service.close(),
   };
 }

@@ -42,8 +42,6 @@ export interface ServiceOptions {
   readonly unauthorizedHint?: string;
   /** The default of {@link CallOptions.timeoutMs}: 30,000. */
   readonly timeoutMs?: number;
-  /** The longest time to connect, in milliseconds. Default: 5,000. */
-  readonly connectTimeoutMs?: number;
   /** How many connections the pool opens at most. Default: 256. Streams and waits hold one each. */
   readonly connections?: number;
   /** The largest JSON answer, in bytes. Default: 16 MiB. */
@@ -88,6 +86,15 @@ export interface Service {
   close(): Promise<void>;
 }
 
+/** Calls a service for the value of the answer alone. */
+export function valuesOf({ call }: Service) {
+  return async <E extends Endpoint>(
+    endpoint: E,
+    parts: CallParts,
+    options?: CallOptions,
+  ): Promise<AnswerOf<E>> => (await call(endpoint, parts, options)).value;
+}
+
 const MEBI = 1_048_576;
 
 /**
@@ -97,7 +104,7 @@ const MEBI = 1_048_576;
 export function createService(options: ServiceOptions): Service {
   const base = parseBaseUrl(options.baseUrl);
   const credentials = credentialHeaders(options);
-  const agent = createAgent(options);
+  const agent = createAgent(options.connections);
   const { secrets = [], unauthorizedHint } = options;
   const { timeoutMs = 30_000, maxAnswerBytes = 16 * MEBI, maxEventCharacters = 16 * MEBI } = options;
 
@@ -146,14 +153,11 @@ export function createService(options: ServiceOptions): Service {
 }
 
 /** A pool that leaves all waiting to the exchanges' own bounds. */
-export function createAgent(options: Pick<ServiceOptions, 'connectTimeoutMs' | 'connections'>): Agent {
-  return new Agent({
-    connections: options.connections ?? 256,
-    connect: { timeout: options.connectTimeoutMs ?? 5_000 },
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+export function createAgent(connections = 256): Agent {
+  return new Agent({ connections, connect: { timeout: CONNECT_MS }, headersTimeout: 0, bodyTimeout: 0 });
 }
+
+const CONNECT_MS = 5_000;
 
 function read(endpoint: Endpoint, text: string, exchange: Exchange): unknown {
   if (endpoint.response === null || endpoint.response === 'stream') return undefined;

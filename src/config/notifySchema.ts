@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
-import { NOTICE_EVENTS } from '../domain/notify/notice.ts';
-import { RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/receiver.ts';
-import { meantWord, namedTwice } from './nearestWord.ts';
+import { NOTICE_EVENTS, RECEIVER_KINDS, RECEIVERS_MAX } from '../domain/notify/notice.ts';
 import { SecretReference, ServiceUrl, Text } from './fields.ts';
+import { meantWord, namedTwice } from './nearestWord.ts';
 
 /** The fields that belong to some kinds alone: those that they need, and those that they may have. */
 const OF_KIND = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { cronProblem } from '../domain/schedule/scheduleTimes.ts';
+import { cronProblem } from '../domain/schedule/schedule.ts';
 import { approvalFields, Duration, enoughApprovers, FreezeList, Text, TimeZone } from './fields.ts';
 import { Judge } from './judgeSchema.ts';
 import { meantWord } from './nearestWord.ts';

@@ -1,6 +1,6 @@
 import { SlipwayError } from '../domain/errors.ts';
 import type { ApprovalPolicy } from '../domain/intervention/intervention.ts';
-import { configDifferences } from '../domain/promotion/configDifferences.ts';
+import { configDifferences } from '../domain/release/fieldDifferences.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { Config } from './configSchema.ts';
 import { meantWord } from './nearestWord.ts';

@@ -8,7 +8,7 @@ import { normalizeServiceUrl, type TargetSpec } from '../domain/target/targetSpe
 import type { Config, TargetConfig } from './configSchema.ts';
 import { toExpectation } from './fields.ts';
 import { meantWord } from './nearestWord.ts';
-import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../domain/notify/notice.ts';
 import type { ReceiverConfig } from './notifySchema.ts';
 
 /** A target of the file, as a release needs it. The deployment's name is missing where only its id is given. */

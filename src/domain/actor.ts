@@ -6,3 +6,8 @@ export interface Actor {
   readonly from: string;
   readonly reason?: string;
 }
+
+/** `ada: a bad answer`, or `ada` without a reason. */
+export function whoAndWhy({ who, reason }: Actor): string {
+  return reason === undefined ? who : `${who}: ${reason}`;
+}

@@ -1,9 +1,9 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const PART = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/gy;
 
-/** The longest duration that is taken: 30 days. A longer one is a slip of the pen. */
+/** The longest accepted duration: 30 days. A longer one is a typo. */
 export const DURATION_MAX_MS = 30 * UNITS.d;
-/** The greatest age that is taken: 10 years. */
+/** The greatest accepted age: 10 years. */
 export const AGE_MAX_MS = 3_650 * UNITS.d;
 
 /**

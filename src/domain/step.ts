@@ -36,7 +36,7 @@ export const STEP_NAMES = [
   'watch',
   /** Write the release's record. */
   'record',
-  /** Tell a receiver of what happened, beside everything else. */
+  /** Notify a receiver, beside everything else. */
   'notify',
 ] as const;
 

@@ -33,183 +33,86 @@ const READ_RETRY = {
   maximumAttempts: 0,
 };
 /**
- * A check that could not be carried out says nothing of the agent: it is tried again for half a minute, which is more
- * than a platform, or an agent, takes to come back. An answer that the check does not like is tried no second time.
+ * A check that could not run says nothing about the agent. It is tried again for half a minute: longer than a platform or
+ * an agent takes to restart. A check that fails its expectation is not tried again.
  */
 const CHECK_RETRY = { ...READ_RETRY, maximumAttempts: 7 };
-const WRITE_RETRY = {
-  initialIntervalMs: SECOND,
-  backoffCoefficient: 2,
-  maximumIntervalMs: 15 * SECOND,
-  maximumAttempts: 6,
-};
+const POLL_RETRY = { ...READ_RETRY, maximumIntervalMs: 5 * SECOND };
+const WRITE_RETRY = { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 6 };
+
+const HEARTBEAT = { heartbeatMs: 10 * SECOND };
+const READ = { retry: READ_RETRY, cancellation: 'TRY_CANCEL', retriedBy: 'activity' } as const;
+const POLL = { ...HEARTBEAT, retry: READ_RETRY, cancellation: 'TRY_CANCEL', retriedBy: 'poll' } as const;
+const SENT_ONCE = { retry: WRITE_RETRY, cancellation: 'ABANDON', retriedBy: 'once' } as const;
+const RUNS_CHECKS = { startToCloseMs: 10 * MINUTE, scheduleToCloseMs: 15 * MINUTE };
 
 /**
  * Every step's deadlines, retries, heartbeat and cancellation. `slipway.yaml` may override deadlines and retries.
  *
- * What the deadlines of an attempt are for, and why they are no shorter:
- * - `startToCloseMs` covers every call that one attempt can make, one after another, each of which may take
- *   {@link LONGEST_CALL_MS}. A test holds each activity to it (`test/activities/slowServices.test.ts`). A step without
- *   heartbeat makes one such call. A PATCH that is given up on too early is worse than one that is waited for: it may
- *   land later, and must be looked for.
+ * - `startToCloseMs` covers every call that one attempt can make, one after another, each up to {@link LONGEST_CALL_MS}
+ *   (tested: `test/activities/slowServices.test.ts`). A step without heartbeat makes one such call. Giving up on a PATCH
+ *   too early is worse than waiting: it may still land, and must be looked for.
  * - `heartbeatMs` bounds silence alone. Heartbeats are sent beside the calls, every 2 s, and the SDK holds some back for
- *   up to 8 of the 10 s: a busy worker is not taken for dead, and what pages, uploads, polls or checks takes its time.
+ *   up to 8 of the 10 s, so a busy worker is not taken for dead.
  *
- * Deadlines of steps that run checks follow from the checks ({@link coverChecks}); those of the way back are longer
- * ({@link patiently}).
+ * {@link coverChecks} extends the deadlines of steps that run checks, {@link patiently} those of a restore.
  *
- * None of them is what a killed worker costs where it is started again: its successor knows of the kill, and fails what
- * it held (`temporal/server/predecessors`), so that the release goes on without waiting for any of them. They are what a
- * worker costs that dies with its machine: 10 s of silence, or 15 to 20 s of an attempt, then at most 5 s until the next
- * attempt of a poll, 1 s of any other step's first, and 1 s for the dead worker's queue of workflow tasks (`worker.ts`)
- * or 3 s for one that it had begun (`WORKFLOW_TASK_TIMEOUT_MS`): together below the step's own deadline and 15 s.
+ * A killed worker that restarts costs none of these: its successor fails what it held (`temporal/server/predecessors`). A
+ * worker that dies with its machine costs 10 s of silence or 15 to 20 s of an attempt, plus up to 5 s until a poll's next
+ * attempt (1 s for other steps), and 1 to 3 s for its queue of workflow tasks (`worker.ts`, `WORKFLOW_TASK_TIMEOUT_MS`).
  */
 export const STEPS: Readonly<Record<StepName, StepRow>> = {
-  candidate: {
-    startToCloseMs: 10 * MINUTE,
-    scheduleToCloseMs: 30 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
-  },
-  find: {
-    // A search by name reads every page of similar names.
-    startToCloseMs: 5 * MINUTE,
-    scheduleToCloseMs: 15 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
-  },
-  create: {
-    // The artifact is looked for first.
-    startToCloseMs: MINUTE,
-    scheduleToCloseMs: 5 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: WRITE_RETRY,
-    cancellation: 'ABANDON',
-    retriedBy: 'once',
-  },
-  baseline: {
-    startToCloseMs: 10 * MINUTE,
-    scheduleToCloseMs: 15 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: CHECK_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
-  },
-  freeze: {
-    startToCloseMs: 10 * SECOND,
-    scheduleToCloseMs: 5 * MINUTE,
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
-  },
+  candidate: { ...READ, ...HEARTBEAT, startToCloseMs: 10 * MINUTE, scheduleToCloseMs: 30 * MINUTE },
+  // A search by name reads every page of similar names.
+  find: { ...READ, ...HEARTBEAT, startToCloseMs: 5 * MINUTE, scheduleToCloseMs: 15 * MINUTE },
+  // Looks for the artifact first.
+  create: { ...SENT_ONCE, ...HEARTBEAT, startToCloseMs: MINUTE, scheduleToCloseMs: 5 * MINUTE },
+  baseline: { ...READ, ...HEARTBEAT, ...RUNS_CHECKS, retry: CHECK_RETRY },
+  freeze: { ...READ, startToCloseMs: 10 * SECOND, scheduleToCloseMs: 5 * MINUTE },
   upload: {
+    ...READ,
+    ...HEARTBEAT,
     startToCloseMs: 10 * MINUTE,
     scheduleToCloseMs: 30 * MINUTE,
-    heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumAttempts: 10 },
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
   },
-  patch: {
-    startToCloseMs: 20 * SECOND,
-    scheduleToCloseMs: 5 * MINUTE,
-    retry: WRITE_RETRY,
-    cancellation: 'ABANDON',
-    retriedBy: 'once',
-  },
-  deployed: {
-    // One attempt polls for up to a minute and then hands its slot back.
-    startToCloseMs: 2 * MINUTE,
-    scheduleToCloseMs: 30 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
-  serving: {
-    startToCloseMs: 2 * MINUTE,
-    scheduleToCloseMs: 5 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
-  check: {
-    startToCloseMs: 10 * MINUTE,
-    scheduleToCloseMs: 15 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: CHECK_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'activity',
-  },
-  soak: {
-    startToCloseMs: 10 * MINUTE,
-    scheduleToCloseMs: 15 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
-  judge: {
-    // Runs of a model, up to hours of them. Each run has its own deadline, and silence is what tells of a dead worker:
-    // the next attempt goes on with the runs that were kept. These two only bound what nobody has foreseen.
-    startToCloseMs: 12 * 60 * MINUTE,
-    scheduleToCloseMs: DAY,
-    heartbeatMs: 10 * SECOND,
-    // An agent that is away is a finding of the judge. What is tried again is the store and the control plane.
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
-  promote: {
-    startToCloseMs: 2 * MINUTE,
-    // A release may wait for its turn, or for a freeze to end.
-    scheduleToCloseMs: 30 * DAY,
-    heartbeatMs: 10 * SECOND,
-    retry: { ...READ_RETRY, maximumIntervalMs: 5 * SECOND },
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
-  bake: {
-    startToCloseMs: 10 * MINUTE,
-    scheduleToCloseMs: 15 * MINUTE,
-    heartbeatMs: 10 * SECOND,
-    retry: READ_RETRY,
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
-  },
+  patch: { ...SENT_ONCE, startToCloseMs: 20 * SECOND, scheduleToCloseMs: 5 * MINUTE },
+  // One attempt polls for up to a minute and then hands its slot back.
+  deployed: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 30 * MINUTE, retry: POLL_RETRY },
+  serving: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 5 * MINUTE, retry: POLL_RETRY },
+  check: { ...READ, ...HEARTBEAT, ...RUNS_CHECKS, retry: CHECK_RETRY },
+  soak: { ...POLL, ...RUNS_CHECKS },
+  // Runs of a model, up to hours of them. Each run has its own deadline, and heartbeats show a dead worker: the next
+  // attempt continues with the runs that were kept. An agent that is away is a finding of the judge, so a retry is for the
+  // store and the control plane.
+  judge: { ...POLL, startToCloseMs: DAY / 2, scheduleToCloseMs: DAY },
+  // A release may wait for its turn, or for a freeze to end.
+  promote: { ...POLL, startToCloseMs: 2 * MINUTE, scheduleToCloseMs: 30 * DAY, retry: POLL_RETRY },
+  bake: { ...POLL, ...RUNS_CHECKS },
+  // Giving up on a restore wakes a person: it is tried for longer than anything else.
   redeploy: {
+    ...SENT_ONCE,
     startToCloseMs: 20 * SECOND,
-    // Giving up on a restore wakes a person: it is tried for longer than anything else.
     scheduleToCloseMs: 15 * MINUTE,
     retry: { ...WRITE_RETRY, maximumAttempts: 60 },
-    cancellation: 'ABANDON',
-    retriedBy: 'once',
   },
   watch: {
+    ...POLL,
     startToCloseMs: 2 * MINUTE,
     scheduleToCloseMs: 60 * MINUTE,
-    heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumIntervalMs: 30 * SECOND },
-    cancellation: 'TRY_CANCEL',
-    retriedBy: 'poll',
   },
   record: {
+    ...HEARTBEAT,
     startToCloseMs: MINUTE,
     scheduleToCloseMs: 5 * MINUTE,
-    heartbeatMs: 10 * SECOND,
     retry: { ...READ_RETRY, maximumAttempts: 8 },
     cancellation: 'ABANDON',
     retriedBy: 'activity',
   },
   notify: {
-    // Up to four calls of 10 s each, where the receiver is GitHub.
+    // Up to four calls of 10 s each if the receiver is GitHub. Nothing waits for it.
     startToCloseMs: 45 * SECOND,
-    // Nobody waits for it: what is told later than this is no news.
     scheduleToCloseMs: 30 * MINUTE,
     retry: { ...READ_RETRY, initialIntervalMs: SECOND, maximumIntervalMs: MINUTE },
     cancellation: 'ABANDON',

@@ -1,5 +1,4 @@
-import type { Notice } from '../domain/notify/notice.ts';
-import type { ReceiverSpec } from '../domain/notify/receiver.ts';
+import type { Notice, ReceiverSpec } from '../domain/notify/notice.ts';
 import type { PromotionRequest } from '../domain/promotion/promotion.ts';
 import type { KnownRevision, ReleaseRequest, RollbackRequest } from '../domain/release/release.ts';
 import type { PromotionSchedule } from '../domain/schedule/schedule.ts';

@@ -15,8 +15,7 @@ import {
 } from '../domain/promotion/promotion.ts';
 import { firstTime, type Injection } from '../domain/rehearsal/injection.ts';
 import type { Progress, ReleaseRequest, ReleaseResult } from '../domain/release/release.ts';
-import type { PromotionSchedule } from '../domain/schedule/schedule.ts';
-import { scheduleTimes } from '../domain/schedule/scheduleTimes.ts';
+import { type PromotionSchedule, scheduleTimes } from '../domain/schedule/schedule.ts';
 import { type TargetSpec, targetWorkflowId } from '../domain/target/targetSpec.ts';
 import { workflowResult } from '../domain/workflowResult.ts';
 import { progressQuery } from '../messages/release.ts';

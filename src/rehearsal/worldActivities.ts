@@ -8,7 +8,7 @@ import { lineActivities } from '../activities/promotion/lineActivities.ts';
 import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
 import { watchActivities } from '../activities/target/watchActivities.ts';
 import { track, type Untracked } from '../activities/track.ts';
-import { checksDigest } from '../artifact/keptChecks.ts';
+import { checksDigest } from '../artifact/artifactStore.ts';
 import type { Check } from '../domain/check/check.ts';
 import { revisionPhase, type RevisionSnapshot } from '../domain/deployment/revision.ts';
 import { SlipwayError } from '../domain/errors.ts';

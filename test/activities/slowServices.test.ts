@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import type { Activities } from '../../src/activities/activities.ts';
 import { createActivities } from '../../src/activities/createActivities.ts';
-import { checksDigest } from '../../src/artifact/keptChecks.ts';
+import { checksDigest } from '../../src/artifact/artifactStore.ts';
 import type { Check } from '../../src/domain/check/check.ts';
 import type { StepName } from '../../src/domain/step.ts';
 import { coverChecks, stepPolicy } from '../../src/domain/stepTable.ts';

@@ -8,8 +8,12 @@ import { pathToFileURL } from 'node:url';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { artifactPath, type ArtifactStore } from '../../src/artifact/artifactStore.ts';
-import { keepChecks, readKeptChecks } from '../../src/artifact/keptChecks.ts';
+import {
+  artifactPath,
+  type ArtifactStore,
+  keepChecks,
+  readKeptChecks,
+} from '../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../src/artifact/openArtifactStore.ts';
 import { STORE_KINDS, type StoreKind } from './storeKinds.ts';
 

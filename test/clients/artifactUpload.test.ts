@@ -10,8 +10,9 @@ import { inspect, promisify } from 'node:util';
 
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import { type ControlPlaneClient, createControlPlaneClient } from '../../src/clients/controlPlane.ts';
+import type { ControlPlaneClient } from '../../src/clients/controlPlane.ts';
 import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
+import { client as clientAt, KEY } from './controlPlaneUnderTest.ts';
 import { closedPort } from './faultyService.ts';
 import { FROM_SOURCE } from '../support/fromSource.ts';
 
@@ -56,9 +57,7 @@ async function startStore(
 }
 
 function client(baseUrl = 'http://127.0.0.1:9'): ControlPlaneClient {
-  const made = createControlPlaneClient({ baseUrl, apiKey: 'the-key' });
-  onTestFinished(() => made.close());
-  return made;
+  return clientAt(baseUrl);
 }
 
 async function fileOf(bytes: number): Promise<string> {
@@ -126,7 +125,7 @@ describe('An artifact', () => {
     const source = () => Readable.from([Buffer.from('abc')]);
     await client(store.url).uploadArtifact({ upload, source, sizeBytes: 3 });
     await client('http://127.0.0.1:9').uploadArtifact({ upload, source, sizeBytes: 3 });
-    expect(store.received.map(({ headers }) => headers['x-api-key'])).toEqual(['the-key', undefined]);
+    expect(store.received.map(({ headers }) => headers['x-api-key'])).toEqual([KEY, undefined]);
   });
 
   it('of nothing at all is put', async () => {

@@ -74,27 +74,21 @@ describe('A request that surely was not taken', () => {
 });
 
 describe('A request that may have been taken', () => {
-  it('lost its connection before the service read it: the sender cannot tell', async () => {
-    const service = await startSocketService((socket) => socket.destroy());
+  it.each<[string, (socket: Socket) => void, number | undefined]>([
+    // The sender cannot know whether the service read it.
+    ['lost its connection before the service read it', (socket) => socket.destroy(), undefined],
+    ['had its connection closed', (socket) => socket.once('data', () => socket.end()), undefined],
+    ['had its connection reset', (socket) => socket.once('data', () => socket.resetAndDestroy()), undefined],
+    [
+      'had its answer cut off',
+      (socket) =>
+        socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":')),
+      200,
+    ],
+  ])('%s', async (_, serve, status) => {
+    const service = await startSocketService(serve);
     const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
-    expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true });
-  });
-
-  it.each([
-    ['closed', (socket: Socket) => socket.end()],
-    ['reset', (socket: Socket) => socket.resetAndDestroy()],
-  ])('had its connection %s after the service read it', async (_how, close) => {
-    const service = await startSocketService((socket) => socket.once('data', () => close(socket)));
-    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
-    expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, status: undefined });
-  });
-
-  it('had its answer cut off', async () => {
-    const service = await startSocketService((socket) => {
-      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":'));
-    });
-    const error = await errorOf(client(service.url).redeployRevision(ID, REVISION));
-    expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, status: 200 });
+    expect(error).toMatchObject({ code: 'SLIPWAY_NO_ANSWER', mayHaveBeenTaken: true, status });
   });
 
   it('got no answer in time', async () => {

@@ -3,7 +3,7 @@ import { putArtifact } from '../../src/clients/artifactUpload.ts';
 import { createAgent } from '../../src/clients/service.ts';
 
 const [, , source = '', upload_url = ''] = process.argv;
-const agent = createAgent({});
+const agent = createAgent();
 const service = { origin: 'http://127.0.0.1', credentials: {} };
 
 // What the first request loads and compiles is no part of an upload's memory.

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -10,7 +10,6 @@ import { ERROR_CATALOGUE, SlipwayError } from '../../src/domain/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The command's and the worker's, and the platform's: the page has both. */
-const CATALOGUES = { src: ERROR_CATALOGUE, 'packages/platform/src': PLATFORM_ERRORS } as const;
 const ALL: Readonly<Record<string, { readonly exitCode: number; readonly title: string }>> = {
   ...ERROR_CATALOGUE,
   ...PLATFORM_ERRORS,
@@ -43,19 +42,6 @@ describe('docs/errors.md', () => {
 });
 
 describe('the catalogue', () => {
-  it.each(Object.entries(CATALOGUES))('of %s has every code that its sources name', (folder, catalogue) => {
-    const named = readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-      .flatMap((entry) => [
-        ...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(
-          /new (?:Slipway|Platform)Error\(\s*'(\w+)'/g,
-        ),
-      ])
-      .map(([, code]) => code);
-    expect(named.length).toBeGreaterThan(0);
-    expect(named.filter((code = '') => !(code in catalogue))).toEqual([]);
-  });
-
   it.each(CODES)('gives %s an exit code of the command and a title', (code) => {
     const { exitCode, title } = ALL[code]!;
     // 0 is no failure, and 5 is for a command that stopped waiting.

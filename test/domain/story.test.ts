@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 
 import type { Progress, StepRecord } from '../../src/domain/release/release.ts';
 import { stepElapsedMs, stepTitle, describeProgress, describeTarget } from '../../src/domain/story.ts';
+import { recordResult } from '../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
+import { result, runs } from './target/targets.ts';
 
 const STEP: StepRecord = {
   step: 'check',
@@ -82,32 +84,12 @@ describe('the story of a target', () => {
 
   it('tells the hold with its reason, what serves, what waits, and how the last ones ended', () => {
     const by = { who: 'ada', from: 'cli', reason: 'freeze' };
-    const row = {
-      kind: 'release',
-      requestKey: null,
-      artifact: null,
-      commit: null,
-      revisionId: null,
-      servingRevisionId: null,
-      requestedBy: by,
-      endedAt: STEP.startedAt,
-      rollbackRequestIds: [],
-    } as const;
-    const history = Array.from({ length: 12 }, (_, index) => ({
-      ...row,
-      releaseId: `release-${index}`,
-      outcome: 'failed' as const,
-      reason: 'no luck',
-    }));
+    const results = Array.from({ length: 12 }, (_, index) =>
+      result(`release-${index}`, { outcome: 'failed', reason: 'no luck' }),
+    );
+    const { history } = results.reduce((state, ended) => recordResult(state, ended, 1), EMPTY_TARGET);
     const state = { ...EMPTY_TARGET, hold: { since: 'noon', by }, activeRevisionId: 'revision', history };
-    const running = {
-      releaseId: 'release-13',
-      kind: 'release',
-      requestKey: null,
-      workflowId: 'x',
-      to: null,
-    } as const;
-    const text = describeTarget(state, running);
+    const text = describeTarget(state, runs('release-13'));
     expect(text).toContain(': release-13');
     expect(text).toContain('on hold since noon, set by ada: freeze');
     expect(text).toContain('serves revision `revision`');

@@ -1,5 +1,4 @@
-import type { ObservedRequest, TargetFacts } from '../../src/domain/audit/facts.ts';
-import type { Evidence } from '../../src/domain/audit/violation.ts';
+import type { Evidence, ObservedRequest, TargetFacts } from '../../src/domain/audit/facts.ts';
 import type { FaultProxy, LoggedRequest } from './faultProxy.ts';
 
 /** A control plane behind a proxy that logs its requests. */

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { type Client, Connection } from '@temporalio/client';
 
 import { audit } from '../../src/domain/audit/audit.ts';
-import type { TargetFacts } from '../../src/domain/audit/facts.ts';
-import type { Violation } from '../../src/domain/audit/violation.ts';
+import type { TargetFacts, Violation } from '../../src/domain/audit/facts.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/domain/searchAttributes.ts';
 import { CALL_INTERCEPTORS, connectTemporal, createClient } from '../../src/temporal/client/connection.ts';
 import { temporalSettings } from '../../src/temporal/client/temporalSettings.ts';

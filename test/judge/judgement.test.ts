@@ -8,7 +8,7 @@ import type { Input } from '../../src/judge/inputs.ts';
 import type { Trial } from '../../src/judge/judgedAgent.ts';
 import { judgeCandidate, type Judgement } from '../../src/judge/judgement.ts';
 import { json } from '../clients/faultyService.ts';
-import { startFakeAgent } from './fakeAgent.ts';
+import { type Behavior, startFakeAgent } from './fakeAgent.ts';
 
 const SETTINGS: JudgeSettings = {
   ...DEFAULT_SETTINGS,
@@ -54,12 +54,14 @@ function judgement(
   };
 }
 
+/** A baseline and a candidate. */
+function startAgents(baseline?: Behavior, candidate?: Behavior): Promise<[Agent, Agent]> {
+  return Promise.all([startFakeAgent(baseline), startFakeAgent(candidate)]);
+}
+
 describe('a judgement', () => {
   it('passes two agents that are alike', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent({ takesMs: () => TAKES_MS }),
-      startFakeAgent({ takesMs: () => TAKES_MS }),
-    ]);
+    const [baseline, candidate] = await startAgents({ takesMs: () => TAKES_MS }, { takesMs: () => TAKES_MS });
     const report = await judgeCandidate(judgement(baseline, candidate, { policy: COARSE }));
     expect(report.verdict).toBe('passed');
     expect(report.sides.baseline.runs).toBe(RUNS);
@@ -67,10 +69,7 @@ describe('a judgement', () => {
   });
 
   it('fails a candidate that is slower by more than 30 %, and says so', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent({ takesMs: () => 250 }),
-      startFakeAgent({ takesMs: () => 350 }),
-    ]);
+    const [baseline, candidate] = await startAgents({ takesMs: () => 250 }, { takesMs: () => 350 });
     const inputs = { from: 'inputs.jsonl', chosen: INPUTS.slice(0, 80) };
     const report = await judgeCandidate(judgement(baseline, candidate, {}, { inputs }));
     expect(report.verdict).toBe('failed');
@@ -79,10 +78,7 @@ describe('a judgement', () => {
   });
 
   it('fails a candidate of which five runs in a hundred fail', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent(),
-      startFakeAgent({ fails: (run) => run % 20 === 0 }),
-    ]);
+    const [baseline, candidate] = await startAgents({}, { fails: (run) => run % 20 === 0 });
     const report = await judgeCandidate(judgement(baseline, candidate, { repetitions: 3 }));
     expect(report.verdict).toBe('failed');
     expect(metricOf(report, 'success')).toMatchObject({ verdict: 'failed' });
@@ -90,7 +86,7 @@ describe('a judgement', () => {
   });
 
   it('is inconclusive after too few runs', async () => {
-    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const [baseline, candidate] = await startAgents();
     const report = await judgeCandidate(
       judgement(
         baseline,
@@ -108,7 +104,7 @@ describe('an agent that is away', () => {
   const few = { inputs: { from: 'few', chosen: INPUTS.slice(0, 30) } };
 
   it('makes the judgement errored, and says whose fault it is', async () => {
-    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const [baseline, candidate] = await startAgents();
     const made = judgement(baseline, candidate, { patienceMs: 0 }, few);
     const gone = createRunApiClient({ baseUrl: 'http://127.0.0.1:9' });
     const agents = { ...made.agents, candidate: { url: 'http://127.0.0.1:9', client: gone } };
@@ -121,9 +117,9 @@ describe('an agent that is away', () => {
 
   it('is waited for, and its lost runs are begun again and not counted against it', async () => {
     let away = 0;
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent(),
-      startFakeAgent({
+    const [baseline, candidate] = await startAgents(
+      {},
+      {
         // Two runs are refused, and so is the next look at it.
         instead: (request, response, run) => {
           if (request.url === '/ok' ? away === 0 : run < 10 || run >= 12) return false;
@@ -131,8 +127,8 @@ describe('an agent that is away', () => {
           json(response, 503, { detail: 'starting' });
           return true;
         },
-      }),
-    ]);
+      },
+    );
     const report = await judgeCandidate(judgement(baseline, candidate, { concurrency: 1 }, few));
     expect(report.verdict).not.toBe('errored');
     expect(report.sides.candidate.repeated).toBe(2);
@@ -140,31 +136,28 @@ describe('an agent that is away', () => {
   });
 
   it('that loses a run while it answers has failed in it', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent(),
-      startFakeAgent({
+    const [baseline, candidate] = await startAgents(
+      {},
+      {
         instead: (request, response, run) => {
           if (request.url !== '/runs/stream' || run % 3 !== 0) return false;
           response.destroy();
           return true;
         },
-      }),
-    ]);
+      },
+    );
     const report = await judgeCandidate(judgement(baseline, candidate, {}, few));
     expect(report.sides.candidate.ended.error).toBeGreaterThan(8);
     expect(metricOf(report, 'success')!.verdict).toBe('failed');
   });
 
   it('that refuses the key ends the judgement at once', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent({
-        instead: (_, response) => {
-          json(response, 401, { detail: 'no' });
-          return true;
-        },
-      }),
-      startFakeAgent(),
-    ]);
+    const [baseline, candidate] = await startAgents({
+      instead: (_, response) => {
+        json(response, 401, { detail: 'no' });
+        return true;
+      },
+    });
     const report = await judgeCandidate(judgement(baseline, candidate, {}, few));
     expect(report.error).toMatchObject({ side: 'baseline', code: 'SLIPWAY_UNAUTHORIZED' });
   });
@@ -173,7 +166,7 @@ describe('an agent that is away', () => {
 describe('the runs of a judgement', () => {
   it('alternate between the sides, and the same seed makes the same ones', async () => {
     const order = async (seed: number): Promise<string> => {
-      const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+      const [baseline, candidate] = await startAgents();
       const trials: Trial[] = [];
       const made = judgement(
         baseline,
@@ -199,7 +192,7 @@ describe('the runs of a judgement', () => {
   });
 
   it('that an earlier attempt made are not made again', async () => {
-    const [baseline, candidate] = await Promise.all([startFakeAgent(), startFakeAgent()]);
+    const [baseline, candidate] = await startAgents();
     const inputs = { from: 'few', chosen: INPUTS.slice(0, 30) };
     const trials: Trial[] = [];
     const settings = { repetitions: 1, warmUpRuns: 0 };
@@ -216,10 +209,7 @@ describe('the runs of a judgement', () => {
   });
 
   it('end with the signal', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent({ takesMs: () => 60_000 }),
-      startFakeAgent(),
-    ]);
+    const [baseline, candidate] = await startAgents({ takesMs: () => 60_000 });
     const controller = new AbortController();
     const judged = judgeCandidate(judgement(baseline, candidate, {}, { signal: controller.signal }));
     while (baseline.runs() === 0) await new Promise(setImmediate);
@@ -228,10 +218,10 @@ describe('the runs of a judgement', () => {
   });
 
   it('record their verdict through their feedback link, and measure score and tokens', async () => {
-    const [baseline, candidate] = await Promise.all([
-      startFakeAgent({ values: { grade: { score: 0.8 } } }),
-      startFakeAgent({ values: { grade: { score: 0.5 } } }),
-    ]);
+    const [baseline, candidate] = await startAgents(
+      { values: { grade: { score: 0.8 } } },
+      { values: { grade: { score: 0.5 } } },
+    );
     const chosen = INPUTS.slice(0, 20).map(({ input }, index): Input => {
       return index < 10 ? { input } : { input, expect: { contains: 'goodbye' } };
     });

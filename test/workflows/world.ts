@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
-import { checksDigest } from '../../src/artifact/keptChecks.ts';
+import { checksDigest } from '../../src/artifact/artifactStore.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
 import { type Check, judge } from '../../src/domain/check/check.ts';
 import {

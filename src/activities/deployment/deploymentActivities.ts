@@ -8,8 +8,12 @@ import { notOffered } from '../../clients/serviceError.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import type { Artifact } from '../../domain/artifact/artifact.ts';
 import { cutText } from '../../domain/bounds.ts';
-import { artifactFields, patchedFields } from '../../domain/deployment/deploymentFields.ts';
-import type { DeploymentSnapshot, RevisionSnapshot } from '../../domain/deployment/revision.ts';
+import {
+  artifactFields,
+  type DeploymentSnapshot,
+  patchedFields,
+  type RevisionSnapshot,
+} from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';

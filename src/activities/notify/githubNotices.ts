@@ -1,8 +1,7 @@
 import type { GithubClient, GithubStatus } from '../../clients/notify/github.ts';
 import { commitStateOf, deploymentStateOf } from '../../domain/notify/githubStates.ts';
-import type { Notice } from '../../domain/notify/notice.ts';
+import type { GithubDeploymentReceiver, GithubStatusReceiver, Notice } from '../../domain/notify/notice.ts';
 import { noticeTitle, shortText } from '../../domain/notify/noticeText.ts';
-import type { GithubDeploymentReceiver, GithubStatusReceiver } from '../../domain/notify/receiver.ts';
 
 /**
  * Tells of a release as a GitHub deployment: looked up by the release before it is made, so that one release is one

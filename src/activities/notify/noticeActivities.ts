@@ -2,19 +2,18 @@ import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
 import { createGithubClient, type GithubClient } from '../../clients/notify/github.ts';
-import { signature } from '../../clients/notify/signature.ts';
-import { postWebhook } from '../../clients/notify/webhook.ts';
+import { postWebhook, signature } from '../../clients/notify/webhook.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import type { Notice } from '../../domain/notify/notice.ts';
-import { slackText } from '../../domain/notify/noticeText.ts';
 import type {
   GithubDeploymentReceiver,
   GithubStatusReceiver,
+  Notice,
   ReceiverSpec,
   SlackReceiver,
   WebhookReceiver,
-} from '../../domain/notify/receiver.ts';
+} from '../../domain/notify/notice.ts';
+import { slackText } from '../../domain/notify/noticeText.ts';
 import type { Activities } from '../activities.ts';
 import type { Connections } from '../connections.ts';
 import type { Untracked } from '../track.ts';

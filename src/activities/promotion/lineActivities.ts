@@ -8,7 +8,7 @@ import {
 
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
-import { seeTarget, type TargetSeen } from '../../domain/promotion/targetSeen.ts';
+import { seeTarget, type TargetSeen } from '../../domain/promotion/candidate.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import { type TargetSpec, targetWorkflowId } from '../../domain/target/targetSpec.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';

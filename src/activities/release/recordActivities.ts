@@ -1,4 +1,4 @@
-import { keepChecks, readKeptChecks } from '../../artifact/keptChecks.ts';
+import { keepChecks, readKeptChecks } from '../../artifact/artifactStore.ts';
 import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { withDigests } from '../../domain/check/passedChecks.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';

@@ -7,11 +7,12 @@ import { type Client, isGrpcServiceError, ServiceError, WorkflowFailedError } fr
 import type { ArtifactStore } from '../../artifact/artifactStore.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
-import { type Kept, keptStateOf } from '../../domain/target/keptState.ts';
 import { endUnstarted } from '../../domain/target/targetQueue.ts';
 import {
   EMPTY_TARGET,
   ignoreMessage,
+  type Kept,
+  keptStateOf,
   type NextWork,
   type TargetState,
 } from '../../domain/target/targetState.ts';

@@ -1,4 +1,4 @@
-import type { Violation } from '../../domain/audit/violation.ts';
+import type { Violation } from '../../domain/audit/facts.ts';
 import type { JudgeReport } from '../../domain/judge/report.ts';
 import type { ExitCode, WholeNumber } from '../../domain/scalars.ts';
 

@@ -13,6 +13,14 @@ interface GithubDeployment {
   readonly key: string | null;
 }
 
+interface NewDeployment {
+  readonly commit: string;
+  readonly environment: string;
+  readonly description: string;
+  /** Recognizes the deployment as Slipway's own. */
+  readonly key: string;
+}
+
 /** A status of a deployment or of a commit. */
 export interface GithubStatus<State extends string = string> {
   readonly state: State;
@@ -28,30 +36,6 @@ export interface GithubRepository {
   readonly repository: string;
 }
 
-/** What of GitHub's REST API tells of releases: deployments with their statuses, and statuses of commits. */
-export interface GithubClient {
-  /** The newest deployments of a commit in an environment, 100 at most. */
-  deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]>;
-  createDeployment(deployment: {
-    readonly commit: string;
-    readonly environment: string;
-    readonly description: string;
-    readonly key: string;
-  }): Promise<GithubDeployment>;
-  /** A deployment's statuses, newest first. */
-  deploymentStatuses(id: number): Promise<readonly GithubStatus[]>;
-  createDeploymentStatus(
-    id: number,
-    status: GithubStatus<DeploymentState> & { readonly environment: string; readonly url?: string },
-  ): Promise<void>;
-  /** A commit's statuses under one name, newest first. */
-  commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]>;
-  createCommitStatus(
-    commit: string,
-    status: GithubStatus<CommitState> & { readonly context: string; readonly url?: string },
-  ): Promise<void>;
-}
-
 /** What every deployment that Slipway makes is called, for those who look for them. */
 const TASK = 'deploy';
 
@@ -59,17 +43,18 @@ const Deployment = z.object({ id: z.int(), payload: z.unknown() });
 const Status = z.object({ state: z.string(), description: z.string().nullish() });
 const CommitStatus = Status.extend({ context: z.string() });
 
+export type GithubClient = ReturnType<typeof createGithubClient>;
+
 /**
- * Makes a client of one repository.
+ * Makes a client of one repository: deployments with their statuses, and statuses of commits.
  *
  * @param call - bounds each of its calls. Default: 10 s.
  */
 export function createGithubClient(
   agent: Agent,
   { apiUrl, token, repository }: GithubRepository,
-  call: CallOptions = {},
-): GithubClient {
-  const { signal, timeoutMs = 10_000 } = call;
+  { signal, timeoutMs = 10_000 }: CallOptions = {},
+) {
   const headers = {
     authorization: `Bearer ${token}`,
     accept: 'application/vnd.github+json',
@@ -103,33 +88,46 @@ export function createGithubClient(
   };
 
   return {
-    async deployments(commit, environment) {
+    /** The newest deployments of a commit in an environment, 100 at most. */
+    async deployments(commit: string, environment: string): Promise<readonly GithubDeployment[]> {
       const query = { ref: commit, environment, task: TASK, per_page: '100' };
       const found = await ask('GET', 'deployments', z.array(Deployment), { query });
       return found.map(ours);
     },
-    async createDeployment({ commit, environment, description, key }) {
+    async createDeployment(deployment: NewDeployment): Promise<GithubDeployment> {
+      const { commit, environment, description, key } = deployment;
       const body = {
         ...{ ref: commit, task: TASK, environment, description, payload: { slipway: key } },
-        // It tells of what has been decided elsewhere: GitHub is asked neither to merge nor to wait for checks.
+        // The decision was made elsewhere: GitHub is asked neither to merge nor to wait for checks.
         ...{ auto_merge: false, required_contexts: [] },
       };
       return ours(await ask('POST', 'deployments', Deployment, { body }));
     },
-    deploymentStatuses: async (id) =>
-      (await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query: { per_page: '100' } })).map(
-        statuses,
-      ),
-    async createDeploymentStatus(id, { state, description, environment, url }) {
+    /** A deployment's statuses, newest first. */
+    async deploymentStatuses(id: number): Promise<readonly GithubStatus[]> {
+      const query = { per_page: '100' };
+      const found = await ask('GET', `deployments/${id}/statuses`, z.array(Status), { query });
+      return found.map(statuses);
+    },
+    async createDeploymentStatus(
+      id: number,
+      status: GithubStatus<DeploymentState> & { readonly environment: string; readonly url?: string },
+    ): Promise<void> {
+      const { state, description, environment, url } = status;
       const body = { state, description, environment, log_url: url };
       await ask('POST', `deployments/${id}/statuses`, z.unknown(), { body });
     },
-    async commitStatuses(commit, context) {
+    /** A commit's statuses under one name, newest first. */
+    async commitStatuses(commit: string, context: string): Promise<readonly GithubStatus[]> {
       const query = { per_page: '100' };
       const found = await ask('GET', `commits/${commit}/statuses`, z.array(CommitStatus), { query });
       return found.filter((status) => status.context === context).map(statuses);
     },
-    async createCommitStatus(commit, { state, description, context, url }) {
+    async createCommitStatus(
+      commit: string,
+      status: GithubStatus<CommitState> & { readonly context: string; readonly url?: string },
+    ): Promise<void> {
+      const { state, description, context, url } = status;
       const body = { state, description, context, target_url: url };
       await ask('POST', `statuses/${commit}`, z.unknown(), { body });
     },

@@ -11,11 +11,10 @@ export interface HeldArtifact {
   readonly putAt: string;
 }
 
-/** Somebody's need of an artifact. */
+/** Why an artifact is needed. */
 export interface ArtifactUse {
-  /** Its identity; of a digest the beginning, where no more is known. */
+  /** Its identity, or the beginning of its digest if no more is known. */
   readonly artifact: string;
-  /** Whose, and what for, in words. */
   readonly why: string;
 }
 
@@ -30,7 +29,7 @@ export interface RecordedRelease {
   readonly endedAt: Instant;
 }
 
-/** What is kept although nobody needs it. */
+/** What is kept although nothing needs it. */
 export interface RetentionPolicy {
   /** The artifacts of this many releases of each target, the last ones that ended `released`. */
   readonly keep: number;
@@ -38,12 +37,11 @@ export interface RetentionPolicy {
   readonly olderThanMs: number;
 }
 
-/** What becomes of an artifact. */
 export interface Retention {
   readonly artifact: HeldArtifact;
-  /** Its newest release, whatever came of it; `null` where no record tells of one. */
+  /** Its newest release, whatever its outcome. `null`: there is no record of one. */
   readonly last: RecordedRelease | null;
-  /** Why it is kept, the weightiest reason first; none: it may be removed. */
+  /** Why it is kept, the most important reason first. Empty: it may be removed. */
   readonly kept: readonly string[];
 }
 
@@ -53,8 +51,8 @@ const DAY_MS = 86_400_000;
 export const DEFAULT_RETENTION: RetentionPolicy = { keep: 20, olderThanMs: 30 * DAY_MS };
 
 /**
- * The least age of what may be removed: an hour. A release puts its artifact, or renews its time, before it asks its
- * target for anything; until the target can tell of it, its age alone keeps it.
+ * An artifact younger than an hour is never removed: a release stores it before its target knows about it, and until then
+ * only its age protects it.
  */
 const RETENTION_AGE_MIN_MS = 3_600_000;
 
@@ -93,7 +91,7 @@ export function decideRetention(
   });
 }
 
-/** What a target needs, by its own word: what serves, what waits, what it may go back to or be promoted from. */
+/** What a target needs by its state: what serves, waits, or may be restored or promoted. */
 export function targetUses(target: string, state: TargetState): readonly ArtifactUse[] {
   const { known, activeRevisionId, queue } = state;
   const serving = known.filter(({ revisionId }) => revisionId === activeRevisionId);
@@ -114,7 +112,7 @@ function shippedOf(revisions: readonly KnownRevision[], why: string): readonly A
   return revisions.flatMap(({ artifact }) => (artifact === undefined ? [] : [{ artifact, why }]));
 }
 
-/** What targets may need that released into the store and cannot be asked, since nobody knows them here (any more). */
+/** What targets may need that released into the store but cannot be asked any more. */
 export function unaskedUses(
   releases: readonly RecordedRelease[],
   asked: ReadonlySet<string>,

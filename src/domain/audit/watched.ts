@@ -1,7 +1,6 @@
 import type { ReleaseResult } from '../release/release.ts';
 import { losesTrack } from '../target/lateRevisions.ts';
-import type { ActivityFact, TargetFacts, WorkFact } from './facts.ts';
-import type { Rule, Violation } from './violation.ts';
+import type { ActivityFact, Rule, TargetFacts, Violation, WorkFact } from './facts.ts';
 
 /**
  * Rule 6: a revision that was given up on is watched, also beside other work, and is countered when it becomes active. It

@@ -2,7 +2,7 @@ import type { Actor } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 
-/** What a person may say to a release under way. */
+/** The commands that a person may send to a running release. */
 export const INTERVENTION_KINDS = [
   /** Stop; what was changed is put back. */
   'abort',
@@ -14,17 +14,13 @@ export const INTERVENTION_KINDS = [
   'approve',
   /** End a release that waits for approval. */
   'reject',
-  /** Take up the step again that nobody could tell the outcome of. */
+  /** Retry a step whose outcome is unknown. */
   'retry',
   /** Leave a check, the rest of the soak, the judge, or a freeze out. */
   'skip',
 ] as const;
 
-/**
- * What a person may tell a running release.
- *
- * @open
- */
+/** @open */
 export type InterventionKind = (typeof INTERVENTION_KINDS)[number];
 
 /** What a `skip` that leaves the rest of the soak out names. */
@@ -36,7 +32,7 @@ export const FREEZE = 'freeze';
 /** What a `skip` that promotes without the judge's verdict names. */
 export const JUDGE = 'judge';
 
-/** One thing that was said to a release. */
+/** One command that was sent to a release. */
 export interface Intervention {
   /** A repeated id is the same intervention. */
   readonly id: string;

@@ -6,29 +6,31 @@ export type DeploymentState = 'in_progress' | 'success' | 'failure' | 'error';
 /** A status of a GitHub commit. */
 export type CommitState = 'pending' | 'success' | 'failure' | 'error';
 
-/** The events of which GitHub is ever told. */
-export const GITHUB_EVENTS: readonly NoticeEvent[] = [
-  'release_started',
-  'released',
-  'rolled_back',
-  'failed',
-  'rollback_failed',
-  'errored',
-  'aborted',
-];
+/** The state that each end of a release has on GitHub. */
+const ENDED: Readonly<Partial<Record<NoticeEvent, 'success' | 'failure' | 'error'>>> = {
+  released: 'success',
+  rolled_back: 'failure',
+  failed: 'failure',
+  rollback_failed: 'failure',
+  errored: 'error',
+  aborted: 'error',
+};
 
-/** What is told to GitHub of a notice. */
+/** The events that GitHub receives. */
+export const GITHUB_EVENTS: readonly string[] = ['release_started', ...Object.keys(ENDED)];
+
+/** What a notice reports to GitHub. */
 export interface GithubState<State> {
   readonly commit: string;
   readonly state: State;
-  /** Whether there is something to tell also where GitHub has not heard of it yet. */
+  /** Whether it is reported although GitHub has no deployment or status of this release yet. */
   readonly begins: boolean;
 }
 
 /**
- * What a notice says of a GitHub deployment; a sentence where it says nothing. A release is the deployment of its commit,
- * a rollback that was asked for one of the commit that it put back. A release that was rolled back is a failed deployment:
- * GitHub then shows the one before it as the active one.
+ * The state of a GitHub deployment after a notice, or a sentence that says why there is none. A release deploys its commit,
+ * a manual rollback the commit that it restored. A release that was rolled back is a failed deployment: GitHub then shows
+ * the one before it as the active one.
  */
 export function deploymentStateOf(notice: Notice): GithubState<DeploymentState> | string {
   const { kind, event, servingCommit } = notice;
@@ -39,7 +41,7 @@ export function deploymentStateOf(notice: Notice): GithubState<DeploymentState> 
   return ofRelease(notice, 'in_progress');
 }
 
-/** What a notice says of a commit; a sentence where it says nothing. Statuses are of releases alone. */
+/** The status of a commit after a notice, or a sentence that says why there is none. Only releases have statuses. */
 export function commitStateOf(notice: Notice): GithubState<CommitState> | string {
   return ofRelease(notice, 'pending');
 }
@@ -49,23 +51,10 @@ function ofRelease<Begun>(
   begun: Begun,
 ): GithubState<Begun | 'success' | 'failure' | 'error'> | string {
   if (kind !== 'release') return `GitHub gets notices of releases, not of ${event}`;
-  switch (event) {
-    case 'release_started':
-      return ofCommit(commit, begun, true);
-    case 'released':
-      return ofCommit(commit, 'success', true);
-    case 'rolled_back':
-    case 'failed':
-    case 'rollback_failed':
-      return ofCommit(commit, 'failure', true);
-    case 'errored':
-      return ofCommit(commit, 'error', true);
-    case 'aborted':
-      // One that was withdrawn never began, and GitHub has never heard of it.
-      return ofCommit(commit, 'error', false);
-    default:
-      return `GitHub has no status for ${event}`;
-  }
+  const state = event === 'release_started' ? begun : ENDED[event];
+  if (state === undefined) return `GitHub has no status for ${event}`;
+  // A release that was withdrawn never began, so GitHub does not know it.
+  return ofCommit(commit, state, event !== 'aborted');
 }
 
 function ofCommit<State>(commit: string | null, state: State, begins: boolean): GithubState<State> | string {

@@ -7,8 +7,8 @@ import type { HistoryRow, NextWork, TargetState } from '../target/targetState.ts
 import type { NoticeContent } from './notice.ts';
 
 /**
- * What receivers are told of a change of a target's state: holds that were set or released, and what has ended or will
- * never start. That a release or a rollback begins is no change of the state: {@link startNotice}.
+ * The notices of a change of a target's state: holds that were set or released, and releases and rollbacks that ended or
+ * will never start. Their start does not change the state: see {@link startNotice}.
  */
 export function noticesBetween(before: TargetState, after: TargetState): readonly NoticeContent[] {
   const { spec } = after;
@@ -19,7 +19,7 @@ export function noticesBetween(before: TargetState, after: TargetState): readonl
   ];
 }
 
-/** What receivers are told when a release or a rollback begins. */
+/** The notice that a release or a rollback begins. */
 export function startNotice(spec: TargetSpec, { kind, releaseId, request }: NextWork): NoticeContent {
   const of = aboutTarget(spec, request.requestedBy);
   if (kind === 'rollback') {
@@ -33,7 +33,7 @@ export function startNotice(spec: TargetSpec, { kind, releaseId, request }: Next
   return { ...of, event: 'release_started', kind, name: releaseId, reason, artifact, commit };
 }
 
-/** A notice about a target that says nothing yet. */
+/** The fields that all notices about a target share. */
 function aboutTarget(spec: TargetSpec, by: Actor): Omit<NoticeContent, 'event' | 'kind' | 'name' | 'reason'> {
   return {
     target: spec.name,
@@ -68,7 +68,7 @@ function holdNotices(
   ];
 }
 
-/** The hold of a rollback that changed nothing goes with it, without anybody saying so. */
+/** The target itself releases the hold of a rollback that changed nothing. */
 const ITSELF: Actor = { who: 'slipway', from: 'target' };
 
 function endNotice(spec: TargetSpec, row: HistoryRow, after: TargetState): NoticeContent {
@@ -105,7 +105,7 @@ function isOf(identity: string | undefined, { artifact, outcome }: HistoryRow): 
   return identity.startsWith(artifact) || identity === `image:${artifact}`;
 }
 
-/** What receivers are told of the end of a promotion; `undefined` where there was nothing to promote. */
+/** The notice that a promotion ended; `undefined` if there was nothing to promote. */
 export function promotionEndNotice(
   { name, to, requestedBy }: Pick<PromotionRequest, 'name' | 'to' | 'requestedBy'>,
   result: PromotionResult,
@@ -120,14 +120,13 @@ export function promotionEndNotice(
   };
 }
 
-/** What waits. */
 interface Waiter extends Pick<NoticeContent, 'name' | 'artifact' | 'commit'> {
   readonly kind: 'release' | 'promotion';
   readonly target: TargetSpec;
   readonly requestedBy: Actor;
 }
 
-/** What receivers are told when something waits for a person. */
+/** The notice that a release or a promotion waits for a person. */
 export function waitingNotice(
   { kind, name, target, artifact, commit, requestedBy }: Waiter,
   { until, note }: Waiting,

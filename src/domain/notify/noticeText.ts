@@ -1,3 +1,4 @@
+import { whoAndWhy } from '../actor.ts';
 import { type Bound, newest } from '../bounds.ts';
 import type { TargetState, Undelivered } from '../target/targetState.ts';
 import type { Notice } from './notice.ts';
@@ -44,17 +45,12 @@ const REASON_MAX_CHARACTERS = 1_500;
  */
 export function slackText(notice: Notice): string {
   const { reason, code, instructions, artifact, commit, by } = notice;
-  const who = `by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`}`;
-  const about = [artifact, commit === null ? null : `commit ${commit.slice(0, 12)}`, code, who];
+  const short = commit === null ? null : `commit ${commit.slice(0, 12)}`;
+  const about = [artifact, short, code, `by ${whoAndWhy(by)}`].filter((part) => part !== null).join(' · ');
   const lines = [
     `*${escaped(noticeTitle(notice))}*`,
     escaped(reason.slice(0, REASON_MAX_CHARACTERS)),
-    escaped(
-      about
-        .filter((part) => part !== null)
-        .join(' · ')
-        .slice(0, REASON_MAX_CHARACTERS),
-    ),
+    escaped(about.slice(0, REASON_MAX_CHARACTERS)),
     ...(instructions === null ? [] : [`\`\`\`\n${escaped(instructions).replaceAll('```', "'''")}\n\`\`\``]),
   ];
   return lines.join('\n');
@@ -78,7 +74,7 @@ function escaped(text: string): string {
 
 const UNDELIVERED: Bound = { items: 20, bytes: 30_000 };
 
-/** Keeps a notice that was not delivered, for who asks how the target is. */
+/** Keeps a notice that was not delivered, so that `slipway status` shows it. */
 export function noteUndelivered(state: TargetState, undelivered: Undelivered): TargetState {
   return { ...state, undelivered: newest([...(state.undelivered ?? []), undelivered], UNDELIVERED) };
 }

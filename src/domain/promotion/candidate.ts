@@ -1,4 +1,6 @@
-import type { TargetSeen } from './targetSeen.ts';
+import { whoAndWhy } from '../actor.ts';
+import type { DeploymentSnapshot } from '../deployment/revision.ts';
+import type { Hold, Running, TargetState } from '../target/targetState.ts';
 
 /** The targets that a promotion has to do with, as they are seen at one moment. */
 export interface Line {
@@ -97,8 +99,7 @@ export function confirmCandidate(candidate: Candidate, before: string | null, li
 /** Why a candidate does not serve on its target any more. */
 export function whySuperseded(from: TargetSeen): string {
   if (from.hold !== null) {
-    const { by } = from.hold;
-    return `the candidate was taken off "${from.name}" by ${by.who}${by.reason === undefined ? '' : `: ${by.reason}`}`;
+    return `the candidate was taken off "${from.name}" by ${whoAndWhy(from.hold.by)}`;
   }
   return `revision ${from.servingRevisionId ?? 'none'} serves on "${from.name}" instead of the candidate`;
 }
@@ -112,8 +113,7 @@ function stoppedLine({ to, downstream }: Pick<Line, 'to' | 'downstream'>): strin
   const held = [to, ...downstream].find((target) => target.hold !== null);
   if (held?.hold == null) return undefined;
   const { since, by } = held.hold;
-  const why = by.reason === undefined ? '' : `: ${by.reason}`;
-  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${by.who}${why}`;
+  return `the line is stopped: "${held.name}" is on hold since ${since}, set by ${whoAndWhy(by)}`;
 }
 
 /** An artifact's identity as people read it. */
@@ -128,4 +128,66 @@ function isPinned(artifact: string): boolean {
 
 function rejected(reason: string): Choice {
   return { kind: 'rejected', reason };
+}
+
+/** What a promotion sees of one target: what its workflow says, and what its control plane says. */
+export interface TargetSeen {
+  readonly name: string;
+  /** Whether it has ever taken a release. */
+  readonly known: boolean;
+  readonly hold: Hold | null;
+  /** The release or rollback that runs. */
+  readonly running: string | null;
+  /** The revision that serves, as the target knows it. */
+  readonly activeRevisionId: string | null;
+  /** The revision that serves, as the control plane says. `null`: none. */
+  readonly servingRevisionId: string | null;
+  readonly deploymentId: string | null;
+  readonly agentUrl: string | null;
+  /** When what serves was verified: ISO 8601; `null` where it is not, or a person rolled back from it. */
+  readonly verifiedAt: string | null;
+  /** The identity of the artifact that serves; `null` where it was not shipped from here. */
+  readonly artifact: string | null;
+  readonly commit: string | null;
+  /** Who released it. */
+  readonly releasedBy: string | null;
+  /** The artifacts that it does not take any more. */
+  readonly quarantined: readonly string[];
+}
+
+/**
+ * Sees a target.
+ *
+ * @param answer - what its workflow answers; `null` where it has never taken a release.
+ * @param deployment - as its control plane answers; `null` where there is none, or it was not asked.
+ */
+export function seeTarget(
+  name: string,
+  answer: { readonly state: TargetState; readonly running: Running | null } | null,
+  deployment: DeploymentSnapshot | null,
+  agentUrl: string | undefined,
+): TargetSeen {
+  const state = answer?.state;
+  const activeRevisionId = state?.activeRevisionId ?? null;
+  const servingRevisionId = deployment?.activeRevisionId ?? null;
+  const serves = servingRevisionId ?? activeRevisionId;
+  const revision = state?.known.find(({ revisionId }) => revisionId === serves);
+  const row = state?.history.findLast(
+    ({ revisionId, kind, outcome }) => revisionId === serves && kind === 'release' && outcome === 'released',
+  );
+  return {
+    name,
+    known: answer !== null,
+    hold: state?.hold ?? null,
+    running: answer?.running?.releaseId ?? null,
+    activeRevisionId,
+    servingRevisionId,
+    deploymentId: deployment?.deploymentId ?? null,
+    agentUrl: agentUrl ?? deployment?.agentUrl ?? null,
+    verifiedAt: revision?.verified === true && revision.quarantined === undefined ? revision.at : null,
+    artifact: revision?.artifact ?? null,
+    commit: row?.commit ?? null,
+    releasedBy: row?.requestedBy.who ?? null,
+    quarantined: (state?.quarantined ?? []).map(({ artifact }) => artifact),
+  };
 }

@@ -1,21 +1,18 @@
-/** How many promotions work at once: are judged, or have their target release. Waiting and watching costs nothing. */
+/** How many promotions may judge or release at once. Waiting and watching needs no place. */
 export interface PlaceRules {
-  /** 0: as many as there are. */
+  /** 0: no limit. */
   readonly atOnce: number;
-  /** The shortest time between two that begin, in milliseconds: those that are freed at once do not begin at once. */
+  /** The shortest time between two starts, in milliseconds, so that a freed group does not start together. */
   readonly apartMs: number;
 }
 
-/**
- * The rules where nobody sets others: as many as a control plane builds side by side without much ado, and judges that do
- * not slow each other down.
- */
+/** The defaults: a control plane builds that many side by side, and as many judges do not slow each other down. */
 export const PLACE_RULES: PlaceRules = { atOnce: 4, apartMs: 5_000 };
 
 /** A promotion that has a place, or waits for one. Times in milliseconds since 1970. */
 interface Placed {
   readonly id: string;
-  /** When it was last heard of. */
+  /** When it last asked for its place. */
   readonly seenAt: number;
 }
 
@@ -32,7 +29,6 @@ export interface Places {
 export type PlaceStanding =
   { readonly state: 'has' | 'unknown' } | { readonly state: 'waits'; readonly ahead: number };
 
-/** Nobody is there. */
 export const NO_PLACES: Places = {
   rules: { atOnce: 0, apartMs: 0 },
   holders: [],
@@ -40,10 +36,10 @@ export const NO_PLACES: Places = {
   givenAt: 0,
 };
 
-/** Whoever is not heard of for so long, in milliseconds, has ended without a word: its place is free. */
+/** A promotion that has not asked for so long, in milliseconds, has ended: its place is free. */
 export const PLACE_LEASE_MS = 180_000;
 
-/** Somebody asks for a place, or says that it still needs the one it has. */
+/** A promotion asks for a place, or renews the one that it has. */
 export function enter(places: Places, id: string, rules: PlaceRules, now: number): Places {
   const seen = (placed: Placed): Placed => (placed.id === id ? { id, seenAt: now } : placed);
   const isNew = standing(places, id).state === 'unknown';
@@ -51,7 +47,7 @@ export function enter(places: Places, id: string, rules: PlaceRules, now: number
   return give({ ...places, rules, holders: places.holders.map(seen), waiting }, now);
 }
 
-/** Somebody needs no place any longer, or waits for none. */
+/** A promotion gives up its place, or stops waiting for one. */
 export function leave(places: Places, id: string, now: number): Places {
   const others = (placed: Placed): boolean => placed.id !== id;
   return give(
@@ -60,7 +56,7 @@ export function leave(places: Places, id: string, now: number): Places {
   );
 }
 
-/** Takes places back from those not heard of any more, and gives the next one where it is free and time. */
+/** Takes expired places back, and gives the next one if a place is free and enough time has passed. */
 export function give(places: Places, now: number): Places {
   const lives = ({ seenAt }: Placed): boolean => now - seenAt < PLACE_LEASE_MS;
   const holders = places.holders.filter(lives);
@@ -73,7 +69,6 @@ export function give(places: Places, now: number): Places {
   return give({ ...places, holders: [...holders, next], waiting, givenAt: now }, now);
 }
 
-/** How somebody stands. */
 export function standing({ holders, waiting }: Places, id: string): PlaceStanding {
   if (holders.some((placed) => placed.id === id)) return { state: 'has' };
   const place = waiting.findIndex((placed) => placed.id === id);

@@ -1,11 +1,9 @@
 import { formatDuration } from '../duration.ts';
 import { frozenAt } from '../freeze/freeze.ts';
 import type { OnInconclusive } from '../judge/settings.ts';
-import type { PromotionSchedule } from '../schedule/schedule.ts';
-import { scheduleTimes } from '../schedule/scheduleTimes.ts';
-import { chooseCandidate, shortIdentity } from './candidate.ts';
+import { type PromotionSchedule, scheduleTimes } from '../schedule/schedule.ts';
+import { chooseCandidate, shortIdentity, type TargetSeen } from './candidate.ts';
 import type { PromotionRequest } from './promotion.ts';
-import type { TargetSeen } from './targetSeen.ts';
 
 /** A promotion as it is planned. */
 export interface Planned {

@@ -1,6 +1,6 @@
 import { freezeSpans, parseFreezeMoment } from '../freeze/freeze.ts';
 
-/** What is let happen in a rehearsal that does not happen by itself. */
+/** A fault or an event that a rehearsal injects. */
 export type Injection = (
   | {
       readonly kind: 'check';
@@ -20,7 +20,7 @@ export type Injection = (
   | { readonly kind: 'build'; readonly target: string | null; readonly when: When }
   /** A new version is released on a target. */
   | { readonly kind: 'release'; readonly target: string; readonly when: When }
-  /** Somebody says something to whatever waits for approval, so long after it began to wait; `null`: nobody does. */
+  /** How a person answers a request for approval, and how long after it began to wait; `null`: nobody answers. */
   | { readonly kind: 'approval'; readonly says: Said | null }
 ) & {
   /** As it was written. */
@@ -38,7 +38,7 @@ export const INJECTION_FORMS = [
   'release on TARGET at TIME',
 ] as const;
 
-/** What somebody says about what waits for approval. Milliseconds. */
+/** A person's answer to a request for approval. Milliseconds. */
 export interface Said {
   readonly who: string;
   readonly what: 'approve' | 'reject';
@@ -46,11 +46,11 @@ export interface Said {
 }
 
 /**
- * When something is let happen in a rehearsal.
+ * When an injection takes effect.
  *
  * - `always`;
  * - `since`: so long after the rehearsal, or a promotion's soak or bake, began (milliseconds);
- * - `clock`: at times as a freeze has them, each time they come round.
+ * - `clock`: at times as a freeze has them, at each recurrence.
  *
  * `until` is not included; `null`: without an end. With `once` only what comes first, from then on.
  */
@@ -78,7 +78,7 @@ export interface Asked {
   readonly watch?: { readonly of: 'soak' | 'bake'; readonly since: number };
 }
 
-/** Whether it is the time. What is to happen once is told by whoever remembers whether it has. */
+/** Whether an injection takes effect now. The caller remembers whether a `once` has happened. */
 export function isTime(when: When, asked: Asked): boolean {
   switch (when.kind) {
     case 'always':
@@ -98,7 +98,7 @@ export function isTime(when: When, asked: Asked): boolean {
   }
 }
 
-/** When it is the time first, in milliseconds since 1970; `undefined` where nobody can say before it is. */
+/** When it first takes effect, in milliseconds since 1970; `undefined`: it depends on when a soak or a bake begins. */
 export function firstTime(
   when: When,
   { startedAt, timeZone }: Pick<Asked, 'startedAt' | 'timeZone'>,
@@ -115,7 +115,7 @@ function beginning(of: Beginning, { startedAt, watch }: Asked): number | undefin
 
 const FAR = '9999-12-31';
 const DAY_MS = 86_400_000;
-/** A moment of every week comes round within so many days. */
+/** A weekly moment recurs within so many days. */
 const WEEK_DAYS = 8;
 
 /** The first instant of a moment from another on; `undefined` where it has passed for good. */

@@ -1,5 +1,7 @@
 import { canonicalJson } from '@slipway/contract/canonicalJson';
 
+import type { TargetSpec } from '../target/targetSpec.ts';
+
 /** One field in which two configurations differ. */
 export interface FieldDifference {
   /** The field's path: `checks.greets.timeoutMs`. Items of a list are named by their `name` if they have one. */
@@ -17,6 +19,37 @@ export function fieldDifferences(from: unknown, to: unknown): readonly FieldDiff
     .sort()
     .map((path) => ({ path, from: one.get(path), to: other.get(path) }))
     .filter((field) => canonicalJson(field.from ?? null) !== canonicalJson(field.to ?? null));
+}
+
+/** The settings of a target that a promotion compares. */
+export interface ComparedSettings {
+  readonly target: Pick<TargetSpec, 'controlPlane' | 'source' | 'sourceConfig' | 'secrets' | 'vocabulary'>;
+  readonly graphConfigPath: string | null;
+  readonly soakMs: number;
+}
+
+/**
+ * How the settings of two targets differ, one sentence each: the same artifact may behave differently there. Secrets are
+ * compared by their names and references, never by their values.
+ */
+export function configDifferences(from: ComparedSettings, to: ComparedSettings): readonly string[] {
+  return fieldDifferences(flat(from), flat(to)).map(
+    ({ path, from: one, to: other }) => `${path}: ${shown(one)} → ${shown(other)}`,
+  );
+}
+
+function flat({ target, graphConfigPath, soakMs }: ComparedSettings): Readonly<Record<string, unknown>> {
+  const { controlPlane, vocabulary = 'contract', source, sourceConfig, secrets = [] } = target;
+  return {
+    ...{ controlPlane, vocabulary, source, graphConfig: graphConfigPath, soak: soakMs },
+    ...sourceConfig,
+    ...Object.fromEntries(secrets.map(({ name, from }) => [`secret ${name}`, from])),
+  };
+}
+
+function shown(value: unknown): string {
+  if (value === undefined || value === null) return 'not set';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function leavesOf(value: unknown): ReadonlyMap<string, unknown> {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
 import type { JudgeVerdict } from '../judge/verdict.ts';
-import type { ReceiverSpec } from '../notify/receiver.ts';
+import type { ReceiverSpec } from '../notify/notice.ts';
 import type { Instant, WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides } from '../step.ts';
 import type { TargetSpec } from '../target/targetSpec.ts';

@@ -1,5 +1,5 @@
 import type { Check } from '../check/check.ts';
-import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/deploymentFields.ts';
+import { artifactFields, IMMUTABLE, patchedFields } from '../deployment/revision.ts';
 import type { WholeNumber } from '../scalars.ts';
 import type { StepName, StepOverrides, StepPolicy } from '../step.ts';
 import { coverChecks, patiently, stepPolicy } from '../stepTable.ts';

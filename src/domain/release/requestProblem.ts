@@ -8,8 +8,7 @@ import { type Check, type Expectation, patternProblem } from '../check/check.ts'
 import { DURATION_MAX_MS } from '../duration.ts';
 import { freezeProblem, type FreezeWindow } from '../freeze/freeze.ts';
 import { type ApprovalPolicy, tooFewApprovers } from '../intervention/intervention.ts';
-import { NOTICE_EVENTS } from '../notify/notice.ts';
-import { RECEIVERS_MAX, type ReceiverSpec } from '../notify/receiver.ts';
+import { NOTICE_EVENTS, RECEIVERS_MAX, type ReceiverSpec } from '../notify/notice.ts';
 import { type RetryPolicy, STEP_NAMES, type StepOverride, type StepOverrides } from '../step.ts';
 import {
   AGENT_ORIGIN,

@@ -1,4 +1,4 @@
-import type { Actor } from '../actor.ts';
+import { type Actor, whoAndWhy } from '../actor.ts';
 import { artifactIdentity, describeArtifact } from '../artifact/artifact.ts';
 import { jsonBytes } from '../bounds.ts';
 import type { ReleaseRequest } from '../release/release.ts';
@@ -98,8 +98,7 @@ export function rejectWaiting(
   now: string,
   rejects: (queued: QueuedRelease) => boolean,
 ): TargetState {
-  const why = by.reason === undefined ? '' : `: ${by.reason}`;
-  const reason = `rejected by ${what}, by ${by.who}${why}`;
+  const reason = `rejected by ${what}, by ${whoAndWhy(by)}`;
   const rows = state.queue.filter(rejects).map((queued) => neverStarted(queued, 'rejected', reason, now));
   return rows.reduce(addHistory, { ...state, queue: state.queue.filter((queued) => !rejects(queued)) });
 }
@@ -116,10 +115,9 @@ export function withdrawReleases(
   by: Actor,
   now: string,
 ): { readonly state: TargetState; readonly withdrawn: readonly string[] } {
-  const why = by.reason === undefined ? '' : `: ${by.reason}`;
   const meant = state.queue.filter((queued) => releaseId === undefined || queued.releaseId === releaseId);
   const rows = meant.map((queued) =>
-    neverStarted(queued, 'aborted', `withdrawn before it started, by ${by.who}${why}`, now),
+    neverStarted(queued, 'aborted', `withdrawn before it started, by ${whoAndWhy(by)}`, now),
   );
   return {
     state: rows.reduce(addHistory, {
@@ -138,8 +136,7 @@ export function rejectWithdrawn(
   now: string,
 ): { readonly state: TargetState; readonly answer: ReleaseAnswer } {
   const { releaseId, numbered } = number(state, 'release');
-  const why = by.reason === undefined ? '' : `: ${by.reason}`;
-  const reason = `withdrawn before it arrived, by ${by.who}${why}`;
+  const reason = `withdrawn before it arrived, by ${whoAndWhy(by)}`;
   const row = neverStarted({ releaseId, request, queuedAt: now }, 'aborted', reason, now);
   return { state: addHistory(numbered, row), answer: { releaseId, disposition: 'rejected', reason } };
 }
@@ -209,14 +206,12 @@ function refuse(
 ): Pick<ReleaseAnswer, 'reason' | 'rejectedFor'> | undefined {
   if (state.hold !== null && request.overrideHold !== true) {
     const { by, since } = state.hold;
-    const why = by.reason === undefined ? '' : `: ${by.reason}`;
-    return { reason: `the target is on hold since ${since}, set by ${by.who}${why}`, rejectedFor: 'hold' };
+    return { reason: `the target is on hold since ${since}, set by ${whoAndWhy(by)}`, rejectedFor: 'hold' };
   }
   const quarantined = findQuarantined(state, artifactIdentity(request.artifact));
   if (quarantined !== undefined) {
     const { by, since } = quarantined;
-    const why = by.reason === undefined ? '' : `: ${by.reason}`;
-    const reason = `the artifact is in quarantine since ${since}, put there by ${by.who}${why}`;
+    const reason = `the artifact is in quarantine since ${since}, put there by ${whoAndWhy(by)}`;
     return { reason, rejectedFor: 'quarantine' };
   }
   if (request.queue === 'latest') return undefined;
@@ -226,45 +221,39 @@ function refuse(
     : undefined;
 }
 
-/** Ends a release or a rollback that the target had begun and that never came to be, because the target was ended. */
-export function endUnstarted(state: TargetState, running: Running, now: string): TargetState {
-  return addHistory(state, {
-    releaseId: running.releaseId,
-    kind: running.kind,
-    requestKey: running.requestKey,
-    artifact: null,
-    commit: null,
-    outcome: 'aborted',
-    reason: 'its target was ended by hand before it started',
-    revisionId: null,
-    servingRevisionId: null,
-    requestedBy: { who: 'slipway', from: 'recovery' },
-    endedAt: now,
-    rollbackRequestIds: [],
-  });
+/** Ends a release or a rollback that the target had begun and that never started, because the target was ended. */
+export function endUnstarted(
+  state: TargetState,
+  { releaseId, kind, requestKey }: Running,
+  now: string,
+): TargetState {
+  const requestedBy = { who: 'slipway', from: 'recovery' };
+  const reason = 'its target was ended by hand before it started';
+  const row = { releaseId, kind, requestKey, requestedBy, reason, outcome: 'aborted' } as const;
+  return addHistory(state, { ...NEVER_STARTED, ...row, endedAt: now });
 }
 
 function neverStarted(
-  queued: QueuedRelease,
+  { releaseId, request }: QueuedRelease,
   outcome: 'superseded' | 'rejected' | 'aborted',
   reason: string,
   now: string,
 ): HistoryRow {
+  const { requestKey, artifact, commit = null, requestedBy } = request;
   return {
-    releaseId: queued.releaseId,
-    kind: 'release',
-    requestKey: queued.request.requestKey,
-    artifact: describeArtifact(queued.request.artifact),
-    commit: queued.request.commit ?? null,
-    outcome,
-    reason,
-    revisionId: null,
-    servingRevisionId: null,
-    requestedBy: queued.request.requestedBy,
-    endedAt: now,
-    rollbackRequestIds: [],
+    ...NEVER_STARTED,
+    ...{ releaseId, kind: 'release', requestKey, outcome, reason, requestedBy, endedAt: now },
+    ...{ artifact: describeArtifact(artifact), commit },
   };
 }
+
+const NEVER_STARTED = {
+  artifact: null,
+  commit: null,
+  revisionId: null,
+  servingRevisionId: null,
+  rollbackRequestIds: [],
+};
 
 function number(
   state: TargetState,

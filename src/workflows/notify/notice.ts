@@ -1,7 +1,7 @@
 import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 
 import { describeUndelivered, noticeTitle } from '../../domain/notify/noticeText.ts';
-import type { ReceiverSpec } from '../../domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../domain/notify/notice.ts';
 import type { Undelivered } from '../../domain/target/targetState.ts';
 import { undeliveredSignal } from '../../messages/target.ts';
 import type { NoticeInput, NoticeResult } from '../../messages/workflowTypes.ts';

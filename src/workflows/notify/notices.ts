@@ -8,9 +8,13 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 
-import type { Notice, NoticeContent } from '../../domain/notify/notice.ts';
+import {
+  type Notice,
+  type NoticeContent,
+  receiversOf,
+  type ReceiverSpec,
+} from '../../domain/notify/notice.ts';
 import { noticeTitle } from '../../domain/notify/noticeText.ts';
-import { type ReceiverSpec, receiversOf } from '../../domain/notify/receiver.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { StepOverrides } from '../../domain/step.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS } from '../../messages/workflowTypes.ts';

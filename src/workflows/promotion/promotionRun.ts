@@ -8,13 +8,13 @@ import {
   confirmCandidate,
   type Line,
   shortIdentity,
+  type TargetSeen,
 } from '../../domain/promotion/candidate.ts';
 import {
   type PromotionRequest,
   promotionRequestKey,
   type PromotionResult,
 } from '../../domain/promotion/promotion.ts';
-import type { TargetSeen } from '../../domain/promotion/targetSeen.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
 import type { HistoryRow } from '../../domain/target/targetState.ts';
 import type { Interventions } from '../intervention/interventions.ts';

@@ -1,7 +1,6 @@
 import { condition, isCancellation } from '@temporalio/workflow';
 
-import { isToBeKept, stateToKeep } from '../../domain/target/keptState.ts';
-import type { TargetState } from '../../domain/target/targetState.ts';
+import { isToBeKept, stateToKeep, type TargetState } from '../../domain/target/targetState.ts';
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
 import type { TargetCore } from './targetCore.ts';

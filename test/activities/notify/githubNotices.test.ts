@@ -2,8 +2,7 @@ import { inspect } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import type { Notice } from '../../../src/domain/notify/notice.ts';
-import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { Notice, ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { json, startService } from '../../clients/faultyService.ts';
 import { COMMIT, notice } from '../../domain/notify/notices.ts';
 import { activitiesUnderTest, failureOf } from '../activitiesUnderTest.ts';

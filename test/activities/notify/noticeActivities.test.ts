@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 
 import { describe, expect, it, vi } from 'vitest';
 
-import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { closedPort, json, startService, startSocketService } from '../../clients/faultyService.ts';
 import { notice } from '../../domain/notify/notices.ts';
 import { activitiesUnderTest, failureOf } from '../activitiesUnderTest.ts';

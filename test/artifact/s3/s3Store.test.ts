@@ -16,7 +16,8 @@ import { S3_CREDENTIALS, type S3Server, startS3Server } from '../../support/s3/s
 
 /** Three parts, the last one smaller. */
 const CONTENT = randomBytes(2 * PART_BYTES + 1_000_000);
-const DIGEST = digestOf(CONTENT);
+const DIGEST = `sha256:${createHash('sha256').update(CONTENT).digest('hex')}`;
+const XML = 'application/xml';
 
 let server: S3Server;
 let putBack: () => void;
@@ -193,49 +194,46 @@ describe('a store in S3', () => {
     await expect(gone.listRecords()).rejects.toMatchObject(refused);
   });
 
-  it('that refuses the credentials says so, and tells none of them', async () => {
+  it.each([
+    [
+      'that refuses the credentials',
+      ...[403, XML, '<Error><Code>AccessDenied</Code><Message>User: ada is not authorized</Message></Error>'],
+      ...['SLIPWAY_ARTIFACT_STORE_REFUSED', 'User: ada is not authorized', 'docs/artifact-store.md'],
+    ],
+    [
+      'that refuses a request without a body in its answer',
+      ...[403, XML, ''],
+      ...['SLIPWAY_ARTIFACT_STORE_REFUSED', 'rejected the credentials: HTTP 403', 'credentials'],
+    ],
+    [
+      'that asks for fewer requests',
+      ...[
+        503,
+        XML,
+        '<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>',
+      ],
+      'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
+      'could not be read or written: SlowDown: Please reduce your request rate. (HTTP 503)',
+      'The service answers, but cannot serve requests now: try again later.',
+    ],
+    [
+      'that answers with something else than S3’s protocol',
+      ...[404, 'text/html', '<html>nothing here</html>'],
+      ...['SLIPWAY_ARTIFACT_STORE_REFUSED', 'rejected a request', 'a service that speaks S3’s protocol'],
+    ],
+  ] as const)('%s says so, and shows no credentials', async (_, status, type, body, code, message, hint) => {
     server.fault = (request, response) => {
       request.resume();
-      response
-        .writeHead(403, { 'content-type': 'application/xml' })
-        .end('<Error><Code>AccessDenied</Code><Message>User: ada is not authorized</Message></Error>');
+      response.writeHead(status, { 'content-type': type }).end(body);
       return true;
     };
-    const error: unknown = await store.putRecord('staging/1.json', {}).catch((thrown: unknown) => thrown);
+    const error: unknown = await store.listRecords().catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
-      code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
-      message: expect.stringContaining('User: ada is not authorized'),
-      hint: expect.stringContaining('docs/artifact-store.md'),
+      code,
+      message: expect.stringContaining(message),
+      hint: expect.stringContaining(hint),
     });
     expect(inspect(error, { depth: 10 })).not.toContain('Signature');
-  });
-
-  it('that refuses a request whose answer has no body says the status', async () => {
-    server.fault = (request, response) => {
-      request.resume();
-      response.writeHead(403).end();
-      return true;
-    };
-    await expect(store.has(DIGEST)).rejects.toMatchObject({
-      code: 'SLIPWAY_ARTIFACT_STORE_REFUSED',
-      message: 'the bucket "releases" rejected the credentials: HTTP 403',
-    });
-  });
-
-  it('that asks for fewer requests says so, and is not called unreachable', async () => {
-    server.fault = (request, response) => {
-      request.resume();
-      response
-        .writeHead(503, { 'content-type': 'application/xml' })
-        .end('<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>');
-      return true;
-    };
-    await expect(store.putRecord('staging/1.json', {})).rejects.toMatchObject({
-      code: 'SLIPWAY_ARTIFACT_STORE_UNAVAILABLE',
-      message:
-        'the bucket "releases" could not be read or written: SlowDown: Please reduce your request rate. (HTTP 503)',
-      hint: 'The service answers, but cannot serve requests now: try again later.',
-    });
   });
 
   it('without any credentials says where they are looked for', async () => {
@@ -262,23 +260,10 @@ describe('a store in S3', () => {
       message: expect.stringContaining('ECONNREFUSED'),
     });
   });
-
-  it('that answers with something else than S3’s protocol says so', async () => {
-    server.fault = (request, response) => {
-      request.resume();
-      response.writeHead(404, { 'content-type': 'text/html' }).end('<html>nothing here</html>');
-      return true;
-    };
-    await expect(store.listRecords()).rejects.toMatchObject({ code: 'SLIPWAY_ARTIFACT_STORE_REFUSED' });
-  });
 });
 
 function client(): S3 {
   return new S3({ endpoint: server.endpoint, region: 'us-east-1', forcePathStyle: true });
-}
-
-function digestOf(bytes: Buffer): string {
-  return `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 }
 
 /** The numbers of the parts that were sent, in order. */

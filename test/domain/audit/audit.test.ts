@@ -9,7 +9,7 @@ import type {
 } from '../../../src/domain/audit/facts.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request, result, verified } from '../target/targets.ts';
-import { activity } from './activityFact.ts';
+import { activity, targetFacts } from './activityFact.ts';
 
 const PATH = 'uploads/ours';
 
@@ -314,17 +314,7 @@ function broken(facts: TargetFacts): number[] {
 }
 
 function target(works: WorkFact[]): TargetFacts {
-  return {
-    workflowId: 't',
-    idle: true,
-    submissions: [],
-    said: [],
-    promotions: [],
-    works,
-    activities: [],
-    taskFailures: [],
-    texts: [],
-  };
+  return targetFacts({ works });
 }
 
 /** How a history differs from one that is right. `insert`: before the activity at an index. */

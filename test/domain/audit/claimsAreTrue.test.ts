@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
-import type { SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
+import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
+import type { PromotionFact, SubmissionFact, WorkFact } from '../../../src/domain/audit/facts.ts';
 import { type PromotionResult, promotionRequestKey } from '../../../src/domain/promotion/promotion.ts';
 import { request, result } from '../target/targets.ts';
+import { targetFacts } from './activityFact.ts';
 
 const QUEUED = { releaseId: 'release-1', disposition: 'queued' } as const;
 
@@ -71,9 +72,8 @@ function work(): WorkFact {
 function broken(
   works: readonly WorkFact[],
   submissions: readonly SubmissionFact[],
-  ...promotions: Parameters<typeof claimsAreTrue>[0]['target']['promotions'][number][]
+  ...promotions: PromotionFact[]
 ): string[] {
-  const idle = { said: [], idle: true, activities: [], taskFailures: [], texts: [] };
-  const target = { workflowId: 't', works, submissions, promotions, ...idle };
+  const target = targetFacts({ works, submissions, promotions });
   return claimsAreTrue({ target, observed: null, secrets: [] }).map(({ what }) => what);
 }

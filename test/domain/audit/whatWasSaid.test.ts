@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import type { ActivityFact, MessageFact, TargetFacts, WorkFact } from '../../../src/domain/audit/facts.ts';
-import { leavesWhatServed } from '../../../src/domain/audit/leavesWhatServed.ts';
-import { nothingForgotten } from '../../../src/domain/audit/nothingForgotten.ts';
+import type { ActivityFact, MessageFact, WorkFact } from '../../../src/domain/audit/facts.ts';
+import { leavesWhatServed } from '../../../src/domain/audit/restoring.ts';
+import { nothingForgotten } from '../../../src/domain/audit/oneAtATime.ts';
 import type { KnownRevision, ReleaseResult } from '../../../src/domain/release/release.ts';
 import { request, result, verified } from '../target/targets.ts';
-import { activity } from './activityFact.ts';
+import { activity, targetFacts } from './activityFact.ts';
 
 const ROLLBACK = { kind: 'rollback', at: 10, requestId: '', to: null, leaves: null } as const;
 const KNOWN = [verified('R0'), verified('R1')];
@@ -148,11 +148,7 @@ describe('what a person said to a target, by the audit', () => {
 });
 
 function evidence(said: readonly MessageFact[], works: readonly WorkFact[]) {
-  const target: TargetFacts = {
-    ...{ workflowId: 't', idle: true, works, said },
-    ...{ activities: [], submissions: [], promotions: [], taskFailures: [], texts: [] },
-  };
-  return { target, observed: null, secrets: [] };
+  return { target: targetFacts({ works, said }), observed: null, secrets: [] };
 }
 
 function release(

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { noticesBetween, startNotice } from '../../../src/domain/notify/noticeContent.ts';
+import type { NoticeContent } from '../../../src/domain/notify/notice.ts';
+import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import type { Outcome } from '../../../src/domain/release/outcome.ts';
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
 import {
@@ -20,6 +22,15 @@ function told(before: TargetState, after: TargetState): string[] {
 
 const HOUR_MS = 3_600_000;
 
+/** The notices of a release that ended on a target, and the target after it. */
+function ending(
+  before: TargetState,
+  how: Partial<ReleaseResult>,
+): readonly [readonly NoticeContent[], TargetState] {
+  const after = recordResult(before, result('release-1', how), HOUR_MS);
+  return [noticesBetween(before, after), after];
+}
+
 describe('what receivers are told of a change of a target', () => {
   it('is nothing where a release is queued, or a message is noted', () => {
     const target = seasoned();
@@ -33,22 +44,10 @@ describe('what receivers are told of a change of a target', () => {
   it.each<Outcome>(['released', 'rolled_back', 'failed', 'rollback_failed', 'errored', 'aborted'])(
     'is the end of a release that ended %s, under that name',
     (outcome) => {
-      const target = seasoned();
-      const after = recordResult(
-        target,
-        result('release-1', { outcome, code: 'SLIPWAY_CHECK_FAILED' }),
-        HOUR_MS,
-      );
-      expect(noticesBetween(target, after)).toMatchObject([
-        {
-          event: outcome,
-          outcome,
-          kind: 'release',
-          name: 'release-1',
-          code: 'SLIPWAY_CHECK_FAILED',
-          by: ADA,
-        },
-      ]);
+      const code = 'SLIPWAY_CHECK_FAILED';
+      const [notices] = ending(seasoned(), { outcome, code });
+      const of = { kind: 'release', name: 'release-1', by: ADA } as const;
+      expect(notices).toMatchObject([{ ...of, event: outcome, outcome, code }]);
     },
   );
 
@@ -106,32 +105,15 @@ describe('what receivers are told of a change of a target', () => {
   });
 
   it('has the commit of what serves again, also of a copy of it', () => {
-    const shipped = recordResult(
-      seasoned(),
-      result('release-1', {
-        revisionId: 'one',
-        servingRevisionId: 'one',
-        commit: 'c1',
-        artifact: 'sha256:aa',
-      }),
-      HOUR_MS,
-    );
+    const artifact = 'sha256:aa';
+    const [, shipped] = ending(seasoned(), {
+      ...{ revisionId: 'one', servingRevisionId: 'one', commit: 'c1', artifact },
+    });
     const back = { outcome: 'rolled_back', revisionId: null, commit: null, artifact: null } as const;
-    const again = recordResult(shipped, result('rollback-2', { ...back, servingRevisionId: 'one' }), HOUR_MS);
-    expect(noticesBetween(shipped, again)).toMatchObject([{ commit: null, servingCommit: 'c1' }]);
     const copy = { ...verified('copy'), artifact: 'sha256:aabbcc' };
-    const copied = recordResult(
-      shipped,
-      result('rollback-2', { ...back, servingRevisionId: 'copy', knownRevisions: [copy] }),
-      HOUR_MS,
-    );
-    expect(noticesBetween(shipped, copied)).toMatchObject([{ servingCommit: 'c1' }]);
-    const elsewhere = recordResult(
-      shipped,
-      result('rollback-2', { ...back, servingRevisionId: 'old' }),
-      HOUR_MS,
-    );
-    expect(noticesBetween(shipped, elsewhere)).toMatchObject([{ servingCommit: null }]);
+    const servingCommit = (servingRevisionId: string): unknown =>
+      ending(shipped, { ...back, servingRevisionId, knownRevisions: [copy] })[0][0]?.servingCommit;
+    expect(['one', 'copy', 'old'].map(servingCommit)).toEqual(['c1', 'c1', null]);
   });
 });
 

@@ -5,8 +5,8 @@ import {
   chooseCandidate,
   confirmCandidate,
   type Line,
+  type TargetSeen,
 } from '../../../src/domain/promotion/candidate.ts';
-import type { TargetSeen } from '../../../src/domain/promotion/targetSeen.ts';
 
 const B = `sha256:${'b'.repeat(64)}`;
 const CANARY: TargetSeen = {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
 import { type Planned, planPromotions } from '../../../src/domain/promotion/plan.ts';
-import type { TargetSeen } from '../../../src/domain/promotion/targetSeen.ts';
-import { scheduleTimes } from '../../../src/domain/schedule/scheduleTimes.ts';
+import type { TargetSeen } from '../../../src/domain/promotion/candidate.ts';
+import { scheduleTimes } from '../../../src/domain/schedule/schedule.ts';
 
 const BERLIN = 'Europe/Berlin';
 const HOUR_MS = 3_600_000;

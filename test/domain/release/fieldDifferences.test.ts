@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { fieldDifferences } from '../../../src/domain/release/fieldDifferences.ts';
+import { configDifferences, fieldDifferences } from '../../../src/domain/release/fieldDifferences.ts';
 
 describe('the differences of two configurations', () => {
   it('are none where they say the same, in whatever order', () => {
@@ -45,4 +45,37 @@ describe('the differences of two configurations', () => {
       { path: 'twice', from: twice, to: [] },
     ]);
   });
+});
+
+const CANARY = {
+  target: {
+    controlPlane: 'http://control.test',
+    source: 'internal_source',
+    sourceConfig: { install_command: 'npm ci' },
+    secrets: [{ name: 'MODEL_KEY', from: 'env:CANARY_MODEL_KEY' }],
+  },
+  graphConfigPath: 'graph.json',
+  soakMs: 0,
+} as const;
+
+it('each difference is told with both sides; of a secret its reference', () => {
+  const production = {
+    ...CANARY,
+    soakMs: 60_000,
+    target: {
+      ...CANARY.target,
+      sourceConfig: { build_command: 'make' },
+      secrets: [
+        { name: 'MODEL_KEY', from: 'env:MODEL_KEY' },
+        { name: 'EXTRA', from: 'file:/extra' },
+      ],
+    },
+  };
+  expect(configDifferences(CANARY, production)).toEqual([
+    'build_command: not set → make',
+    'install_command: npm ci → not set',
+    'secret EXTRA: not set → file:/extra',
+    'secret MODEL_KEY: env:CANARY_MODEL_KEY → env:MODEL_KEY',
+    'soak: 0 → 60000',
+  ]);
 });

@@ -7,10 +7,10 @@ import { artifactIdentity, describeArtifact } from '../../../src/domain/artifact
 import { storeUrlProblem } from '../../../src/domain/artifact/storeUrl.ts';
 import { jsonBytes } from '../../../src/domain/bounds.ts';
 import { judge } from '../../../src/domain/check/check.ts';
-import { patchedFields } from '../../../src/domain/deployment/deploymentFields.ts';
+import { patchedFields } from '../../../src/domain/deployment/revision.ts';
 import { formatDuration } from '../../../src/domain/duration.ts';
 import { freezeSpans } from '../../../src/domain/freeze/freeze.ts';
-import { receiversOf } from '../../../src/domain/notify/receiver.ts';
+import { receiversOf } from '../../../src/domain/notify/notice.ts';
 import { noticesBetween, startNotice, waitingNotice } from '../../../src/domain/notify/noticeContent.ts';
 import { redeployCommand, restoreInstructions } from '../../../src/domain/release/instructions.ts';
 import type { ReleaseRequest } from '../../../src/domain/release/release.ts';
@@ -88,10 +88,8 @@ function useAll(request: ReleaseRequest): void {
   describeTarget(setHold(state, requestedBy, NOW), null);
   const next = takeNext(state);
   if (next !== undefined) startNotice(target, next.work);
-  describeArtifact(artifact).slice(0, 255);
-  artifactIdentity(artifact).slice(0, 255);
-  (request.commit ?? '').slice(0, 255);
-  (request.ref ?? '').slice(0, 255);
+  for (const text of [artifactIdentity(artifact), request.commit ?? '', request.ref ?? ''])
+    text.slice(0, 255);
   for (const deploymentId of [null, 'a deployment']) {
     const predicament = {
       target,

@@ -4,15 +4,9 @@ import type { ErrorCode } from '../../../src/domain/errors.ts';
 import { restoreInstructions } from '../../../src/domain/release/instructions.ts';
 import type { KnownRevision } from '../../../src/domain/release/release.ts';
 import type { TargetSpec } from '../../../src/domain/target/targetSpec.ts';
+import { request } from '../target/targets.ts';
 
-const TARGET: TargetSpec = {
-  name: 'production',
-  controlPlane: 'https://control.test',
-  apiKey: { from: 'env:CONTROL_KEY' },
-  deployment: 'agent',
-  source: 'internal_source',
-  sourceConfig: {},
-};
+const TARGET: TargetSpec = { ...request('key').target, apiKey: { from: 'env:CONTROL_KEY' } };
 const at = '2026-01-01T00:00:00.000Z';
 
 function told(changes: Partial<Parameters<typeof restoreInstructions>[0]> = {}): string {

@@ -7,35 +7,12 @@ import {
   plannedSteps,
   restoringSteps,
 } from '../../../src/domain/release/releasePlan.ts';
+import { request as releaseRequest } from '../target/targets.ts';
 
 const MINUTE = 60_000;
 
-const check = {
-  name: 'greets',
-  assistant: 'agent',
-  input: {},
-  expect: { contains: 'hello' },
-  timeoutMs: 1_000,
-};
-const request: ReleaseRequest = {
-  requestKey: 'key',
-  target: {
-    name: 'production',
-    controlPlane: 'http://x.test',
-    apiKey: { from: 'env:CONTROL_PLANE_KEY' },
-    deployment: 'agent',
-    source: 'internal_source',
-    sourceConfig: {},
-  },
-  artifact: { kind: 'tarball', digest: 'sha256:aa', sizeBytes: 1, store: 'file:///x' },
-  graphConfigPath: 'graph.json',
-  checks: [check],
-  steps: {},
-  soakMs: 0,
-  queue: 'latest',
-  recordStore: 'file:///x',
-  requestedBy: { who: 'ada', from: 'test' },
-};
+const check = { name: 'greets', assistant: 'agent', input: {}, expect: {}, timeoutMs: 1_000 };
+const request = releaseRequest('key', { checks: [check] });
 
 function steps(change: Partial<ReleaseRequest>, around = { exists: true, unknownBaseline: false }): string[] {
   return plannedSteps({ ...request, ...change }, around).map(

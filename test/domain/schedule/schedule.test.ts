@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
-import { type DeclaredSchedule, scheduleChanges } from '../../../src/domain/schedule/schedule.ts';
+import {
+  cronProblem,
+  type DeclaredSchedule,
+  scheduleChanges,
+} from '../../../src/domain/schedule/schedule.ts';
+import { request } from '../target/targets.ts';
 
-const TARGET = {
-  name: 'production',
-  controlPlane: 'http://control.test',
-  apiKey: { from: 'env:KEY' },
-  deployment: 'agent',
-  source: 'internal_source',
-  sourceConfig: {},
-} as const;
+const { target: TARGET } = request('key');
 const REQUEST: PromotionRequest = {
   name: 'nightly',
   from: { ...TARGET, name: 'canary' },
@@ -38,12 +36,7 @@ const DECLARED: DeclaredSchedule = {
 };
 
 it('what is there already is left alone, in whatever order its fields come back', () => {
-  const { schedule, request, scheduleId } = DECLARED;
-  const stored = {
-    schedule: { ...schedule },
-    request: JSON.parse(JSON.stringify(request)) as never,
-    scheduleId,
-  };
+  const stored = JSON.parse(JSON.stringify(DECLARED)) as DeclaredSchedule;
   expect(scheduleChanges([DECLARED], [stored])).toMatchObject([{ kind: 'unchanged', differences: [] }]);
 });
 
@@ -76,4 +69,32 @@ it('each difference is told with both values, of the schedule and of what it doe
       ],
     },
   ]);
+});
+
+it.each(['0 10 * * 1-5', '*/15 8-18 * * MON-FRI', '0 0 29 2 *', '5,10,15 0 1 jan *', '30 2/4 * * 7'])(
+  '%j is right',
+  (cron) => {
+    expect(cronProblem(cron)).toBeUndefined();
+  },
+);
+
+it.each([
+  ['0 10 * *', 'found 4'],
+  ['0 0 10 * * *', 'found 6'],
+  ['60 * * * *', '"60" is no minute'],
+  ['0 24 * * *', '"24" is no hour'],
+  ['0 0 0 * *', '"0" is no day of month'],
+  ['0 0 * 13 *', '"13" is no month'],
+  ['0 0 * * 8', '"8" is no day of week'],
+  ['0 0 * * FRY', '"FRY" is no day of week'],
+  ['0 0 5-1 * *', '"5-1" is no day of month'],
+  ['*/0 * * * *', '"*/0" is no minute'],
+  ['a * * * *', '"a" is no minute'],
+  ['1-2-3 * * * *', '"1-2-3" is no minute'],
+  ['1, * * * *', '"1," is no minute'],
+  ['0 0 31 2 *', 'no month has such a day'],
+  ['0 0 31 4,6 *', 'no month has such a day'],
+  ['0 0 31 2 MON', 'no month has such a day'],
+])('%j is wrong: %s', (cron, problem) => {
+  expect(cronProblem(cron)).toContain(problem);
 });

@@ -13,6 +13,7 @@ import {
 } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
 import { EMPTY_TARGET, type Running, type TargetState } from '../../../src/domain/target/targetState.ts';
+import { randomFrom } from '../../../src/judge/random.ts';
 import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
 const HOLD = { since: NOW, by: ADA };
@@ -149,7 +150,7 @@ describe('whatever is asked of a target, in whatever order', () => {
   it.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'it stays bounded and loses nothing (%i)',
     (seed) => {
-      const random = randomNumbers(seed);
+      const random = randomFrom(seed);
       const pick = <T>(...choices: readonly T[]): T => choices[Math.floor(random() * choices.length)]!;
       let state: TargetState = EMPTY_TARGET;
       let running: Running | null = null;
@@ -251,14 +252,3 @@ it('releases that wait take no more room together than a target can carry', () =
   });
   expect(submitRelease(two, null, request('small', { queue: 'all' }), NOW).answer.disposition).toBe('queued');
 });
-
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed + 1;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

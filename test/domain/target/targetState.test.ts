@@ -1,10 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
 import { requestRollback } from '../../../src/domain/rollback/targetRollback.ts';
-import { submitRelease } from '../../../src/domain/target/targetQueue.ts';
+import { endUnstarted, setHold, submitRelease } from '../../../src/domain/target/targetQueue.ts';
 import { recordResult } from '../../../src/domain/target/targetResult.ts';
-import { ignoreMessage, lookUp } from '../../../src/domain/target/targetState.ts';
-import { NOW, request, result, rollback, runs, seasoned } from './targets.ts';
+import {
+  EMPTY_TARGET,
+  ignoreMessage,
+  isToBeKept,
+  keptStateOf,
+  lookUp,
+  stateToKeep,
+  type TargetState,
+} from '../../../src/domain/target/targetState.ts';
+import { ADA, NOW, request, result, rollback, runs, seasoned } from './targets.ts';
 
 describe('looking something up', () => {
   const running = runs('release-1');
@@ -40,4 +48,41 @@ describe('what was ignored', () => {
       Array.from({ length: 20 }, (_, index) => `${index + 10}`),
     );
   });
+});
+
+describe('the state that a target keeps in its record store', () => {
+  it('comes back with all that must not be lost, and with fields that are added later', () => {
+    const state = { ...setHold(EMPTY_TARGET, ADA, NOW), nextNumber: 7, later: 'a field' };
+    const record: unknown = JSON.parse(JSON.stringify({ at: NOW, state: stateToKeep(state) }));
+    expect(keptStateOf(record)).toEqual({ at: NOW, state });
+  });
+
+  it('is without what is long, and what is of the moment', () => {
+    const row = { at: NOW, message: 'hold', by: ADA, note: '' };
+    const long = endUnstarted(
+      { ...EMPTY_TARGET, said: [row] },
+      runs('release-3', { requestKey: 'key' }),
+      NOW,
+    );
+    expect(keptStateOf({ at: NOW, state: stateToKeep(long) })).toEqual({ at: NOW, state: EMPTY_TARGET });
+  });
+
+  it('is written when the hold, the quarantine or what is verified has changed, and not otherwise', () => {
+    const other = (changes: Partial<TargetState>): boolean =>
+      isToBeKept({ ...EMPTY_TARGET, ...changes }, EMPTY_TARGET);
+    expect(other({ hold: { since: NOW, by: ADA } })).toBe(true);
+    expect(other({ quarantined: [] })).toBe(true);
+    expect(other({ known: [] })).toBe(true);
+    expect(other({ nextNumber: 2, ignored: [] })).toBe(false);
+    expect(isToBeKept(EMPTY_TARGET, null)).toBe(true);
+  });
+
+  it.each([undefined, null, 'text', {}])('is not read from %j', (record) => {
+    expect(keptStateOf(record)).toBeUndefined();
+  });
+});
+
+it('a release that its target had begun and that never came to be ends aborted', () => {
+  const { history } = endUnstarted(EMPTY_TARGET, runs('release-3', { requestKey: 'key' }), NOW);
+  expect(history).toMatchObject([{ releaseId: 'release-3', outcome: 'aborted', requestKey: 'key' }]);
 });

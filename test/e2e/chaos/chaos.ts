@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 
-import type { Violation } from '../../../src/domain/audit/violation.ts';
+import type { Violation } from '../../../src/domain/audit/facts.ts';
 import { revisionPhase } from '../../../src/domain/deployment/revision.ts';
 import type {
   HistoryRow,

@@ -5,7 +5,7 @@ import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, it } from 'vitest';
 
 import { audit } from '../../../src/domain/audit/audit.ts';
-import type { Violation } from '../../../src/domain/audit/violation.ts';
+import type { Violation } from '../../../src/domain/audit/facts.ts';
 import { type AuditedHistory, readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 
 /**

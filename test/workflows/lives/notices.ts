@@ -1,4 +1,4 @@
-import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import { refused } from '../faults.ts';
 import { QUICK } from '../requests.ts';
 import { BO, type Life } from './life.ts';

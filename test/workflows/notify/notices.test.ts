@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import type { NoticeResult } from '../../../src/messages/workflowTypes.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';

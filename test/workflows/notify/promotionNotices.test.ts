@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { ReceiverSpec } from '../../../src/domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../src/domain/notify/notice.ts';
 import type { PromotionRequest } from '../../../src/domain/promotion/promotion.ts';
 import { describePromotions } from '../promotion/describePromotions.ts';
 import { identity, QUICK } from '../requests.ts';

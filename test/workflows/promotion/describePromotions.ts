@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 
-import { claimsAreTrue } from '../../../src/domain/audit/claimsAreTrue.ts';
+import { claimsAreTrue } from '../../../src/domain/audit/audit.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
 import { stacklessBundle } from '../../support/stackless.ts';
 import { type Harness, openHarness, replayFailures } from '../harness.ts';

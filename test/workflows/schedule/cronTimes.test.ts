@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
-import type { PromotionSchedule } from '../../../src/domain/schedule/schedule.ts';
-import { scheduleTimes } from '../../../src/domain/schedule/scheduleTimes.ts';
+import { type PromotionSchedule, scheduleTimes } from '../../../src/domain/schedule/schedule.ts';
 import { createClient } from '../../../src/temporal/client/connection.ts';
 
 /** What `slipway plan promotion` says of a schedule is what Temporal does: held against the server's own next times. */

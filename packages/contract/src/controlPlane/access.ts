@@ -50,8 +50,7 @@ export const CreatedApiKey = ApiKey.extend({ key: z.string() });
 export type CreatedApiKey = z.infer<typeof CreatedApiKey>;
 
 /** `GET /v1/api-keys`: newest first. */
-export const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() });
-export type ApiKeysList = z.infer<typeof ApiKeysList>;
+const ApiKeysList = z.looseObject({ resources: z.array(ApiKey), offset: z.int() });
 
 /** Its query. Revoked keys are left out unless they are asked for. */
 export const ApiKeysQuery = z.object({ ...PageQuery.shape, revoked: QueryBoolean.default(false) });
@@ -106,11 +105,10 @@ export const AuditQuery = z.object({
 export type AuditQuery = z.infer<typeof AuditQuery>;
 
 /** `POST /v1/secrets/rotation`, once every stored secret has the new master key. */
-export const SecretsRotated = z.looseObject({
+const SecretsRotated = z.looseObject({
   /** How many stored lists of secrets were sealed anew. */
   resealed: z.int(),
 });
-export type SecretsRotated = z.infer<typeof SecretsRotated>;
 
 const OURS = 'ours: docs/platform-access.md';
 

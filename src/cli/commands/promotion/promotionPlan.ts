@@ -3,7 +3,7 @@ import { choosePromotion, promotionSettings } from '../../../config/promotionSet
 import { formatInstant } from '../../../domain/freeze/zonedTime.ts';
 import { type Planned, type PlannedTurn, planPromotions } from '../../../domain/promotion/plan.ts';
 import { promotionWorkflowId } from '../../../domain/promotion/promotion.ts';
-import { seeTarget, type TargetSeen } from '../../../domain/promotion/targetSeen.ts';
+import { seeTarget, type TargetSeen } from '../../../domain/promotion/candidate.ts';
 import { type TargetSpec, targetWorkflowId } from '../../../domain/target/targetSpec.ts';
 import type { TemporalConnection } from '../../../temporal/client/connection.ts';
 import { listSchedules } from '../../../temporal/client/schedule/schedules.ts';

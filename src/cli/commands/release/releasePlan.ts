@@ -6,8 +6,7 @@ import {
   filesDifference,
   type FilesDifference,
 } from '../../../artifact/artifactFiles.ts';
-import type { ArtifactStore } from '../../../artifact/artifactStore.ts';
-import { readKeptChecks } from '../../../artifact/keptChecks.ts';
+import { type ArtifactStore, readKeptChecks } from '../../../artifact/artifactStore.ts';
 import { ServiceError } from '../../../clients/serviceError.ts';
 import type { LoadedConfig } from '../../../config/loadConfig.ts';
 import type { Check } from '../../../domain/check/check.ts';

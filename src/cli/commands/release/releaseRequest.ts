@@ -4,7 +4,7 @@ import { canonicalJson } from '@slipway/contract/canonicalJson';
 
 import type { ReleaseSettings } from '../../../config/releaseSettings.ts';
 import { artifactIdentity } from '../../../domain/artifact/artifact.ts';
-import type { ReceiverSpec } from '../../../domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../domain/notify/notice.ts';
 import type { ReleaseRequest } from '../../../domain/release/release.ts';
 import { type Git, sourceRepository } from '../../provenance.ts';
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { notifyOf } from '../../../../src/cli/commands/release/releaseRequest.ts';
 import type { Git } from '../../../../src/cli/provenance.ts';
-import type { ReceiverSpec } from '../../../../src/domain/notify/receiver.ts';
+import type { ReceiverSpec } from '../../../../src/domain/notify/notice.ts';
 
 const SLACK: ReceiverSpec = { kind: 'slack', name: 'ops', url: { from: 'env:U' } };
 const GITHUB: ReceiverSpec = {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { keepChecks } from '../../../../src/artifact/keptChecks.ts';
+import { keepChecks } from '../../../../src/artifact/artifactStore.ts';
 import { openArtifactStore } from '../../../../src/artifact/openArtifactStore.ts';
 import { restoredChecks } from '../../../../src/cli/commands/release/releasePlan.ts';
 import type { Check } from '../../../../src/domain/check/check.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { retryAfterMs } from '../../src/clients/retryAfter.ts';
+import { retryAfterMs } from '../../src/clients/serviceError.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const at = (seconds: number): string => new Date(NOW + seconds * 1000).toUTCString();
