@@ -11,7 +11,7 @@ const BENCHMARKS = [
   'start-up',
   'target-history',
   'rollback-latency',
-  'rollback-beside-polls',
+  'parked',
   'recovery',
   'runs',
   'deployments',

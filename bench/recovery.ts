@@ -3,13 +3,12 @@
 // bench/README.md says what is measured and what is not. `npm run build` first: the worker runs from `dist/`.
 //
 //   npx tsx --conditions=@slipway/source bench/recovery.ts [--count 5] [--step patch] [--elsewhere]
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -23,15 +22,15 @@ import { STEPS as STEP_TABLE } from '../src/domain/stepTable.ts';
 import { targetWorkflowId } from '../src/domain/target/targetSpec.ts';
 import { workflowResult } from '../src/domain/workflowResult.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
-import { type Engine, startTemporal } from './engine.ts';
+import { startTemporal } from './engine.ts';
 import { machine, summarize, type Summary, table } from './statistics.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type RequestMatch, type StandInDeployment, startStandIn } from './standIn.ts';
+import { startWorker } from './workerProcess.ts';
 
 const AIM_MS = 4_000;
 /** Beside the timeout of the step by which a worker that is gone is noticed. */
 const ELSEWHERE_AIM_MS = 15_000;
-const SLIPWAY = fileURLToPath(new URL('../bin/slipway.js', import.meta.url));
 
 /** A step in the middle of which the worker is killed. */
 interface Step {
@@ -89,7 +88,7 @@ process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
 const engine = await startTemporal(say);
 let machines = 0;
-let worker = await startWorker(engine);
+let worker = await nextWorker();
 /** How long each restarted worker took from the kill until it polled, in milliseconds. */
 const starts: number[] = [];
 try {
@@ -170,7 +169,7 @@ async function interrupt(
   }
   const from = performance.now();
   worker.kill('SIGKILL');
-  worker = await startWorker(engine);
+  worker = await nextWorker();
   starts.push(performance.now() - from);
 }
 
@@ -183,23 +182,9 @@ async function recordBegun(artifact: TarballArtifact, target: string): Promise<v
   watcher.close();
 }
 
-/** `slipway worker` in a process of its own. Resolves when it polls. */
-async function startWorker({ temporal, folder }: Engine): Promise<ChildProcess> {
-  const { address, namespace, taskQueue } = temporal.settings;
-  // Its successor finds in the same home what a killed worker held.
-  const home = values.elsewhere ? `home-${++machines}` : 'home';
-  const started = spawn(process.execPath, [SLIPWAY, 'worker', '--json'], {
-    env: {
-      ...process.env,
-      TEMPORAL_ADDRESS: address,
-      TEMPORAL_NAMESPACE: namespace,
-      SLIPWAY_TASK_QUEUE: taskQueue,
-      SLIPWAY_HOME: join(folder, home),
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await once(createInterface({ input: started.stdout }), 'line');
-  return started;
+/** In the home of the killed worker its successor finds what that held; another machine's has a home of its own. */
+function nextWorker(): Promise<ChildProcess> {
+  return startWorker(engine, values.elsewhere ? `home-${++machines}` : 'home');
 }
 
 async function kill(running: ChildProcess): Promise<void> {

@@ -69,6 +69,12 @@ export class StandInDeployment {
     return at;
   }
 
+  /** Calls back at each such moment, until the returned function is called. */
+  each(moment: Moment, callback: (at: number) => void): () => void {
+    this.#moments.on(moment, callback);
+    return () => this.#moments.off(moment, callback);
+  }
+
   /** Says that something happens now. */
   happens(moment: Moment): void {
     this.#moments.emit(moment, performance.now());

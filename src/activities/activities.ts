@@ -19,6 +19,7 @@ import type {
   RollbackAnswer,
   TargetState,
 } from '../domain/target/targetState.ts';
+import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
 
 /** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */
@@ -99,8 +100,26 @@ export interface Activities {
 
   redeployRevision(input: RevisionInput): Promise<Attempted<{ deployment: DeploymentSnapshot }>>;
 
-  /** Polls the revision until it is `DEPLOYED` or has failed. */
-  awaitDeployed(input: RevisionInput): Promise<Attempted<{ revision: RevisionSnapshot }>>;
+  /**
+   * Polls the revision until it is `DEPLOYED` or has failed, for some seconds. One that is pending after them is left to
+   * the control plane's poller, which reports to the workflow that calls.
+   *
+   * @param input.since - when the workflow began to wait, in milliseconds since 1970.
+   * @param input.until - when it gives up.
+   */
+  awaitDeployed(
+    input: RevisionInput & { readonly since: number; readonly until: number },
+  ): Promise<Attempted<{ revision: RevisionSnapshot }>>;
+
+  /**
+   * Polls revisions for some minutes, and reports each change of status to the workflow that waits for it.
+   *
+   * @returns those that nobody waits for any more, by their keys.
+   */
+  pollRevisions(input: {
+    readonly target: TargetSpec;
+    readonly waiting: readonly WaitingRevision[];
+  }): Promise<Attempted<{ settled: readonly string[] }>>;
 
   /**
    * Polls until the revision is the active one and the agent answers.

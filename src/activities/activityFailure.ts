@@ -20,6 +20,11 @@ const RETRYABLE: ReadonlySet<ErrorCode> = new Set([
   'SLIPWAY_TARGET_UNREADABLE',
 ]);
 
+/** Whether another attempt may do what failed. */
+export function isRetryable(code: ErrorCode): boolean {
+  return RETRYABLE.has(code);
+}
+
 /**
  * What an activity throws for an error: an `ApplicationFailure` whose type is the error's code and whose detail is a
  * {@link FailureDetail}. The error itself is left out as a cause: its stack is nobody's business in a history.
@@ -79,7 +84,7 @@ function failure(message: string, detail: FailureDetail): ApplicationFailure {
   return ApplicationFailure.create({
     message: cutText(message, MESSAGE_MAX_BYTES),
     type: detail.code,
-    nonRetryable: !RETRYABLE.has(detail.code),
+    nonRetryable: !isRetryable(detail.code),
     details: [detail],
     nextRetryDelay: detail.retryAfterMs === undefined ? undefined : retryDelayMs(detail.retryAfterMs),
   });

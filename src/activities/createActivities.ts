@@ -7,10 +7,11 @@ import { Connections } from './connections.ts';
 import { deploymentActivities, uploadActivities } from './deployment/deploymentActivities.ts';
 import { lockActivities } from './deployment/lockActivities.ts';
 import { pollActivities } from './deployment/pollActivities.ts';
+import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
-import { pollsUntilShutdown } from './polling.ts';
+import { pausesUntil, pollsUntilShutdown } from './polling.ts';
 import { lineActivities } from './promotion/lineActivities.ts';
 import { placesOf } from './promotion/places.ts';
 import { promotionRecordActivities } from './promotion/promotionRecordActivities.ts';
@@ -42,13 +43,15 @@ export function createActivities(
   const deployments = deploymentActivities(connections);
   const checks = checkActivities(connections);
   const place = placesOf(rules, taskQueue);
-  const pollUntil = pollsUntilShutdown(shuttingDown);
+  const pause = pausesUntil(shuttingDown);
+  const pollUntil = pollsUntilShutdown(shuttingDown, pause);
   const findDeployment = async (target: TargetSpec) =>
     (await deployments.findDeployment({ target })).deployment;
   const activities = track({
     ...deployments,
     ...uploadActivities(connections),
-    ...pollActivities(connections, pollUntil),
+    ...pollActivities(connections, pollUntil, taskQueue),
+    ...revisionPollerActivities(connections, pause, shuttingDown),
     ...checks,
     ...judgeActivities(connections, place),
     ...watchActivities({ ...deployments, ...checks }),

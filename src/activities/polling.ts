@@ -8,9 +8,13 @@ import { reportProgress } from './heartbeat.ts';
 const ATTEMPT_MS = 60_000;
 /** Of a shorter attempt. The rest is for the look that it is in when its time is over. */
 const SHARE_OF_ATTEMPT = 0.5;
-const FIRST_PAUSE_MS = 250;
+/** What takes a few seconds is seen at once, and what takes longer within a tenth of its time. */
+const SHORTEST_PAUSE_MS = 200;
+const YOUNG_MS = 10_000;
+const SHARE_OF_AGE = 0.1;
 const LONGEST_PAUSE_MS = 3_000;
-const PAUSE_GROWTH = 1.3;
+/** For each poll that runs: all of them together look at most 200 times a second. */
+const PAUSE_PER_POLL_MS = 5;
 
 /** Polls until there is an answer, and reports what there is instead at each look. */
 export type PollUntil = <T>(
@@ -18,35 +22,45 @@ export type PollUntil = <T>(
   look: () => Promise<{ readonly found: T } | { readonly insteadOf: string }>,
 ) => Promise<T>;
 
+/** A pause that ends early when the worker is asked to end, or its activity is canceled: then it throws. */
+export type Pause = (milliseconds: number) => Promise<void>;
+
 /**
- * Makes polls that end with the worker. The pause between two looks grows, so that what is quick is seen at once and
- * what is slow costs little. `look` returns what was waited for, or what there is instead, in words.
+ * Makes polls that end with the worker. `look` returns what was waited for, or what there is instead, in words.
  *
  * A poll throws a benign failure "not yet" after a minute, and at once when the worker is asked to end, so that
  * another worker goes on with it; the step's deadline bounds how often.
  */
-export function pollsUntilShutdown(shuttingDown: AbortSignal): PollUntil {
-  const pause = pausesUntil(shuttingDown);
+export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): PollUntil {
+  let polls = 0;
   return async (code, look) => {
     const attemptMs = Math.min(ATTEMPT_MS, Context.current().info.startToCloseTimeoutMs * SHARE_OF_ATTEMPT);
     const started = Date.now();
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * PAUSE_GROWTH, LONGEST_PAUSE_MS)) {
-      const seen = await look();
-      if ('found' in seen) return seen.found;
-      reportProgress(seen.insteadOf);
-      const handBack = shuttingDown.aborted || Date.now() - started > attemptMs;
-      if (handBack) throw notYet(code, seen.insteadOf, FIRST_PAUSE_MS);
-      await pause(pauseMs);
+    polls++;
+    try {
+      for (;;) {
+        const seen = await look();
+        if ('found' in seen) return seen.found;
+        reportProgress(seen.insteadOf);
+        const ageMs = Date.now() - started;
+        if (shuttingDown.aborted || ageMs > attemptMs) throw notYet(code, seen.insteadOf, SHORTEST_PAUSE_MS);
+        await pause(Math.max(pauseAfter(ageMs), polls * PAUSE_PER_POLL_MS));
+      }
+    } finally {
+      polls--;
     }
   };
 }
 
+function pauseAfter(ageMs: number): number {
+  return ageMs < YOUNG_MS ? SHORTEST_PAUSE_MS : Math.min(ageMs * SHARE_OF_AGE, LONGEST_PAUSE_MS);
+}
+
 /**
- * Makes pauses that end early when the worker is asked to end, or their activity is canceled: then they throw. They
- * share one listener of the worker's signal, which would otherwise have one for each poll (Node warns of 11), and leave
- * nothing behind in it, as `AbortSignal.any` would at every call.
+ * Makes pauses. They share one listener of the worker's signal, which would otherwise have one for each poll (Node warns
+ * of 11), and leave nothing behind in it, as `AbortSignal.any` would at every call.
  */
-function pausesUntil(shuttingDown: AbortSignal): (milliseconds: number) => Promise<void> {
+export function pausesUntil(shuttingDown: AbortSignal): Pause {
   const waiting = new Set<() => void>();
   const endAll = (): void => {
     for (const end of waiting) end();

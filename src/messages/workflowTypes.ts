@@ -13,6 +13,7 @@ export const WORKFLOW_TYPES = {
   release: 'release',
   rollback: 'rollback',
   deployment: 'deployment',
+  revisionPoller: 'revisionPoller',
   notice: 'notice',
   promotion: 'promotion',
   promotionPlaces: 'promotionPlaces',

@@ -126,6 +126,8 @@ export function worldActivities(world: RehearsedWorld): Activities {
           : { found: seen };
       }),
     }),
+    // Nothing is left to it: no time passes while an activity polls.
+    pollRevisions: () => Promise.resolve({ settled: [] }),
     confirmServing: async ({ target, revisionId }) => ({
       agentUrl: await pollUntil<string>('SLIPWAY_NOT_SERVING', async () => {
         const { activeRevisionId, agentUrl } = deployments.read(target, await asControlPlane(target));

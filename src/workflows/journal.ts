@@ -3,6 +3,7 @@ import { setCurrentDetails, setHandler, uuid4 } from '@temporalio/workflow';
 import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
 import type { Check } from '../domain/check/check.ts';
+import type { RunningCall } from '../domain/heartbeat.ts';
 import { addIntervention, type InterventionRecord } from '../domain/intervention/intervention.ts';
 import type { Outcome } from '../domain/release/outcome.ts';
 import { boundedSteps, boundedVerdicts } from '../domain/release/progressBounds.ts';
@@ -86,6 +87,7 @@ export class Journal {
     phase?: string;
     judgement?: JudgementRecord;
     watchUntil?: string;
+    found?: RunningCall;
   }): void {
     this.#update(fact);
   }
@@ -152,7 +154,7 @@ export class Journal {
     const settle = ({ detail, ...settled }: Partial<StepRecord>): void => {
       const cut = detail === undefined ? undefined : cutText(detail, DETAIL_MAX_BYTES);
       this.#steps[index] = { ...record, endedAt: now(), ...settled, detail: cut };
-      this.#update({ steps: boundedSteps(this.#steps) });
+      this.#update({ steps: boundedSteps(this.#steps), found: undefined });
     };
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);

@@ -43,6 +43,11 @@ export function revisionOn(controlPlane: string, fields: Partial<TargetSpec> = {
   return { target: targetOn(controlPlane, fields), deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID };
 }
 
+/** The same revision, for which a release begins to wait now. */
+export function awaitedOn(controlPlane: string, fields: Partial<TargetSpec> = {}) {
+  return { ...revisionOn(controlPlane, fields), since: Date.now(), until: Date.now() + 60_000 };
+}
+
 /** A deployment as the control plane answers it. */
 export function deploymentAnswer(fields: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return {

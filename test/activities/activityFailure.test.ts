@@ -13,7 +13,7 @@ import {
   deploymentAnswer,
   failureOf,
   startRoutes,
-  revisionOn,
+  awaitedOn,
   targetOn,
 } from './activitiesUnderTest.ts';
 
@@ -75,7 +75,7 @@ describe('a service that fails', () => {
     const plane = await startService((_, response) => json(response, 429, {}, { 'retry-after': '3600' }));
     const target = targetOn(plane.url);
     const activities = activitiesUnderTest({ scheduleToCloseTimeoutMs: 300_000 });
-    const failure = await failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     expect(failure.nextRetryDelay).toBeGreaterThan(200_000);
     expect(failure.nextRetryDelay).toBeLessThanOrEqual(270_000);
     const write = activities.readDeployment({ target, deploymentId: DEPLOYMENT_ID });

@@ -61,7 +61,8 @@ describe('a target of the public service', () => {
     expect(patched.latestTarballPath).toBe(objectPath);
     const revisionId = patched.latestRevisionId ?? '';
     const input = { target, deploymentId, revisionId };
-    expect(await activities.awaitDeployed(input)).toMatchObject({ revision: { status: 'DEPLOYED' } });
+    const awaited = { ...input, since: Date.now(), until: Date.now() + 60_000 };
+    expect(await activities.awaitDeployed(awaited)).toMatchObject({ revision: { status: 'DEPLOYED' } });
     expect(await activities.readDeployment(input)).toMatchObject({
       deployment: { activeRevisionId: revisionId, agentUrl: `${service.url}/agents/${deploymentId}` },
     });

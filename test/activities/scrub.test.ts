@@ -13,6 +13,7 @@ import {
   failureOf,
   REVISION_PATH,
   revisionAnswer,
+  awaitedOn,
   revisionOn,
   SECRET,
   startRoutes,
@@ -41,7 +42,7 @@ describe('a secret of the target is removed from what others say', () => {
           status_message: `MODEL_KEY=${SECRET} is refused`,
         }),
     });
-    const { revision } = await activitiesUnderTest().awaitDeployed(revisionOn(plane.url, fields));
+    const { revision } = await activitiesUnderTest().awaitDeployed(awaitedOn(plane.url, fields));
     expect(revision.reason).toBe('MODEL_KEY=[removed] is refused');
   });
 

@@ -4,7 +4,9 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lockActivities } from '../../src/activities/deployment/lockActivities.ts';
-import { pollsUntilShutdown } from '../../src/activities/polling.ts';
+import { revisionPollerActivities } from '../../src/activities/deployment/revisionPoller.ts';
+import type { Connections } from '../../src/activities/connections.ts';
+import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
 import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
 import { recoveryActivities } from '../../src/activities/target/recoveryActivities.ts';
@@ -216,11 +218,19 @@ function betweenWorlds(
   place: Place,
 ) {
   const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
-  const neverShutDown = pollsUntilShutdown(new AbortController().signal);
+  const never = new AbortController().signal;
+  const pause = pausesUntil(never);
+  const neverShutDown = pollsUntilShutdown(never, pause);
+  const connections = {
+    controlPlane: ({ controlPlane }: TargetSpec) => ({
+      getRevision: (_: string, id: string) => Promise.resolve(worldAt(controlPlane).getRevision(id)),
+    }),
+  } as unknown as Connections;
   const { watchRevision } = watchActivities(inWorlds);
   const line = lineActivities(find, neverShutDown, place);
   return track({
     ...line,
+    ...revisionPollerActivities(connections, pause, never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision,

@@ -6,6 +6,7 @@ import { describe, expect, inject, it } from 'vitest';
 
 import type { Outcome } from '../../src/domain/release/outcome.ts';
 import * as ofPlaces from '../../src/messages/promotionPlaces.ts';
+import * as ofPollers from '../../src/messages/revisionPoller.ts';
 import * as ofReleases from '../../src/messages/release.ts';
 import * as ofTargets from '../../src/messages/target.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
@@ -83,7 +84,7 @@ describe('the stored histories have', () => {
   });
 
   const defined = [
-    ...[ofTargets, ofReleases, ofPlaces].flatMap((messages) => Object.values<unknown>(messages)),
+    ...[ofTargets, ofReleases, ofPlaces, ofPollers].flatMap((messages) => Object.values<unknown>(messages)),
     ...Object.values(ofReleases.INTERVENTION_SIGNALS),
     ...Object.values(ofReleases.INTERVENTION_UPDATES),
   ] as readonly { readonly type?: string; readonly name?: string }[];

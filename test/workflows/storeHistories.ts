@@ -55,6 +55,7 @@ function kindOf(workflowId: string): string {
   if (workflowId.startsWith('promotion-places:')) return 'places';
   if (workflowId.startsWith('turn-')) return 'turn';
   if (workflowId.startsWith('deployment:')) return 'lock';
+  if (workflowId.startsWith('revision-poller:')) return 'poller';
   return /\/(?<kind>release|rollback)-\d+$/.exec(workflowId)?.groups?.['kind'] ?? 'target';
 }
 

@@ -17,6 +17,7 @@ import type {
 } from '../../src/domain/release/release.ts';
 import type { HistoryRow, ReleaseAnswer, RollbackAnswer } from '../../src/domain/target/targetState.ts';
 import { workflowResult } from '../../src/domain/workflowResult.ts';
+import { revisionPollerId } from '../../src/activities/deployment/revisionPoller.ts';
 import { INTERVENTION_UPDATES, type InterventionMessage, progressQuery } from '../../src/messages/release.ts';
 import {
   type HoldMessage,
@@ -264,6 +265,13 @@ export class TargetUnderTest {
       return { workflowId, history };
     });
     return [...own, ...(await Promise.all(children))];
+  }
+
+  /** The histories of the poller of its control plane, once nobody waits there. */
+  async pollerHistories(): Promise<RecordedHistory[]> {
+    const workflowId = revisionPollerId(this.request('a').target, this.#taskQueue);
+    await this.#client.workflow.getHandle(workflowId).result();
+    return historiesOf(this.#client, workflowId);
   }
 
   /** The history of the lock of its deployment. */

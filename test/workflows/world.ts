@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
+import { leaveToPoller } from '../../src/activities/deployment/revisionPoller.ts';
 import { checksDigest } from '../../src/artifact/artifactStore.ts';
 import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
 import { type Check, judge } from '../../src/domain/check/check.ts';
@@ -21,6 +22,7 @@ import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 /** The activities that call a control plane, an agent, or the store. */
 export type ActivityName = Exclude<
   keyof Activities,
+  | 'pollRevisions'
   | 'watchRevision'
   | 'judgeCandidate'
   | 'lookAtLine'
@@ -100,6 +102,8 @@ export class World {
   readonly broken = new Map<string, string>();
   /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
   readonly slow = new Set<string>();
+  /** Whether releases leave a revision that is pending to the poller of the control plane at once. */
+  leavesToPoller = false;
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
   /** What a check's answer must contain that only these revisions, or identities of artifacts, answer. */
@@ -241,6 +245,11 @@ export class World {
     return this.deployment?.activeRevisionId ?? null;
   }
 
+  /** A revision, as the control plane answers it now. */
+  getRevision(revisionId: string): Revision {
+    return this.#advance(this.#revision(revisionId));
+  }
+
   /** What the activities do, in this world. */
   readonly activities: { [Name in ActivityName]: (input: never) => Promise<unknown> } = {
     findDeployment: async ({ target }: Input<'findDeployment'>) =>
@@ -288,11 +297,17 @@ export class World {
       return Promise.resolve({ deployment: this.#snapshot() });
     },
 
-    awaitDeployed: async ({ revisionId }: Input<'awaitDeployed'>) => {
+    awaitDeployed: async (input: Input<'awaitDeployed'>) => {
+      const { target, deploymentId, revisionId, since, until } = input;
       const revision = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
-        const seen = this.#advance(this.#revision(revisionId));
-        return revisionPhase(seen.status) === 'pending' ? undefined : seen;
+        const seen = this.getRevision(revisionId);
+        return revisionPhase(seen.status) === 'pending' && !this.leavesToPoller ? undefined : seen;
       });
+      const { status } = revision;
+      if (revisionPhase(status) === 'pending') {
+        const taskQueue = Context.current().info.taskQueue.replace(/(-restore)?-polls$/, '');
+        await leaveToPoller(target, taskQueue, { deploymentId, revisionId, status, since, until });
+      }
       return { revision: revisionSnapshot(revision) };
     },
 

@@ -8,21 +8,34 @@ import type { Connections } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import { revisionSnapshot } from './deploymentActivities.ts';
+import { leaveToPoller } from './revisionPoller.ts';
 
-/** Calls that are repeated until the outside has come to where it is going. */
+/** How long a release polls by itself: many revisions are deployed by then. */
+const POLLED_MS = 10_000;
+
+/**
+ * Calls that are repeated until the outside has come to where it is going.
+ *
+ * @param taskQueue - the workflows'.
+ */
 export function pollActivities(
   connections: Connections,
   pollUntil: PollUntil,
+  taskQueue: string,
 ): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'askAgent' | 'awaitLateSuccess'>> {
   return {
-    awaitDeployed: async ({ target, deploymentId, revisionId }) => {
+    awaitDeployed: async ({ target, deploymentId, revisionId, since, until }) => {
       const client = connections.controlPlane(target);
+      const leftAt = Math.max(since + POLLED_MS, Date.now());
       const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
-        return revisionPhase(seen.status) === 'pending'
+        return revisionPhase(seen.status) === 'pending' && Date.now() < leftAt
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
           : { found: seen };
       });
+      const { status } = revision;
+      if (revisionPhase(status) === 'pending' && Date.now() < until)
+        await leaveToPoller(target, taskQueue, { deploymentId, revisionId, status, since, until });
       return { revision };
     },
 

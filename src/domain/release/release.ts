@@ -3,6 +3,7 @@ import type { Artifact } from '../artifact/artifact.ts';
 import type { Check } from '../check/check.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { FreezeWindow } from '../freeze/freeze.ts';
+import type { RunningCall } from '../heartbeat.ts';
 import type { ApprovalPolicy, InterventionRecord } from '../intervention/intervention.ts';
 import type { JudgeVerdict } from '../judge/verdict.ts';
 import type { ReceiverSpec } from '../notify/notice.ts';
@@ -207,6 +208,8 @@ export interface Progress {
   readonly waiting: Waiting | null;
   /** When a soak or a bake ends. Absent: none has begun. */
   readonly watchUntil?: Instant;
+  /** What a step found last that waits without a call under way. Absent: none does. */
+  readonly found?: RunningCall;
   /** In the order in which they arrived. */
   readonly interventions: readonly InterventionRecord[];
 }

@@ -4,6 +4,7 @@ import { revisionPhase } from '../../domain/deployment/revision.ts';
 import type { ErrorCode } from '../../domain/errors.ts';
 import { checkIdentity, type Finding } from '../../domain/restore/restoreDecision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
+import { awaitDeployed } from '../deployment/awaitDeployed.ts';
 import { explain, pipelineFailure } from '../failure.ts';
 import type { Journal, StepDone } from '../journal.ts';
 
@@ -63,7 +64,7 @@ export async function bringUp(
   overtakers: readonly string[] = [],
 ): Promise<string> {
   await journal.step('deployed', undefined, async (activities) => {
-    const { revision, attempt } = await activities.awaitDeployed(subject);
+    const { revision, attempt } = await awaitDeployed(journal, activities, subject);
     if (revisionPhase(revision.status) !== 'deployed') {
       const why = revision.reason === null ? '' : `: ${revision.reason}`;
       throw pipelineFailure(

@@ -4,7 +4,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { CancelledFailure } from '@temporalio/activity';
 import { describe, expect, it } from 'vitest';
 
-import { pollsUntilShutdown } from '../../../src/activities/polling.ts';
+import { pausesUntil, pollsUntilShutdown } from '../../../src/activities/polling.ts';
 import { closedPort, type FaultyService, json, until } from '../../clients/faultyService.ts';
 import {
   activitiesUnderTest,
@@ -15,6 +15,7 @@ import {
   OTHER_REVISION_ID,
   REVISION_PATH,
   revisionAnswer,
+  awaitedOn,
   revisionOn,
   startRoutes,
   targetOn,
@@ -69,7 +70,7 @@ describe('awaitDeployed', () => {
     'returns at %s',
     async (status) => {
       const plane = await planeWithStatuses(status);
-      const { revision } = await activitiesUnderTest().awaitDeployed(revisionOn(plane.url));
+      const { revision } = await activitiesUnderTest().awaitDeployed(awaitedOn(plane.url));
       expect(revision.status).toBe(status);
       expect(plane.requests).toHaveLength(1);
     },
@@ -78,7 +79,7 @@ describe('awaitDeployed', () => {
   it('goes on at statuses that nobody has named, with a heartbeat at each look', async () => {
     const plane = await planeWithStatuses('BUILDING', 'A_STATUS_OF_TOMORROW', 'DEPLOYED');
     const activities = activitiesUnderTest({ attempt: 2 });
-    const { revision, attempt } = await activities.awaitDeployed(revisionOn(plane.url));
+    const { revision, attempt } = await activities.awaitDeployed(awaitedOn(plane.url));
     expect(revision.status).toBe('DEPLOYED');
     expect(attempt).toBe(2);
     expect(activities.heartbeats).toMatchObject([
@@ -91,7 +92,7 @@ describe('awaitDeployed', () => {
     const before = { says: `revision ${REVISION} is BUILDING`, since: '2026-11-21T12:00:00.000Z' };
     const plane = await planeWithStatuses('BUILDING', 'DEPLOYING', 'DEPLOYED');
     const activities = activitiesUnderTest({ attempt: 2, heartbeatDetails: before });
-    await activities.awaitDeployed(revisionOn(plane.url));
+    await activities.awaitDeployed(awaitedOn(plane.url));
     expect(activities.heartbeats[0]).toEqual(before);
     expect(activities.heartbeats[1]).toMatchObject({ says: `revision ${REVISION} is DEPLOYING` });
     expect(activities.heartbeats[1]).not.toMatchObject({ since: before.since });
@@ -105,14 +106,14 @@ describe('awaitDeployed', () => {
           json(response, 200, revisionAnswer('DEPLOYED')),
         ),
     });
-    await activities.awaitDeployed(revisionOn(plane.url));
+    await activities.awaitDeployed(awaitedOn(plane.url));
   });
 
   it('hands itself back, benignly, when the worker is asked to end', async () => {
     const plane = await planeWithStatuses('BUILDING');
     const shuttingDown = new AbortController();
     const activities = activitiesUnderTest({}, shuttingDown.signal);
-    const handedBack = failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    const handedBack = failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     await until(() => activities.heartbeats.length > 0);
     shuttingDown.abort();
     const failure = await handedBack;
@@ -128,7 +129,7 @@ describe('awaitDeployed', () => {
   it('stops at its cancellation', async () => {
     const plane = await planeWithStatuses('BUILDING');
     const activities = activitiesUnderTest();
-    const canceled = expect(activities.awaitDeployed(revisionOn(plane.url))).rejects.toBeInstanceOf(
+    const canceled = expect(activities.awaitDeployed(awaitedOn(plane.url))).rejects.toBeInstanceOf(
       CancelledFailure,
     );
     await until(() => activities.heartbeats.length > 0);
@@ -140,7 +141,7 @@ describe('awaitDeployed', () => {
   it('fails for another attempt where the control plane fails', async () => {
     const plane = await startRoutes({ [`GET ${REVISION_PATH}`]: (response) => json(response, 502, {}) });
     const activities = activitiesUnderTest();
-    const failure = await failureOf(activities.awaitDeployed(revisionOn(plane.url)));
+    const failure = await failureOf(activities.awaitDeployed(awaitedOn(plane.url)));
     expect(failure).toMatchObject({ type: 'SLIPWAY_SERVICE_ERROR', nonRetryable: false });
     // Temporal forgets why this attempt failed once the next one is under way: heartbeats alone outlast it.
     expect(activities.heartbeats.at(-1)).toMatchObject({ says: failure.message });
@@ -275,7 +276,7 @@ describe('polls that wait at the same time', () => {
     const plane = await planeWithStatuses('BUILDING');
     const shutdown = new AbortController();
     const activities = Array.from({ length: POLLS }, () => activitiesUnderTest({}, shutdown.signal));
-    const pollUntil = pollsUntilShutdown(shutdown.signal);
+    const pollUntil = pollsUntilShutdown(shutdown.signal, pausesUntil(shutdown.signal));
     const before = getEventListeners(shutdown.signal, 'abort').length;
     const handedBack = activities.map(({ environment }) =>
       failureOf(environment.run(() => pollUntil('SLIPWAY_STEP_TIMED_OUT', () => look(plane)))),

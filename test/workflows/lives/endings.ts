@@ -16,6 +16,18 @@ export const ENDINGS: Readonly<Record<string, Life>> = {
     await target.release('a');
     return { histories: () => target.lockHistories() };
   },
+  'slow-revision': async (harness) => {
+    const target = harness.newTarget();
+    target.world.leavesToPoller = true;
+    target.world.slow.add(identity('a'));
+    await target.submit('a');
+    await target.progressOnce('release-1', ({ found }) => found !== undefined);
+    target.world.slow.delete(identity('a'));
+    await target.result('release-1');
+    return {
+      histories: async () => [...(await target.histories()), ...(await target.pollerHistories())],
+    };
+  },
   'deployment-made-elsewhere': async (harness) => {
     const target = harness.newTarget();
     target.world.madeElsewhere('agent');

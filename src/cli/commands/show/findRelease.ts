@@ -89,12 +89,14 @@ async function keptByTemporal(
   const work = await findWork(temporal, workflowId);
   if (work === undefined) return undefined;
   const runs = work.ended === 'running';
+  const progress = runs ? await readProgress(temporal, workflowId) : undefined;
+  const call = runs ? await readRunningCall(temporal, workflowId) : undefined;
   return {
     target,
     past: pastOfWork(work),
     result: work.result,
-    progress: runs ? ((await readProgress(temporal, workflowId)) ?? null) : null,
-    call: runs ? ((await readRunningCall(temporal, workflowId)) ?? null) : null,
+    progress: progress ?? null,
+    call: call ?? progress?.found ?? null,
     calls: runs ? work.activities : [],
     request: work.request,
     workflowUrl: workflowPage(temporal.settings, workflowId),

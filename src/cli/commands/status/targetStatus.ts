@@ -73,7 +73,7 @@ export async function targetStatus(
       running === null ? null : readRunningCall(temporal, running.workflowId),
       asked.progress === undefined ? [] : newestBuildLines(context, spec, asked.progress),
     ]);
-    return { ...status, ...asked, deployment, buildLog, call: call ?? null };
+    return { ...status, ...asked, deployment, buildLog, call: call ?? asked.progress?.found ?? null };
   }
   const [kept, deployment] = await Promise.all([
     readKeptTarget(temporal, workflowId, last),

@@ -35,11 +35,14 @@ export interface FollowOptions {
   readonly timeoutMs?: number;
   /** Stops following; what is followed goes on. */
   readonly signal?: AbortSignal;
-  /** How often is asked, in milliseconds. Default: 400. */
-  readonly pollMs?: number;
 }
 
-const POLL_MS = 400;
+/** Between two looks at a target, where the release waits in the queue. */
+const QUEUE_LOOK_MS = 400;
+/** The shortest time between two looks at a release, but for its end, which is seen at once. */
+const SPACING_MS = 250;
+/** The longest: what an activity reports while it runs leaves no event. */
+const LONGEST_WAIT_MS = 2_000;
 const CALL_TIMEOUT_MS = 5_000;
 /** A worker that restarts is silent for a moment: that is not worth a word. */
 const SILENCE_TOLD_AFTER_MS = 3_000;
@@ -56,7 +59,7 @@ export async function* follow(
   workflowId: string,
   options: FollowOptions,
 ): AsyncGenerator<FollowEvent, void> {
-  const { id, timeoutMs, signal, pollMs = POLL_MS } = options;
+  const { id, timeoutMs, signal } = options;
   const deadline = timeoutMs === undefined ? Infinity : Date.now() + timeoutMs;
   const trail = new Trail(temporal, workflowId, id);
   let silentSince: number | undefined;
@@ -71,8 +74,10 @@ export async function* follow(
       yield { kind: 'gave_up', why: 'timeout' };
       return;
     }
+    let isMoving = false;
     try {
       const events = await trail.ask();
+      isMoving = events.some(({ kind }) => kind === 'started');
       if (reported !== undefined) yield { kind: 'answering' };
       silentSince = reported = undefined;
       for (const event of events) {
@@ -89,7 +94,7 @@ export async function* follow(
         yield { kind: 'silent', who, since: silentSince };
       }
     }
-    await pause(Math.min(pollMs, Math.max(deadline - Date.now(), 0)), signal);
+    if (!isMoving) await trail.wait(Math.max(deadline - Date.now(), 0), signal);
   }
 }
 
@@ -103,6 +108,7 @@ class Trail {
   /** The last one that ended, and how: a rollback is settled only when the target says so. */
   #ended: { readonly workflowId: string; readonly result: ReleaseResult | undefined } | undefined;
   #progress = '';
+  #news: News | undefined;
 
   constructor(temporal: TemporalConnection, targetId: string, id: string) {
     this.#temporal = temporal;
@@ -117,6 +123,14 @@ class Trail {
 
   ask(): Promise<readonly FollowEvent[]> {
     return this.#running === undefined ? this.#askTarget() : this.#askChild(this.#running.workflowId);
+  }
+
+  /** Waits until there may be more to hear, for so many milliseconds at most. */
+  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const workflowId = this.#running?.workflowId;
+    if (workflowId === undefined) return pause(Math.min(QUEUE_LOOK_MS, atMostMs), signal);
+    if (this.#news?.workflowId !== workflowId) this.#news = new News(this.#temporal, workflowId);
+    await this.#news.wait(Math.min(LONGEST_WAIT_MS, atMostMs), signal);
   }
 
   async #askTarget(): Promise<readonly FollowEvent[]> {
@@ -167,7 +181,7 @@ class Trail {
       const described = await this.#call(() => handle.describe());
       if (described.status.name === 'RUNNING') {
         const progress = await this.#query(() => handle.query(progressQuery));
-        const call = runningCallOf(described) ?? null;
+        const call = runningCallOf(described) ?? progress.found ?? null;
         const seen = JSON.stringify([progress, call]);
         if (seen !== this.#progress) events.push({ kind: 'progress', progress, call });
         this.#progress = seen;
@@ -202,6 +216,54 @@ class Trail {
 
   #call<T>(call: () => Promise<T>): Promise<T> {
     return this.#temporal.client.withDeadline(Date.now() + CALL_TIMEOUT_MS, call);
+  }
+}
+
+/** The new events of a workflow's history: the server holds the call until there are some, and no worker is asked. */
+class News {
+  readonly workflowId: string;
+  readonly #temporal: TemporalConnection;
+  /** Where the history that was read ends. */
+  #token: Uint8Array | undefined;
+
+  constructor(temporal: TemporalConnection, workflowId: string) {
+    this.#temporal = temporal;
+    this.workflowId = workflowId;
+  }
+
+  /** Waits for events: not for less than the spacing, unless the workflow has ended. */
+  async wait(atMostMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const earliest = Date.now() + Math.min(SPACING_MS, atMostMs);
+    let until = Date.now() + atMostMs;
+    while (Date.now() < until && signal?.aborted !== true) {
+      const isOpen = await this.#next(until, signal);
+      if (!isOpen) return;
+      until = Math.min(until, Math.max(earliest, Date.now()));
+    }
+  }
+
+  /** Waits for the next events, or until then. @returns whether more may follow. */
+  async #next(until: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { client, settings } = this.#temporal;
+    const request = {
+      namespace: settings.namespace,
+      execution: { workflowId: this.workflowId },
+      waitNewEvent: true,
+      nextPageToken: this.#token ?? null,
+    };
+    const read = (): Promise<{ nextPageToken?: Uint8Array | null }> =>
+      client.workflowService.getWorkflowExecutionHistory(request);
+    try {
+      const { nextPageToken } = await client.withDeadline(until, () =>
+        signal === undefined ? read() : client.withAbortSignal(signal, read),
+      );
+      this.#token = nextPageToken ?? undefined;
+      return nextPageToken != null && nextPageToken.length > 0;
+    } catch {
+      // Whoever looks next finds out why.
+      await pause(until - Date.now(), signal);
+      return true;
+    }
   }
 }
 

@@ -50,6 +50,8 @@ function scripted(script: Script): TemporalConnection {
   });
   const client = {
     workflow: { getHandle },
+    // Nothing more is to come: the next look is made at once.
+    workflowService: { getWorkflowExecutionHistory: () => Promise.resolve({ nextPageToken: null }) },
     withDeadline: (_deadline: number, call: () => unknown) => call(),
   };
   return { client, settings: { address: 'x', namespace: 'default' } } as unknown as TemporalConnection;
@@ -57,7 +59,7 @@ function scripted(script: Script): TemporalConnection {
 
 async function collect(script: Script, options: Partial<FollowOptions> = {}): Promise<FollowEvent[]> {
   const events: FollowEvent[] = [];
-  for await (const event of follow(scripted(script), TARGET, { id: 'release-1', pollMs: 1, ...options })) {
+  for await (const event of follow(scripted(script), TARGET, { id: 'release-1', ...options })) {
     events.push(event);
   }
   return events;
