@@ -10,8 +10,8 @@ import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
 import { recoveryActivities } from '../../src/activities/target/recoveryActivities.ts';
 import { watchActivities } from '../../src/activities/target/watchActivities.ts';
 import { track } from '../../src/activities/track.ts';
+import { memoryStore } from '../../src/artifact/memoryStore.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
-import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
 import type { TargetInput } from '../../src/messages/workflowTypes.ts';
 import { createClient, queryAgain } from '../../src/temporal/client/connection.ts';
@@ -215,10 +215,9 @@ function betweenWorlds(
   judge: ScriptedJudge,
   place: Place,
 ) {
-  const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const neverShutDown = pollsUntilShutdown(new AbortController().signal);
   const { watchRevision } = watchActivities(inWorlds);
-  const line = lineActivities(find, neverShutDown, place);
+  const line = lineActivities(inWorlds, neverShutDown, place);
   return track({
     ...line,
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
@@ -226,10 +225,10 @@ function betweenWorlds(
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
-    ...recoveryActivities((store) => worldAt(store).store, neverShutDown),
+    ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),
-  } as unknown as Parameters<typeof track>[0]);
+  });
 }
 
 /** What of an activity's input tells which world it is meant for. */
