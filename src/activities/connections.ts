@@ -1,6 +1,8 @@
 import { Context } from '@temporalio/activity';
 import type { Agent } from 'undici';
 
+import type { ArtifactStore } from '../artifact/artifactStore.ts';
+import { openArtifactStore } from '../artifact/openArtifactStore.ts';
 import { type ControlPlaneClient, createControlPlaneClient } from '../clients/controlPlane.ts';
 import { createFeedbackClient, type FeedbackClient } from '../clients/feedback.ts';
 import { createRunApiClient, type RunApiClient } from '../clients/runApi.ts';
@@ -8,11 +10,37 @@ import { createAgent } from '../clients/service.ts';
 import { resolveSecret } from '../config/secretReference.ts';
 import { mayHaveKey, type TargetSpec, tenantHeaders } from '../domain/target/targetSpec.ts';
 
+/** The calls of a control plane that releases make. */
+export type DeploymentsClient = Pick<
+  ControlPlaneClient,
+  | 'createDeployment'
+  | 'getDeployment'
+  | 'patchDeployment'
+  | 'eachDeployment'
+  | 'getRevision'
+  | 'listRevisions'
+  | 'eachRevision'
+  | 'redeployRevision'
+  | 'createUploadUrl'
+  | 'uploadArtifact'
+>;
+
+/** What releases need of an artifact store. */
+export type ReleaseStore = Pick<ArtifactStore, 'url' | 'open' | 'verify' | 'putRecord' | 'getRecord'>;
+
+/** What activities reach outside of Temporal. {@link Connections} are the real ones; a rehearsal has its own in memory. */
+export interface Outside {
+  controlPlane(target: TargetSpec): DeploymentsClient;
+  agent(target: TargetSpec, agentUrl: string): Pick<RunApiClient, 'ok' | 'streamStatelessRun'>;
+  feedback(): Pick<FeedbackClient, 'submit'>;
+  openStore(url: string): ReleaseStore;
+}
+
 /**
  * The clients of the worker, one per service, key and tenant, so that connections are pooled and kept alive across releases.
  * This is where a reference to a key becomes the key: it goes no further.
  */
-export class Connections {
+export class Connections implements Outside {
   readonly #controlPlanes = new Map<string, ControlPlaneClient>();
   readonly #agents = new Map<string, RunApiClient>();
   #feedback: FeedbackClient | undefined;
@@ -56,6 +84,10 @@ export class Connections {
 
   feedback(): FeedbackClient {
     return (this.#feedback ??= createFeedbackClient());
+  }
+
+  openStore(url: string): ArtifactStore {
+    return openArtifactStore(url);
   }
 
   /** The pool of those who are told of what happens: few, and each of them seldom. */

@@ -1,17 +1,16 @@
 import { openArtifactStore } from '../artifact/openArtifactStore.ts';
 import type { PlaceRules } from '../domain/promotion/places.ts';
-import type { TargetSpec } from '../domain/target/targetSpec.ts';
 import type { Activities } from './activities.ts';
 import { checkActivities } from './check/checkActivities.ts';
-import { Connections } from './connections.ts';
+import { Connections, type Outside } from './connections.ts';
 import { deploymentActivities, uploadActivities } from './deployment/deploymentActivities.ts';
 import { lockActivities } from './deployment/lockActivities.ts';
-import { pollActivities } from './deployment/pollActivities.ts';
+import { pollActivities, type Poller } from './deployment/pollActivities.ts';
 import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
 import { noticeActivities } from './notify/noticeActivities.ts';
-import { pausesUntil, pollsUntilShutdown } from './polling.ts';
+import { pausesUntil, type PollUntil, pollsUntilShutdown } from './polling.ts';
 import { lineActivities } from './promotion/lineActivities.ts';
 import { placesOf } from './promotion/places.ts';
 import { promotionRecordActivities } from './promotion/promotionRecordActivities.ts';
@@ -40,28 +39,50 @@ export function createActivities(
   taskQueue: string,
 ): OpenActivities {
   const connections = new Connections();
-  const deployments = deploymentActivities(connections);
-  const checks = checkActivities(connections);
   const place = placesOf(rules, taskQueue);
   const pause = pausesUntil(shuttingDown);
   const pollUntil = pollsUntilShutdown(shuttingDown, pause);
-  const findDeployment = async (target: TargetSpec) =>
-    (await deployments.findDeployment({ target })).deployment;
+  const releases = releaseActivities(connections, { pollUntil, poller: { taskQueue, afterMs: POLLED_MS } });
   const activities = track({
-    ...deployments,
-    ...uploadActivities(connections),
-    ...pollActivities(connections, pollUntil, taskQueue),
+    ...releases,
     ...revisionPollerActivities(connections, pause, shuttingDown),
-    ...checks,
     ...judgeActivities(connections, place),
-    ...watchActivities({ ...deployments, ...checks }),
-    ...lineActivities(findDeployment, pollUntil, place),
+    ...lineActivities(releases, pollUntil, place),
     ...lockActivities(),
     ...recoveryActivities(openArtifactStore, pollUntil),
-    ...promotionRecordActivities(),
-    ...freezeActivities(),
-    ...recordActivities(),
     ...noticeActivities(connections),
   });
   return { activities, close: () => connections.close() };
+}
+
+/** How long a release polls by itself, in milliseconds: many revisions are deployed by then. */
+const POLLED_MS = 10_000;
+
+/** How activities wait. */
+interface Waiting {
+  readonly pollUntil: PollUntil;
+  readonly poller?: Poller;
+  /** The clock of deadlines, in milliseconds since 1970. Default: this process's. */
+  readonly now?: () => Promise<number>;
+  /** How often it is looked for an upload that may land late, in milliseconds. Default: 10 s. */
+  readonly lookEveryMs?: number;
+}
+
+/** The activities that ask control planes, agents and artifact stores, whichever these are. */
+export function releaseActivities(
+  outside: Outside,
+  { pollUntil, poller, now = () => Promise.resolve(Date.now()), lookEveryMs }: Waiting,
+) {
+  const deployments = deploymentActivities(outside);
+  const checks = checkActivities(outside);
+  return {
+    ...deployments,
+    ...uploadActivities(outside),
+    ...pollActivities(outside, pollUntil, now, poller),
+    ...checks,
+    ...watchActivities({ ...deployments, ...checks, now, lookEveryMs }),
+    ...promotionRecordActivities(outside),
+    ...freezeActivities(),
+    ...recordActivities(outside),
+  };
 }

@@ -17,7 +17,9 @@ export type Untracked<T extends Partial<Activities>> = {
  * Makes activities of plain functions: each attempt runs under its heartbeat, each result carries its attempt, each
  * error becomes a typed failure, and neither repeats a secret of the target.
  */
-export function track(untracked: Untracked<Activities>): Activities {
+export function track<Name extends keyof Activities>(
+  untracked: Untracked<Pick<Activities, Name>>,
+): Pick<Activities, Name> {
   const tracked = Object.entries<(input: never) => Promise<object>>(untracked).map(([name, work]) => [
     name,
     (input: never) =>
@@ -31,7 +33,7 @@ export function track(untracked: Untracked<Activities>): Activities {
         }
       }),
   ]);
-  return Object.fromEntries(tracked) as Activities;
+  return Object.fromEntries(tracked) as Pick<Activities, Name>;
 }
 
 /**

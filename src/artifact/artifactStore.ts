@@ -121,7 +121,10 @@ export function checksDigest(checks: readonly Check[]): string {
  *
  * @returns its digest.
  */
-export async function keepChecks(store: ArtifactStore, checks: readonly Check[]): Promise<string> {
+export async function keepChecks(
+  store: Pick<ArtifactStore, 'getRecord' | 'putRecord'>,
+  checks: readonly Check[],
+): Promise<string> {
   const digest = checksDigest(checks);
   const name = recordOf(digest);
   if ((await store.getRecord(name)) === undefined) await store.putRecord(name, checks);
@@ -129,7 +132,10 @@ export async function keepChecks(store: ArtifactStore, checks: readonly Check[])
 }
 
 /** @throws SlipwayError SLIPWAY_RECORD_UNREADABLE if the store has no such list, or another one under its name. */
-export async function readKeptChecks(store: ArtifactStore, digest: string): Promise<readonly Check[]> {
+export async function readKeptChecks(
+  store: Pick<ArtifactStore, 'getRecord' | 'url'>,
+  digest: string,
+): Promise<readonly Check[]> {
   const name = recordOf(digest);
   const checks = (await store.getRecord(name)) as readonly Check[] | undefined;
   if (checks !== undefined && checksDigest(checks) === digest) return checks;

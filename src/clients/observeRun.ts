@@ -29,7 +29,7 @@ export interface ObservedStream {
  * @throws ServiceError where the agent cannot be asked; SlipwayError BAD_ANSWER where the stream broke off.
  */
 export async function observeRun(
-  agent: RunApiClient,
+  agent: Pick<RunApiClient, 'streamStatelessRun'>,
   { assistant, input, timeoutMs, feedbackKey, showsFirstOutput = false }: RunToObserve,
   canceled: AbortSignal,
 ): Promise<ObservedStream> {

@@ -11,10 +11,10 @@ import { createClient } from '../temporal/client/connection.ts';
 import type { TestServer } from '../temporal/server/testServer.ts';
 import { runWorker } from '../worker.ts';
 import { Attention } from './attention.ts';
-import { Deployments } from './deployments.ts';
 import { Outcomes } from './outcomes.ts';
 import { Play, type Rehearsal, type RehearsalEvent } from './play.ts';
-import { worldActivities } from './worldActivities.ts';
+import { rehearsalActivities } from './rehearsalActivities.ts';
+import { RehearsedOutside } from './rehearsedOutside.ts';
 
 export interface RehearseOptions {
   readonly onEvent: (event: RehearsalEvent) => void;
@@ -51,7 +51,6 @@ export async function rehearse(
   const { time, connection, namespace } = server;
   const client = createClient(connection, namespace);
   const outcomes = new Outcomes(rehearsal.injections, rehearsal.timeZone);
-  const deployments = new Deployments();
   const play = new Play({ client, time, taskQueue: TASK_QUEUE, outcomes, rehearsal, onEvent });
   const attention = new Attention(
     time,
@@ -59,13 +58,10 @@ export async function rehearse(
     (execution, progress) => play.look(execution, progress),
     (error) => play.fail(error),
   );
-  const world = {
-    deployments,
-    outcomes,
-    promotions: rehearsal.promotions.map(({ request }) => request),
-    now: () => time.now(),
-  };
-  await setUp(client, deployments, rehearsal, await time.now());
+  const now = (): Promise<number> => time.now();
+  const promotions = rehearsal.promotions.map(({ request }) => request);
+  const outside = new RehearsedOutside({ outcomes, promotions, now });
+  await setUp(client, outside, rehearsal, await time.now());
 
   const ending = new AbortController();
   const interrupted = (): void => play.fail(signal?.reason);
@@ -78,7 +74,7 @@ export async function rehearse(
     identity: 'rehearsal',
     signal: ending.signal,
     outside: () => ({
-      activities: attention.over(worldActivities(world)),
+      activities: attention.over(rehearsalActivities(outside, outcomes, now)),
       close: () => Promise.resolve(),
     }),
     bundlePath,
@@ -110,13 +106,13 @@ export async function rehearse(
 /** What serves at the beginning was verified long ago, and its target knows it. */
 async function setUp(
   client: Client,
-  deployments: Deployments,
+  outside: RehearsedOutside,
   { targets }: Rehearsal,
   now: number,
 ): Promise<void> {
   const verifiedAt = now - VERIFIED_FOR_MS;
   for (const { spec, serves } of targets) {
-    const revisionId = deployments.create(spec, serves, verifiedAt);
+    const revisionId = outside.deploy(spec, serves);
     const at = new Date(verifiedAt).toISOString();
     const known = [{ revisionId, verified: true, artifact: artifactIdentity(serves), at }];
     const input: TargetInput = { state: { ...EMPTY_TARGET, spec, known, activeRevisionId: revisionId } };

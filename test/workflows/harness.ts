@@ -5,13 +5,13 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lockActivities } from '../../src/activities/deployment/lockActivities.ts';
 import { revisionPollerActivities } from '../../src/activities/deployment/revisionPoller.ts';
-import type { Connections } from '../../src/activities/connections.ts';
 import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
 import { type Place, placesOf } from '../../src/activities/promotion/places.ts';
 import { recoveryActivities } from '../../src/activities/target/recoveryActivities.ts';
 import { watchActivities } from '../../src/activities/target/watchActivities.ts';
 import { track } from '../../src/activities/track.ts';
+import { memoryStore } from '../../src/artifact/memoryStore.ts';
 import type { PlaceRules } from '../../src/domain/promotion/places.ts';
 import type { TargetSpec } from '../../src/domain/target/targetSpec.ts';
 import { EMPTY_TARGET } from '../../src/domain/target/targetState.ts';
@@ -217,29 +217,24 @@ function betweenWorlds(
   judge: ScriptedJudge,
   place: Place,
 ) {
-  const find = async (target: TargetSpec) => (await inWorlds.findDeployment({ target })).deployment;
   const never = new AbortController().signal;
   const pause = pausesUntil(never);
   const neverShutDown = pollsUntilShutdown(never, pause);
-  const connections = {
-    controlPlane: ({ controlPlane }: TargetSpec) => ({
-      getRevision: (_: string, id: string) => Promise.resolve(worldAt(controlPlane).getRevision(id)),
-    }),
-  } as unknown as Connections;
+  const polled = { controlPlane: ({ controlPlane }: TargetSpec) => worldAt(controlPlane).polled };
   const { watchRevision } = watchActivities(inWorlds);
-  const line = lineActivities(find, neverShutDown, place);
+  const line = lineActivities(inWorlds, neverShutDown, place);
   return track({
     ...line,
-    ...revisionPollerActivities(connections, pause, never),
+    ...revisionPollerActivities(polled, pause, never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision,
     judgeCandidate: (input: JudgementInput) => judge.judgeCandidate(input),
     ...lockActivities(),
-    ...recoveryActivities((store) => worldAt(store).store, neverShutDown),
+    ...recoveryActivities((store) => memoryStore(worldAt(store).kept), neverShutDown),
     findArtifact: () => Promise.resolve({ sizeBytes: 1_234 }),
     recordPromotion: () => Promise.resolve({ location: 'a record' }),
-  } as unknown as Parameters<typeof track>[0]);
+  });
 }
 
 /** What of an activity's input tells which world it is meant for. */

@@ -63,7 +63,7 @@ describe('a worker whose slots are full of what waits', () => {
     const quiet = harness.newTarget();
     await quiet.submit('a');
     await quiet.world.called('patchDeployment');
-    expect(loud.world.told).toEqual([]);
+    expect(loud.world.noticed).toEqual([]);
     for (const gate of gates) gate.open();
     for (const target of [loud, quiet]) {
       expect(await target.result('release-1')).toMatchObject({ outcome: 'released' });
@@ -79,7 +79,7 @@ describeWorkflows('a poll that hands its slot back', (harness) => {
     const deployed = { ...QUICK.deployed, retry: { ...QUICK.deployed?.retry, maximumAttempts: ATTEMPTS } };
     const { releaseId } = await target.submit('a', { steps: { ...QUICK, deployed } });
     await target.world.called('awaitDeployed', ATTEMPTS + 1);
-    target.world.bringUp(target.world.deployment?.revisions.at(-1)?.revisionId ?? '');
+    target.world.bringUp(target.world.deployment?.revisions.at(-1)?.id ?? '');
     expect(await target.result(releaseId)).toMatchObject({ outcome: 'released' });
   });
 });

@@ -276,7 +276,7 @@ export class TargetUnderTest {
 
   /** The history of the lock of its deployment. */
   lockHistories(): Promise<RecordedHistory[]> {
-    return historiesOf(this.#client, `deployment:${this.world.deployment?.deploymentId ?? ''}`);
+    return historiesOf(this.#client, `deployment:${this.world.deployment?.id ?? ''}`);
   }
 
   /**

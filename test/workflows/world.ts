@@ -3,15 +3,23 @@ import { createHash } from 'node:crypto';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
 import type { Activities } from '../../src/activities/activities.ts';
-import { leaveToPoller } from '../../src/activities/deployment/revisionPoller.ts';
-import { checksDigest } from '../../src/artifact/artifactStore.ts';
-import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
-import { type Check, judge } from '../../src/domain/check/check.ts';
+import { notYet } from '../../src/activities/activityFailure.ts';
+import type { Outside } from '../../src/activities/connections.ts';
+import { releaseActivities } from '../../src/activities/createActivities.ts';
+import { pollActivities } from '../../src/activities/deployment/pollActivities.ts';
+import type { PollUntil } from '../../src/activities/polling.ts';
+import { track } from '../../src/activities/track.ts';
+import { checksDigest, keepChecks, readKeptChecks } from '../../src/artifact/artifactStore.ts';
+import { memoryStore } from '../../src/artifact/memoryStore.ts';
 import {
-  type DeploymentSnapshot,
-  revisionPhase,
-  type RevisionSnapshot,
-} from '../../src/domain/deployment/revision.ts';
+  memoryAgent,
+  MemoryControlPlane,
+  type MemoryDeployment,
+  type MemoryRevision,
+} from '../../src/clients/memoryControlPlane.ts';
+import { type Artifact, artifactIdentity } from '../../src/domain/artifact/artifact.ts';
+import type { Check } from '../../src/domain/check/check.ts';
+import { revisionPhase } from '../../src/domain/deployment/revision.ts';
 import type { ErrorCode } from '../../src/domain/errors.ts';
 import type { FailureDetail } from '../../src/domain/failure.ts';
 import type { Frozen } from '../../src/domain/freeze/freeze.ts';
@@ -56,26 +64,6 @@ type FaultyName = ActivityName | 'submitToTarget';
 /** What happens to one call instead of, before, or after what it asks for. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
 
-interface Revision {
-  revisionId: string;
-  status: string;
-  tarballPath: string | null;
-  imageUri: string | null;
-  repoRef: string | null;
-  /** The identity of what it runs. */
-  identity: string;
-}
-
-interface Deployment {
-  deploymentId: string;
-  name: string;
-  activeRevisionId: string | null;
-  /** Oldest first. */
-  revisions: Revision[];
-}
-
-/** Revisions on the newest page of the list. */
-const PAGE = 50;
 const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
@@ -86,18 +74,11 @@ const ATTEMPT_MS = 2_000;
 export class World {
   readonly id: string;
   readonly calls: Call[] = [];
-  readonly records: ReleaseResult[] = [];
-  /** What targets keep in their record store. */
+  /** What targets and releases keep in their record store. */
   readonly kept = new Map<string, unknown>();
-  readonly store = {
-    putRecord: (name: string, record: unknown): Promise<void> => {
-      this.kept.set(name, record);
-      return Promise.resolve();
-    },
-    getRecord: (name: string): Promise<unknown> => Promise.resolve(this.kept.get(name)),
-  };
-  /** What receivers were told, in order. */
-  readonly told: { readonly receiver: string; readonly notice: Notice }[] = [];
+  readonly controlPlane: MemoryControlPlane;
+  /** The notices that receivers got, in order. */
+  readonly noticed: { readonly receiver: string; readonly notice: Notice }[] = [];
   /** Revisions, or identities of artifacts, that fail to come up: the status that they end in. */
   readonly broken = new Map<string, string>();
   /** Revisions, or identities of artifacts, that stay `BUILDING` until {@link World.bringUp}. */
@@ -114,24 +95,57 @@ export class World {
   readonly deadAddresses = new Set<string>();
   /** References of keys that the control plane refuses. */
   readonly refusedKeys = new Set<string>();
-  /** The checks that the store keeps, by their digest. */
-  readonly keptChecks = new Map<string, readonly Check[]>();
   /** What the agent answers, where it is not a greeting. */
   answer = 'hello';
-  /** What goes on in a redeploy: the same revision again, or a new one made of it. */
-  redeployMakesRevision = false;
-  /** Whether the control plane offers a list of revisions. */
-  offersList = true;
   /** The freeze that is in force until it ends, whatever the request's freezes say. */
   frozen: Frozen | null = null;
-  deployment: Deployment | null = null;
+  /** The worker's own activities, over this world. */
+  readonly activities: Pick<Activities, ActivityName>;
   readonly #faults = new Map<FaultyName, Fault[]>();
   readonly #gates = new Set<Gate>();
   #waiters: (() => void)[] = [];
-  #numbers = { revision: 0, upload: 0 };
+  #revisions = 0;
 
   constructor(id: string) {
     this.id = id;
+    const outside: Outside = {
+      controlPlane: () => this.controlPlane.client(),
+      agent: (target) => memoryAgent(() => (this.#isDead(target) ? undefined : this.#answers())),
+      feedback: () => ({ submit: () => Promise.resolve() }),
+      openStore: () => memoryStore(this.kept),
+    };
+    const plain = releaseActivities(outside, { pollUntil: polls(), lookEveryMs: POLL_MS });
+    this.controlPlane = new MemoryControlPlane({
+      newDeployment: () => ({ id: `${id}-deployment`, agentUrl: `http://agent.${id}.test` }),
+      newRevisionId: () => this.revisionId(++this.#revisions),
+    });
+    this.activities = track({
+      ...plain,
+      // Who waits for a revision sees what the control plane does to it meanwhile.
+      awaitDeployed: (input) => {
+        const advancing = polls(() => this.#advance(this.#revision(input.revisionId)));
+        const taskQueue = Context.current().info.taskQueue.replace(/(-restore)?-polls$/, '');
+        const poller = this.leavesToPoller ? { taskQueue, afterMs: 0 } : undefined;
+        const now = (): Promise<number> => Promise.resolve(Date.now());
+        return pollActivities(outside, advancing, now, poller).awaitDeployed(input);
+      },
+      lookAtFreezes: ({ at }) =>
+        Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
+      sendNotice: ({ receiver, notice }) => {
+        this.noticed.push({ receiver: receiver.name, notice });
+        return Promise.resolve({ detail: 'sent' });
+      },
+    });
+  }
+
+  /** The control plane, as its poller asks it: what it does to a revision meanwhile is seen at each look. */
+  get polled(): Pick<ReturnType<MemoryControlPlane['client']>, 'getRevision'> {
+    return {
+      getRevision: (deploymentId, revisionId) => {
+        this.#advance(this.#revision(revisionId));
+        return this.controlPlane.client().getRevision(deploymentId, revisionId);
+      },
+    };
   }
 
   /** The control plane's own name of its nth revision: a UUID, as contract 000 has it, that begins with the number. */
@@ -143,27 +157,29 @@ export class World {
 
   /** A deployment that somebody made, with one active revision. */
   madeElsewhere(name: string): string {
-    this.deployment = { deploymentId: `${this.id}-deployment`, name, activeRevisionId: null, revisions: [] };
-    const { revisionId } = this.#add({ identity: 'elsewhere', status: 'DEPLOYED' });
-    this.deployment.activeRevisionId = revisionId;
-    return revisionId;
+    const deployment = this.controlPlane.addDeployment(name);
+    const { id } = this.controlPlane.addRevision(deployment, { identity: 'elsewhere', status: 'DEPLOYED' });
+    deployment.activeRevisionId = id;
+    return id;
   }
 
   /** Keeps checks in the store. @returns their digest. */
   keep(checks: readonly Check[]): string {
-    const digest = checksDigest(checks);
-    this.keptChecks.set(digest, checks);
-    return digest;
+    void keepChecks(memoryStore(this.kept), checks);
+    return checksDigest(checks);
+  }
+
+  /** The checks that its store keeps under a digest. */
+  checksOf(digest: string | undefined): Promise<readonly Check[]> {
+    return readKeptChecks(memoryStore(this.kept), digest ?? '');
   }
 
   /** Somebody else's PATCH. */
   patchElsewhere(
     identity = 'somebody else',
-    source: Partial<Pick<Revision, 'tarballPath' | 'imageUri' | 'repoRef'>> = {
-      tarballPath: `uploads/${identity}`,
-    },
+    source: MemoryRevision['source'] = { source_tarball_path: `uploads/${identity}` },
   ): string {
-    return this.#add({ identity, ...source }).revisionId;
+    return this.controlPlane.addRevision(this.#existing(), { identity, source }).id;
   }
 
   /** A revision becomes active, also if no call waits for it. @param identity - of what it runs from now on. */
@@ -172,8 +188,7 @@ export class World {
     revision.identity = identity ?? revision.identity;
     this.slow.delete(revisionId);
     this.slow.delete(revision.identity);
-    revision.status = 'DEPLOYED';
-    this.#existing().activeRevisionId = revisionId;
+    this.controlPlane.bringUp(this.#existing().id, revisionId);
   }
 
   /** A revision ends in a status. */
@@ -226,161 +241,42 @@ export class World {
     const identity = artifactIdentity(artifact);
     return (this.deployment?.revisions ?? [])
       .filter((revision) => revision.identity === identity)
-      .map((revision) => revision.revisionId);
+      .map(({ id }) => id);
   }
 
-  /** The revisions of the deployment, as an audit is told of them. */
+  /** The revisions of the deployment, as an audit is given them. */
   get observed(): { readonly revisionId: string; readonly tarballPath: string | null }[] {
-    return (this.deployment?.revisions ?? []).map(({ revisionId, tarballPath }) => ({
-      revisionId,
-      tarballPath,
+    return (this.deployment?.revisions ?? []).map(({ id, source }) => ({
+      revisionId: id,
+      tarballPath: source.source_tarball_path ?? null,
     }));
   }
 
+  /** The records of releases, in the order in which they were first written. */
+  get records(): ReleaseResult[] {
+    // What begins so is no release's.
+    return [...this.kept]
+      .filter(([name]) => !/^[._]/.test(name))
+      .map(([, record]) => record as ReleaseResult);
+  }
+
+  get deployment(): MemoryDeployment | null {
+    return this.controlPlane.deployments[0] ?? null;
+  }
+
   get latest(): string | null {
-    return this.deployment?.revisions.at(-1)?.revisionId ?? null;
+    return this.deployment?.revisions.at(-1)?.id ?? null;
   }
 
   get active(): string | null {
     return this.deployment?.activeRevisionId ?? null;
   }
 
-  /** A revision, as the control plane answers it now. */
-  getRevision(revisionId: string): Revision {
-    return this.#advance(this.#revision(revisionId));
+  /** A call of `readDeployment`, whatever it is made for. */
+  readDeployment(): Promise<unknown> {
+    const target = { name: 'any' } as TargetSpec;
+    return this.activities.readDeployment({ target, deploymentId: this.#existing().id });
   }
-
-  /** What the activities do, in this world. */
-  readonly activities: { [Name in ActivityName]: (input: never) => Promise<unknown> } = {
-    findDeployment: async ({ target }: Input<'findDeployment'>) =>
-      Promise.resolve({ deployment: this.deployment?.name === target.deployment ? this.#snapshot() : null }),
-
-    createDeployment: async ({ target }: Input<'createDeployment'>) => {
-      const deploymentId = `${this.id}-deployment`;
-      this.deployment = { deploymentId, name: target.deployment, activeRevisionId: null, revisions: [] };
-      this.#add({ identity: 'created', status: 'AWAITING_BUILD' });
-      return Promise.resolve({ deployment: this.#snapshot() });
-    },
-
-    readDeployment: async () => Promise.resolve({ deployment: this.#snapshot() }),
-
-    readRevision: async ({ revisionId }: Input<'readRevision'>) =>
-      Promise.resolve({ revision: revisionSnapshot(this.#revision(revisionId)) }),
-
-    listRevisions: async ({ since }: Input<'listRevisions'>) => {
-      if (!this.offersList) return Promise.resolve({ revisions: null });
-      const { revisions } = this.#existing();
-      const known = revisions.findIndex(({ revisionId }) => revisionId === since);
-      const listed = since === undefined ? revisions.slice(-PAGE) : revisions.slice(known + 1);
-      return Promise.resolve({ revisions: listed.toReversed().map(revisionSnapshot) });
-    },
-
-    uploadArtifact: async () => {
-      this.#numbers.upload++;
-      return Promise.resolve({ objectPath: `uploads/${this.id}-${this.#numbers.upload}.tar.gz` });
-    },
-
-    patchDeployment: async ({ artifact, objectPath }: Input<'patchDeployment'>) => {
-      this.#add({
-        identity: artifactIdentity(artifact),
-        tarballPath: objectPath,
-        imageUri: artifact.kind === 'image' ? artifact.uri : null,
-        repoRef: artifact.kind === 'git' ? artifact.ref : null,
-      });
-      return Promise.resolve({ deployment: this.#snapshot() });
-    },
-
-    redeployRevision: async ({ revisionId }: Input<'redeployRevision'>) => {
-      const revision = this.#revision(revisionId);
-      if (this.redeployMakesRevision) this.#add({ ...revision, status: 'QUEUED' });
-      else revision.status = 'QUEUED';
-      return Promise.resolve({ deployment: this.#snapshot() });
-    },
-
-    awaitDeployed: async (input: Input<'awaitDeployed'>) => {
-      const { target, deploymentId, revisionId, since, until } = input;
-      const revision = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
-        const seen = this.getRevision(revisionId);
-        return revisionPhase(seen.status) === 'pending' && !this.leavesToPoller ? undefined : seen;
-      });
-      const { status } = revision;
-      if (revisionPhase(status) === 'pending') {
-        const taskQueue = Context.current().info.taskQueue.replace(/(-restore)?-polls$/, '');
-        await leaveToPoller(target, taskQueue, { deploymentId, revisionId, status, since, until });
-      }
-      return { revision: revisionSnapshot(revision) };
-    },
-
-    confirmServing: async ({ target, revisionId, overtakers = [] }: Input<'confirmServing'>) => {
-      await poll('SLIPWAY_NOT_SERVING', () => {
-        if (this.active !== null && overtakers.includes(this.active))
-          throw failure('SLIPWAY_REVISION_REPLACED', { taken: false, final: true });
-        return this.active === revisionId && !this.#isDead(target) ? true : undefined;
-      });
-      return { agentUrl: `http://agent.${this.id}.test` };
-    },
-
-    runCheck: async ({ target, revisionId, check }: Input<'runCheck'>) => {
-      if (this.active !== revisionId) throw failure('SLIPWAY_NOT_SERVING', { taken: false });
-      if (this.#isDead(target)) throw failure('SLIPWAY_UNREACHABLE', { taken: false });
-      const failed = !this.#passes(check, this.#revision(revisionId));
-      return Promise.resolve({
-        verdict: {
-          check: check.name,
-          revisionId,
-          passed: !failed,
-          reasons: failed ? ['the answer does not contain "hello": "goodbye"'] : [],
-          answer: judge({}, { status: 'success', values: failed ? 'goodbye' : this.answer, latencyMs: 12 })
-            .answer,
-          runId: 'run',
-          latencyMs: 12,
-          feedbackRecorded: null,
-        },
-      });
-    },
-
-    askAgent: async ({ target }: Input<'askAgent'>) =>
-      Promise.resolve({ silent: this.#isDead(target) ? 'the agent does not answer' : null }),
-
-    lookAtFreezes: async ({ at }: Input<'lookAtFreezes'>) =>
-      Promise.resolve({ frozen: this.frozen !== null && at < this.frozen.until ? this.frozen : null }),
-
-    awaitLateSuccess: async ({ revisionId, until }: Input<'awaitLateSuccess'>) => {
-      const cameUp = await poll('SLIPWAY_STEP_TIMED_OUT', () => {
-        if (this.active === revisionId) return true;
-        const { status } = this.#revision(revisionId);
-        return revisionPhase(status) === 'failed' || isOver(until) ? false : undefined;
-      });
-      return { cameUp };
-    },
-
-    awaitLateUpload: async ({ objectPath, known, until }: Input<'awaitLateUpload'>) => ({
-      revisionId: await poll('SLIPWAY_STEP_TIMED_OUT', () => {
-        const landed = this.#existing()
-          .revisions.filter(({ tarballPath }) => tarballPath === objectPath)
-          .map(({ revisionId }) => revisionId)
-          .find((revisionId) => !known.includes(revisionId));
-        return landed ?? (isOver(until) ? null : undefined);
-      }),
-    }),
-
-    sendNotice: async ({ receiver, notice }: Input<'sendNotice'>) => {
-      this.told.push({ receiver: receiver.name, notice });
-      return Promise.resolve({ detail: 'told' });
-    },
-
-    recordRelease: async ({ result, passed }: Input<'recordRelease'>) => {
-      this.records.push(result);
-      const digests = passed.map(({ checks }) => this.keep(checks));
-      return Promise.resolve({ location: `records/${result.releaseId}.json`, digests });
-    },
-
-    readChecks: async ({ digest }: Input<'readChecks'>) => {
-      const checks = this.keptChecks.get(digest);
-      if (checks === undefined) throw failure('SLIPWAY_RECORD_UNREADABLE', { taken: false, final: true });
-      return Promise.resolve({ checks });
-    },
-  };
 
   /** Carries out one call of an activity, with its next fault, if there is one. */
   async call(activity: ActivityName, input: unknown): Promise<unknown> {
@@ -426,69 +322,34 @@ export class World {
     return this.deadAddresses.has(agentUrl ?? '');
   }
 
-  #passes({ expect: { contains = '' } }: Check, { revisionId, identity }: Revision): boolean {
-    const names = [revisionId, identity];
-    if (this.providerIsAway || names.some((name) => this.bad.has(name))) return false;
-    const knowing = this.knownOnlyTo.get(contains);
-    return knowing === undefined || names.some((name) => knowing.has(name));
+  /** What the agent answers: a greeting, or what is wrong, and all that only the revision that serves knows. */
+  #answers(): string {
+    const { id, identity } = this.#revision(this.active ?? '');
+    const names = [id, identity];
+    if (this.providerIsAway || names.some((name) => this.bad.has(name))) return 'goodbye';
+    const known = [...this.knownOnlyTo].filter(([, knowing]) => names.some((name) => knowing.has(name)));
+    return [this.answer, ...known.map(([word]) => word)].join(' ');
   }
 
-  #existing(): Deployment {
+  #existing(): MemoryDeployment {
     if (this.deployment === null) throw failure('SLIPWAY_NOT_FOUND', { taken: false });
     return this.deployment;
   }
 
-  #revision(revisionId: string): Revision {
-    const found = this.#existing().revisions.find((revision) => revision.revisionId === revisionId);
-    if (found === undefined) throw failure('SLIPWAY_NOT_FOUND', { taken: false });
-    return found;
-  }
-
-  #add(revision: Partial<Revision> & { identity: string }): Revision {
-    this.#numbers.revision++;
-    const added = {
-      status: 'QUEUED',
-      tarballPath: null,
-      imageUri: null,
-      repoRef: null,
-      ...revision,
-      revisionId: this.revisionId(this.#numbers.revision),
-    };
-    this.#existing().revisions.push(added);
-    return added;
+  #revision(revisionId: string): MemoryRevision {
+    return this.controlPlane.revision(this.#existing().id, revisionId);
   }
 
   /** What the control plane does to a revision while somebody looks. */
-  #advance(revision: Revision): Revision {
-    const { revisionId, identity } = revision;
-    if (revisionPhase(revision.status) !== 'pending') return revision;
-    if (this.slow.has(revisionId) || this.slow.has(identity)) {
-      revision.status = 'BUILDING';
-      return revision;
-    }
-    const ending = this.broken.get(revisionId) ?? this.broken.get(identity);
-    if (ending === undefined) this.bringUp(revisionId);
+  #advance(revision: MemoryRevision): void {
+    const { id, identity } = revision;
+    if (revisionPhase(revision.status) !== 'pending') return;
+    const ending = this.broken.get(id) ?? this.broken.get(identity);
+    if (this.slow.has(id) || this.slow.has(identity)) revision.status = 'BUILDING';
+    else if (ending === undefined) this.bringUp(id);
     else revision.status = ending;
-    return revision;
-  }
-
-  #snapshot(): DeploymentSnapshot {
-    const { deploymentId, name, activeRevisionId, revisions } = this.#existing();
-    const latest = revisions.at(-1);
-    return {
-      deploymentId,
-      name,
-      activeRevisionId,
-      latestRevisionId: latest?.revisionId ?? null,
-      latestTarballPath: latest?.tarballPath ?? null,
-      latestImageUri: latest?.imageUri ?? null,
-      latestRepoRef: latest?.repoRef ?? null,
-      agentUrl: `http://agent.${this.id}.test`,
-    };
   }
 }
-
-type Input<Name extends ActivityName> = Parameters<Activities[Name]>[0];
 
 const refuseKey: Fault = () =>
   Promise.reject(failure('SLIPWAY_UNAUTHORIZED', { taken: false, final: true, status: 401 }));
@@ -541,23 +402,18 @@ export function failure(
   });
 }
 
-function revisionSnapshot({ identity: _, ...revision }: Revision): RevisionSnapshot {
-  return { ...revision, reason: revision.status === 'BUILD_FAILED' ? 'npm ci failed' : null };
-}
-
-function isOver(until: string): boolean {
-  return Date.now() >= Date.parse(until);
-}
-
-/** Looks until there is something, with heartbeats; hands back after a while, as the real polls do. */
-async function poll<T>(code: ErrorCode, look: () => T | undefined): Promise<T> {
-  const context = Context.current();
-  const until = Date.now() + ATTEMPT_MS;
-  for (;;) {
-    const seen = look();
-    if (seen !== undefined) return seen;
-    context.heartbeat();
-    if (Date.now() > until) throw failure(code, { taken: false, retryAfterMs: POLL_MS });
-    await context.sleep(POLL_MS);
-  }
+/** Polls that look often, with heartbeats, and hand back after a while as the real ones do. */
+function polls(beforeLook: () => void = () => undefined): PollUntil {
+  return async (code, look) => {
+    const context = Context.current();
+    const until = Date.now() + ATTEMPT_MS;
+    for (;;) {
+      beforeLook();
+      const seen = await look();
+      if ('found' in seen) return seen.found;
+      context.heartbeat();
+      if (Date.now() > until) throw notYet(code, seen.insteadOf, POLL_MS);
+      await context.sleep(POLL_MS);
+    }
+  };
 }

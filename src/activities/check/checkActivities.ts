@@ -2,35 +2,34 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { observeRun } from '../../clients/observeRun.ts';
 import { cutText } from '../../domain/bounds.ts';
 import { judge } from '../../domain/check/check.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { Activities, RevisionInput } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
-import type { Connections } from '../connections.ts';
+import type { Outside } from '../connections.ts';
 import { reportProgress } from '../heartbeat.ts';
 import { scrubText } from '../scrub.ts';
 import type { Untracked } from '../track.ts';
 
 /** Runs a check: a stateless run, streamed, so that nothing of it stays behind in a thread. */
-export function checkActivities(connections: Connections): Untracked<Pick<Activities, 'runCheck'>> {
+export function checkActivities(outside: Outside): Untracked<Pick<Activities, 'runCheck'>> {
   return {
     runCheck: async ({ agentUrl, store, check, ...revision }) => {
       reportProgress(`check "${check.name}" runs`);
-      await requireActive(connections, revision);
-      const agent = connections.agent(revision.target, agentUrl);
+      await requireActive(outside, revision);
+      const agent = outside.agent(revision.target, agentUrl);
       const { cancellationSignal } = Context.current();
       const { run, runId, feedbackLink } = await observeRun(agent, check, cancellationSignal);
-      await requireActive(connections, revision);
+      await requireActive(outside, revision);
       const { wholeAnswer, ...judgement } = judge(check.expect, run);
       const isWhole = wholeAnswer === judgement.answer;
-      const answerRecord = isWhole ? undefined : await keepAnswer(store, scrubText(wholeAnswer));
+      const answerRecord = isWhole ? undefined : await keepAnswer(outside, store, scrubText(wholeAnswer));
       const feedbackRecorded =
         check.feedbackKey === undefined
           ? null
-          : await recordVerdict(connections, feedbackLink, judgement.passed, judgement.reasons);
+          : await recordVerdict(outside, feedbackLink, judgement.passed, judgement.reasons);
       const { revisionId } = revision;
       const { latencyMs } = run;
       return {
@@ -50,7 +49,7 @@ export function checkActivities(connections: Connections): Untracked<Pick<Activi
 
 /** Records the verdict on the run's trace. The verdict stands whether or not that succeeds. */
 async function recordVerdict(
-  connections: Connections,
+  outside: Outside,
   link: string | null,
   passed: boolean,
   reasons: readonly string[],
@@ -58,7 +57,7 @@ async function recordVerdict(
   if (link === null) return false;
   try {
     const comment = reasons.length === 0 ? {} : { comment: scrubText(reasons.join('; ')) };
-    await connections.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
+    await outside.feedback().submit(link, { score: passed ? 1 : 0, ...comment }, callOptions());
     return true;
   } catch (error) {
     const context = Context.current();
@@ -78,13 +77,13 @@ const KEPT_MAX_BYTES = 1_000_000;
  *
  * @returns the record's name; `undefined` if the store is away: the verdict stands without it.
  */
-async function keepAnswer(store: string, answer: string): Promise<string | undefined> {
+async function keepAnswer(outside: Outside, store: string, answer: string): Promise<string | undefined> {
   const kept = cutText(answer, KEPT_MAX_BYTES);
   const digest = createHash('sha256').update(kept).digest('hex');
   // No target's name begins so: its releases' records stand beside.
   const name = `_answers/${digest}.json`;
   try {
-    await openArtifactStore(store).putRecord(name, kept);
+    await outside.openStore(store).putRecord(name, kept);
     return name;
   } catch (error) {
     Context.current().log.warn('an answer could not be kept in the artifact store', { error: String(error) });
@@ -99,10 +98,10 @@ async function keepAnswer(store: string, answer: string): Promise<string | undef
  * @throws SLIPWAY_NOT_SERVING where another one is active.
  */
 export async function requireActive(
-  connections: Connections,
+  outside: Outside,
   { target, deploymentId, revisionId }: RevisionInput,
 ): Promise<void> {
-  const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
+  const deployment = await outside.controlPlane(target).getDeployment(deploymentId, callOptions());
   if (deployment.active_revision_id === revisionId) return;
   throw new SlipwayError(
     'SLIPWAY_NOT_SERVING',

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 
 import { Context } from '@temporalio/activity';
 
-import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
 import { notOffered } from '../../clients/serviceError.ts';
 import { resolveSecret } from '../../config/secretReference.ts';
@@ -18,7 +17,7 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
-import type { Connections } from '../connections.ts';
+import type { Outside } from '../connections.ts';
 import { reportProgress } from '../heartbeat.ts';
 import type { Untracked } from '../track.ts';
 
@@ -28,7 +27,7 @@ const REVISIONS_MAX = 2_000;
 
 /** One call of the control plane each (contract 000, "Endpoints"). */
 export function deploymentActivities(
-  connections: Connections,
+  outside: Outside,
 ): Untracked<
   Pick<
     Activities,
@@ -43,7 +42,7 @@ export function deploymentActivities(
 > {
   return {
     async findDeployment({ target }) {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       if (target.deploymentId !== undefined) {
         const deployment = await client.getDeployment(target.deploymentId, callOptions());
         return { deployment: deploymentSnapshot(deployment) };
@@ -63,8 +62,8 @@ export function deploymentActivities(
     // is that of its PATCH all the same, so that ref is built twice in the first release: whatever comes of a release
     // (unknown answers, checks, the way back) is about one kind of revision.
     async createDeployment({ target, artifact, graphConfigPath }) {
-      await requireArtifact(artifact);
-      const client = connections.controlPlane(target);
+      await requireArtifact(outside, artifact);
+      const client = outside.controlPlane(target);
       const deployment = await client.createDeployment(
         {
           name: target.deployment,
@@ -79,19 +78,19 @@ export function deploymentActivities(
     },
 
     async readDeployment({ target, deploymentId }) {
-      const deployment = await connections.controlPlane(target).getDeployment(deploymentId, callOptions());
+      const deployment = await outside.controlPlane(target).getDeployment(deploymentId, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
 
     async readRevision({ target, deploymentId, revisionId }) {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       return {
         revision: revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions())),
       };
     },
 
     async listRevisions({ target, deploymentId, since }) {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       try {
         if (since === undefined) {
           const query = { limit: NEWEST_PAGE };
@@ -113,7 +112,7 @@ export function deploymentActivities(
 
     async patchDeployment({ target, deploymentId, artifact, objectPath, graphConfigPath }) {
       const secrets = resolveSecrets(target);
-      const deployment = await connections.controlPlane(target).patchDeployment(
+      const deployment = await outside.controlPlane(target).patchDeployment(
         deploymentId,
         {
           ...patchedFields({ target, artifact, objectPath, graphConfigPath }),
@@ -125,7 +124,7 @@ export function deploymentActivities(
     },
 
     async redeployRevision({ target, deploymentId, revisionId }) {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       const deployment = await client.redeployRevision(deploymentId, revisionId, callOptions());
       return { deployment: deploymentSnapshot(deployment) };
     },
@@ -162,9 +161,9 @@ function noListOfDeployments(target: TargetSpec): SlipwayError {
  *
  * @throws SlipwayError SLIPWAY_ARTIFACT_NOT_FOUND, SLIPWAY_ARTIFACT_STORE_….
  */
-async function requireArtifact(artifact: Artifact): Promise<void> {
+async function requireArtifact(outside: Outside, artifact: Artifact): Promise<void> {
   if (artifact.kind !== 'tarball') return;
-  const { stream } = await openArtifactStore(artifact.store).open(artifact.digest);
+  const { stream } = await outside.openStore(artifact.store).open(artifact.digest);
   stream.destroy();
 }
 
@@ -203,14 +202,14 @@ export function revisionSnapshot(revision: Revision): RevisionSnapshot {
 }
 
 /** Moves the artifact from the store to the control plane, as a stream. */
-export function uploadActivities(connections: Connections): Untracked<Pick<Activities, 'uploadArtifact'>> {
+export function uploadActivities(outside: Outside): Untracked<Pick<Activities, 'uploadArtifact'>> {
   return {
     async uploadArtifact({ target, deploymentId, artifact }) {
       const context = Context.current();
-      const store = openArtifactStore(artifact.store);
+      const store = outside.openStore(artifact.store);
       // A damaged artifact is found before anything is sent.
       await store.verify(artifact.digest);
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       const upload = await client.createUploadUrl(deploymentId, callOptions());
       const { stream, sizeBytes } = await store.open(artifact.digest);
       try {

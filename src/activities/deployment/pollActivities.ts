@@ -4,43 +4,52 @@ import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
 import { callOptions } from '../callOptions.ts';
-import type { Connections } from '../connections.ts';
+import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import { revisionSnapshot } from './deploymentActivities.ts';
 import { leaveToPoller } from './revisionPoller.ts';
 
-/** How long a release polls by itself: many revisions are deployed by then. */
-const POLLED_MS = 10_000;
+/** To whom a release leaves a revision that takes long. */
+export interface Poller {
+  /** The workflows' task queue. */
+  readonly taskQueue: string;
+  /** How long the release polls by itself, in milliseconds. */
+  readonly afterMs: number;
+}
 
 /**
  * Calls that are repeated until the outside has come to where it is going.
  *
- * @param taskQueue - the workflows'.
+ * @param now - the clock of deadlines, in milliseconds since 1970.
+ * @param poller - default: none; a release polls for as long as it waits.
  */
 export function pollActivities(
-  connections: Connections,
+  outside: Outside,
   pollUntil: PollUntil,
-  taskQueue: string,
+  now: () => Promise<number>,
+  poller?: Poller,
 ): Untracked<Pick<Activities, 'awaitDeployed' | 'confirmServing' | 'askAgent' | 'awaitLateSuccess'>> {
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId, since, until }) => {
-      const client = connections.controlPlane(target);
-      const leftAt = Math.max(since + POLLED_MS, Date.now());
+      const client = outside.controlPlane(target);
+      const isLeft = (): boolean => poller !== undefined && Date.now() >= since + poller.afterMs;
       const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
-        return revisionPhase(seen.status) === 'pending' && Date.now() < leftAt
+        return revisionPhase(seen.status) === 'pending' && !isLeft()
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
           : { found: seen };
       });
       const { status } = revision;
-      if (revisionPhase(status) === 'pending' && Date.now() < until)
-        await leaveToPoller(target, taskQueue, { deploymentId, revisionId, status, since, until });
+      if (revisionPhase(status) === 'pending' && poller !== undefined && Date.now() < until) {
+        const waiting = { deploymentId, revisionId, status, since, until };
+        await leaveToPoller(target, poller.taskQueue, waiting);
+      }
       return { revision };
     },
 
     confirmServing: async ({ target, deploymentId, revisionId, overtakers = [] }) => {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       const agentUrl = await pollUntil<string>('SLIPWAY_NOT_SERVING', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         const active = deployment.active_revision_id;
@@ -55,7 +64,7 @@ export function pollActivities(
         }
         const url = target.agentUrl ?? deployment.source_config.custom_url;
         if (url == null) throw noAgentUrl(target);
-        const silent = await whySilent(connections, target, url);
+        const silent = await whySilent(outside, target, url);
         return silent === undefined ? { found: url } : { insteadOf: silent };
       });
       return { agentUrl };
@@ -63,7 +72,7 @@ export function pollActivities(
 
     askAgent: async ({ target, agentUrl }) => {
       try {
-        await connections.agent(target, agentUrl).ok(callOptions());
+        await outside.agent(target, agentUrl).ok(callOptions());
       } catch (error) {
         if (!(error instanceof SlipwayError)) throw error;
         if (isSilence(error)) return { silent: `the agent does not answer: ${error.message}` };
@@ -75,12 +84,12 @@ export function pollActivities(
     },
 
     awaitLateSuccess: async ({ target, deploymentId, revisionId, until }) => {
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       const cameUp = await pollUntil<boolean>('SLIPWAY_STEP_TIMED_OUT', async () => {
         const deployment = await client.getDeployment(deploymentId, callOptions());
         if (deployment.active_revision_id === revisionId) return { found: true };
         const { status } = await client.getRevision(deploymentId, revisionId, callOptions());
-        return revisionPhase(status) === 'failed' || Date.now() >= Date.parse(until)
+        return revisionPhase(status) === 'failed' || (await now()) >= Date.parse(until)
           ? { found: false }
           : { insteadOf: `revision ${revisionId} is ${status} and not active` };
       });
@@ -94,12 +103,12 @@ export function pollActivities(
  * that has nobody behind it, or nobody at all, says that the revision does not serve yet.
  */
 async function whySilent(
-  connections: Connections,
+  outside: Outside,
   target: TargetSpec,
   agentUrl: string,
 ): Promise<string | undefined> {
   try {
-    await connections.agent(target, agentUrl).ok(callOptions());
+    await outside.agent(target, agentUrl).ok(callOptions());
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

@@ -19,7 +19,7 @@ import type { Activities } from '../activities.ts';
 import { isRetryable, notYet } from '../activityFailure.ts';
 import { askTemporal } from '../askTemporal.ts';
 import { callOptions } from '../callOptions.ts';
-import type { Connections } from '../connections.ts';
+import type { DeploymentsClient } from '../connections.ts';
 import type { Pause } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 
@@ -73,7 +73,7 @@ export function revisionPollerId(
 
 /** Polls a control plane for all that wait there. */
 export function revisionPollerActivities(
-  connections: Connections,
+  outside: { readonly controlPlane: (target: TargetSpec) => Pick<DeploymentsClient, 'getRevision'> },
   pause: Pause,
   shuttingDown: AbortSignal,
 ): Untracked<Pick<Activities, 'pollRevisions'>> {
@@ -87,7 +87,7 @@ export function revisionPollerActivities(
   return {
     pollRevisions: async ({ target, waiting }) => {
       const { controlPlane } = target;
-      const client = connections.controlPlane(target);
+      const client = outside.controlPlane(target);
       const endsAt = Date.now() + ATTEMPT_MS;
       // Each revision has a pause of its own.
       setMaxListeners(0, Context.current().cancellationSignal);

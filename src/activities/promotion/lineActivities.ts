@@ -6,7 +6,6 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 
-import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import { seeTarget, type TargetSeen } from '../../domain/promotion/candidate.ts';
 import type { ReleaseRequest } from '../../domain/release/release.ts';
@@ -29,15 +28,12 @@ import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import type { Place } from './places.ts';
 
-/** Reads a target's deployment, as the pipeline's own step `find` does. */
-export type ReadDeployment = (target: TargetSpec) => Promise<DeploymentSnapshot | null>;
-
 /**
  * What a promotion asks of targets, through Temporal: it never touches a deployment itself. Nothing in a workflow can
  * ask another one a question, so an activity does.
  */
 export function lineActivities(
-  readDeployment: ReadDeployment,
+  { findDeployment }: Untracked<Pick<Activities, 'findDeployment'>>,
   pollUntil: PollUntil,
   place: Place,
 ): Untracked<
@@ -47,7 +43,7 @@ export function lineActivities(
   >
 > {
   const see = async (target: TargetSpec, asksControlPlane: boolean): Promise<TargetSeen> => {
-    const deployment = asksControlPlane ? await readDeployment(target) : null;
+    const deployment = asksControlPlane ? (await findDeployment({ target })).deployment : null;
     return seeTarget(target.name, await viewTarget(target), deployment, target.agentUrl);
   };
   return {

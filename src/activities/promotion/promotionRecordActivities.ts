@@ -1,14 +1,16 @@
-import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import type { Activities } from '../activities.ts';
+import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 
 /** What a promotion asks of the artifact store. */
-export function promotionRecordActivities(): Untracked<Pick<Activities, 'findArtifact' | 'recordPromotion'>> {
+export function promotionRecordActivities(
+  outside: Outside,
+): Untracked<Pick<Activities, 'findArtifact' | 'recordPromotion'>> {
   return {
     async findArtifact({ store, artifact }) {
       // Images are the registry's: whether one is there is found out when it is pulled.
       if (!artifact.startsWith('sha256:')) return { sizeBytes: 0 };
-      const { stream, sizeBytes } = await openArtifactStore(store).open(artifact);
+      const { stream, sizeBytes } = await outside.openStore(store).open(artifact);
       stream.destroy();
       return { sizeBytes };
     },
@@ -17,7 +19,7 @@ export function promotionRecordActivities(): Untracked<Pick<Activities, 'findArt
       const time = result.startedAt.replaceAll(/[:.]/g, '-');
       // No target's name begins so: its releases' records stand beside.
       const location = `_promotions/${result.promotion}/${time}-${runId}.json`;
-      await openArtifactStore(store).putRecord(location, result);
+      await outside.openStore(store).putRecord(location, result);
       return { location };
     },
   };

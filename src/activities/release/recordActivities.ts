@@ -1,16 +1,18 @@
 import { keepChecks, readKeptChecks } from '../../artifact/artifactStore.ts';
-import { openArtifactStore } from '../../artifact/openArtifactStore.ts';
 import { withDigests } from '../../domain/check/passedChecks.ts';
 import type { ReleaseResult } from '../../domain/release/release.ts';
 import type { Activities } from '../activities.ts';
+import type { Outside } from '../connections.ts';
 import type { Untracked } from '../track.ts';
 
 /** Writes records, which outlive Temporal's retention, and reads what a later restore needs of them. */
-export function recordActivities(): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
+export function recordActivities(
+  outside: Outside,
+): Untracked<Pick<Activities, 'recordRelease' | 'readChecks'>> {
   return {
     async recordRelease({ store: url, result, passed }) {
       const location = recordName(result);
-      const store = openArtifactStore(url);
+      const store = outside.openStore(url);
       const digests = await Promise.all(passed.map(({ checks }) => keepChecks(store, checks)));
       const knownRevisions = withDigests(result.knownRevisions, passed, digests);
       await store.putRecord(location, { ...result, knownRevisions });
@@ -18,7 +20,7 @@ export function recordActivities(): Untracked<Pick<Activities, 'recordRelease' |
     },
 
     async readChecks({ store, digest }) {
-      return { checks: await readKeptChecks(openArtifactStore(store), digest) };
+      return { checks: await readKeptChecks(outside.openStore(store), digest) };
     },
   };
 }

@@ -12,10 +12,9 @@ export interface WatchDependencies {
   readonly runCheck: Untracked<Pick<Activities, 'runCheck'>>['runCheck'];
   /** What time it is where the watching is counted, in milliseconds since 1970. Default: this process's clock. */
   readonly now?: () => Promise<number>;
+  /** How often it is looked for what may land late, which serves for no longer before it is noticed. Default: 10 s. */
+  readonly lookEveryMs?: number | undefined;
 }
-
-/** How often it is looked for what may land late: what is found serves for no longer than this before it is noticed. */
-const LOOK_EVERY_MS = 10_000;
 
 /** Watches for a long time, at the price of one activity. */
 export function watchActivities({
@@ -23,6 +22,7 @@ export function watchActivities({
   listRevisions,
   runCheck,
   now = () => Promise.resolve(Date.now()),
+  lookEveryMs = 10_000,
 }: WatchDependencies): Untracked<Pick<Activities, 'watchRevision' | 'awaitLateUpload'>> {
   return {
     /** One attempt looks once, as below. Where the control plane offers no list, the newest revision is all there is to see. */
@@ -35,7 +35,7 @@ export function watchActivities({
           tarballPath === objectPath && revisionId !== null && !known.includes(revisionId),
       )?.revisionId;
       if (landed == null && left > 0) {
-        const pauseMs = Math.min(left, LOOK_EVERY_MS);
+        const pauseMs = Math.min(left, lookEveryMs);
         throw notYet('SLIPWAY_STEP_TIMED_OUT', `no further revision carries ${objectPath}`, pauseMs);
       }
       return { revisionId: landed ?? null };

@@ -23,7 +23,7 @@ export const NOTICES: Readonly<Record<string, Life>> = {
     await promotions.promote(canary, target, { release });
     const { requestId } = await target.rollback(BO);
     await target.ended(requestId);
-    await target.world.until(() => target.world.told.some(({ notice }) => notice.event === 'rolled_back'));
+    await target.world.until(() => target.world.noticed.some(({ notice }) => notice.event === 'rolled_back'));
     return target;
   },
 };

@@ -154,7 +154,7 @@ export class ScriptedWorld extends World {
     const { revisionId } = input as { revisionId: string };
     return (
       this.deployment?.revisions.some(
-        (revision) => revision.revisionId === revisionId && revision.tarballPath === script.objectPath,
+        ({ id, source }) => id === revisionId && source.source_tarball_path === script.objectPath,
       ) ?? false
     );
   }

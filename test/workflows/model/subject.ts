@@ -61,7 +61,7 @@ export class Subject {
 
   constructor(harness: Harness, id: string, { deployment, ...beginning }: Beginning) {
     const world = new ScriptedWorld(id);
-    world.redeployMakesRevision = beginning.redeployMakesRevision;
+    world.controlPlane.redeployMakesRevision = beginning.redeployMakesRevision;
     const { continueAsNewAfterEvents } = beginning;
     let input: TargetInput = { continueAsNewAfterEvents };
     this.#restarts = input;

@@ -19,8 +19,10 @@ const IMPATIENT = { ...QUICK, notify: { retry: { initialIntervalMs: 5, maximumAt
 /** What was told, without how: receiver, event and what it was about, once there are so many. */
 async function told({ world }: TargetUnderTest, times: number): Promise<string[]> {
   await world.called('sendNotice', times);
-  await world.until(() => world.told.length >= times);
-  return world.told.map(({ receiver, notice }) => `${receiver}: ${notice.event} ${notice.name ?? ''}`.trim());
+  await world.until(() => world.noticed.length >= times);
+  return world.noticed.map(({ receiver, notice }) =>
+    `${receiver}: ${notice.event} ${notice.name ?? ''}`.trim(),
+  );
 }
 
 describeWorkflows('notices', (harness) => {
@@ -33,7 +35,7 @@ describeWorkflows('notices', (harness) => {
       'ops: release_started release-1',
       'ops: released release-1',
     ]);
-    const ends = target.world.told.filter(({ notice }) => notice.event === 'released');
+    const ends = target.world.noticed.filter(({ notice }) => notice.event === 'released');
     expect(ends[0]?.notice).toEqual(ends[1]?.notice);
     expect(ends[0]?.notice).toMatchObject({
       version: 1,
@@ -80,7 +82,7 @@ describeWorkflows('notices', (harness) => {
     const { instructions } = await target.release('b', { notify });
     expect(await told(target, 1)).toEqual(['ops: rollback_failed release-1']);
     expect(instructions).toContain('needs a person');
-    expect(target.world.told[0]?.notice).toMatchObject({ instructions, code: 'SLIPWAY_CHECK_FAILED' });
+    expect(target.world.noticed[0]?.notice).toMatchObject({ instructions, code: 'SLIPWAY_CHECK_FAILED' });
   });
 
   it('never delay the end of a release, nor the next one, however long a receiver hangs', async () => {
@@ -89,7 +91,7 @@ describeWorkflows('notices', (harness) => {
     const first = await target.release('a', { notify: [OPS] });
     const second = await target.release('b');
     expect([first.outcome, second.outcome]).toEqual(['released', 'released']);
-    expect(target.world.told).toEqual([]);
+    expect(target.world.noticed).toEqual([]);
     for (const gate of gates) gate.open();
     await told(target, 2);
   });

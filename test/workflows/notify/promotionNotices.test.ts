@@ -16,8 +16,8 @@ function telling(to: TargetUnderTest): PromotionRequest['release'] {
 
 /** What was told, once there are so many. */
 async function told({ world }: TargetUnderTest, times: number): Promise<string[]> {
-  await world.until(() => world.told.length >= times);
-  return world.told.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();
+  await world.until(() => world.noticed.length >= times);
+  return world.noticed.map(({ notice: { event, name } }) => `${event} ${name ?? ''}`).sort();
 }
 
 describePromotions('notices of promotions', (under) => {
@@ -30,7 +30,7 @@ describePromotions('notices of promotions', (under) => {
     });
     await promotion.progressOnce(({ waiting }) => waiting?.for === 'approval');
     expect(await told(production, 1)).toEqual(['promotion_waiting canary-to-production']);
-    expect(production.world.told[0]?.notice).toMatchObject({
+    expect(production.world.noticed[0]?.notice).toMatchObject({
       kind: 'promotion',
       target: 'production',
       commit: 'c0ffee',
@@ -62,6 +62,6 @@ describePromotions('notices of promotions', (under) => {
     await other.release('b');
     const nothing = await under.promotions.promote(canary, other, { release: telling(other) });
     expect(nothing.nothingToDo).toBe(true);
-    expect(other.world.told).toEqual([]);
+    expect(other.world.noticed).toEqual([]);
   });
 });

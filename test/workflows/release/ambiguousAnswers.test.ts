@@ -217,7 +217,7 @@ describeWorkflows('what is decided where an answer is missing', (harness) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
       const { artifact } = row;
-      world.redeployMakesRevision = row.makesRevision;
+      world.controlPlane.redeployMakesRevision = row.makesRevision;
       world.bad.add(artifactIdentity(artifact));
       world.next('redeployRevision', row.call);
       row.and?.(world);
@@ -229,9 +229,7 @@ describeWorkflows('what is decided where an answer is missing', (harness) => {
       expect(world.redeployed).toEqual(Array.from({ length: row.sent }, () => good));
       if (row.outcome === 'rolled_back') {
         expect(world.active).toBe(result.servingRevisionId);
-        expect(
-          world.deployment?.revisions.find(({ revisionId }) => revisionId === world.active),
-        ).toMatchObject({
+        expect(world.deployment?.revisions.find(({ id }) => id === world.active)).toMatchObject({
           identity: 'elsewhere',
         });
       } else expect(result.instructions).toContain('needs a person');

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 
 import { type Artifact, artifactIdentity } from '../../../src/domain/artifact/artifact.ts';
+import { artifactFields } from '../../../src/domain/deployment/revision.ts';
 import type { ReleaseResult } from '../../../src/domain/release/release.ts';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import {
@@ -22,15 +23,10 @@ const ARTIFACTS: readonly (readonly [string, Artifact])[] = [
 ];
 /** What somebody else ships, of each kind. */
 const OTHER_SOURCE = {
-  tarball: { tarballPath: 'uploads/theirs' },
-  image: { imageUri: 'registry.test/theirs:latest' },
-  git: { repoRef: 'theirs' },
+  tarball: { source_tarball_path: 'uploads/theirs' },
+  image: { image_uri: 'registry.test/theirs:latest' },
+  git: { repo_ref: 'theirs' },
 } as const;
-
-function sourceOf(artifact: Artifact): { imageUri?: string; repoRef?: string } {
-  if (artifact.kind === 'image') return { imageUri: artifact.uri };
-  return artifact.kind === 'git' ? { repoRef: artifact.ref } : {};
-}
 
 /** More revisions than any page of a list has. */
 const MANY = 130;
@@ -96,7 +92,7 @@ describeWorkflows('the revision of a release', (harness) => {
     async (_, artifact) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
-      const same = { imageUri: null, repoRef: null, ...sourceOf(artifact) };
+      const same = artifactFields(artifact, null);
       world.next(
         'patchDeployment',
         mixedWith('before', () => world.patchElsewhere('theirs', same)),
@@ -144,7 +140,7 @@ describeWorkflows('the revision of a release', (harness) => {
     async (_, call) => {
       const { target, good } = harness.newServingTarget();
       const { world } = target;
-      world.offersList = false;
+      world.controlPlane.offersList = false;
       world.next('patchDeployment', overtaken(call));
       const result = await target.release('b');
       expect(result).toMatchObject({ outcome: 'errored', code: 'SLIPWAY_OUTCOME_UNKNOWN' });

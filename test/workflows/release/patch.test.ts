@@ -224,7 +224,7 @@ describeWorkflows('what changes the deployment', (harness) => {
 
       it('is not what a redeploy made of the release’s own revision since', async () => {
         const { target, good } = harness.newServingTarget();
-        target.world.redeployMakesRevision = true;
+        target.world.controlPlane.redeployMakesRevision = true;
         target.world.bad.add(identity('b'));
         target.world.next('patchDeployment', unansweredButTaken);
         const { revisionId } = await target.release('b');
@@ -279,7 +279,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       target.world.next('patchDeployment', async (perform, world) => {
         await perform();
         world.patchElsewhere();
-        return world.activities.readDeployment(undefined as never);
+        return world.readDeployment();
       });
       const result = await target.release('b');
       expect(target.world.count('patchDeployment')).toBe(1);
@@ -291,7 +291,7 @@ describeWorkflows('what changes the deployment', (harness) => {
 
     it('that was answered is never sent again, however long its revision cannot be seen', async () => {
       const { target, good } = harness.newServingTarget();
-      target.world.next('patchDeployment', (_, world) => world.activities.readDeployment(undefined as never));
+      target.world.next('patchDeployment', (_, world) => world.readDeployment());
       const result = await target.release('b');
       expect(target.world.count('patchDeployment')).toBe(1);
       expect(result).toMatchObject({
@@ -307,7 +307,7 @@ describeWorkflows('what changes the deployment', (harness) => {
       target.world.next('patchDeployment', async (perform, world) => {
         await perform();
         world.patchElsewhere();
-        return world.activities.readDeployment(undefined as never);
+        return world.readDeployment();
       });
       target.world.next('readDeployment', refused('SLIPWAY_UNAUTHORIZED', 401));
       const result = await target.release('b');

@@ -82,7 +82,7 @@ describeWorkflows('a release', (harness) => {
       servingVerified: true,
       givenUpRevisionIds: [],
     });
-    expect(result.reason).toContain('BUILD_FAILED: npm ci failed');
+    expect(result.reason).toContain('BUILD_FAILED: the build fails');
     expect(result.reason).toContain(`revision ${good} serves again`);
     expect(target.world.redeployed).toEqual([good]);
     expect(target.world.active).toBe(good);

@@ -96,7 +96,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
 
   it('walks on from a copy to an earlier release, and not to the original of the copy', async () => {
     const { target, older, newer } = await twoReleases(harness.newTarget());
-    target.world.redeployMakesRevision = true;
+    target.world.controlPlane.redeployMakesRevision = true;
     const back = await target.rollback({ to: newer });
     const copy = (await target.ended(back.requestId)).servingRevisionId;
     target.world.bad.add(identity('b'));
@@ -158,7 +158,7 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
     target.world.bad.add(identity('a'));
     expect(await target.release('a')).toMatchObject({ outcome: 'rolled_back', servingRevisionId: theirs });
     const [known] = (await target.view()).state.known;
-    expect(target.world.keptChecks.get(known?.checks ?? '')).toEqual([GREETS]);
+    expect(await target.world.checksOf(known?.checks)).toEqual([GREETS]);
     target.world.knownOnlyTo.set('lilac', new Set());
     const result = await target.release('b', { checks: [NAMES_LILAC] });
     expect(result).toMatchObject({
@@ -171,17 +171,17 @@ describeWorkflows('a restore under the checks of the revision', (harness) => {
 
   it('keeps the checks of a copy that a redeploy made', async () => {
     const { target } = await twoReleases(harness.newTarget());
-    target.world.redeployMakesRevision = true;
+    target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('c'));
     const { servingRevisionId: copy } = await target.release('c');
     const { known } = (await target.view()).state;
     expect(known.at(-1)).toMatchObject({ revisionId: copy, verified: true });
-    expect(target.world.keptChecks.get(known.at(-1)?.checks ?? '')).toEqual([GREETS]);
+    expect(await target.world.checksOf(known.at(-1)?.checks)).toEqual([GREETS]);
   });
 
   it('whose checks cannot be read is deployed, stays verified, and says so; it does not walk on', async () => {
     const { target, newer } = await twoReleases(harness.newTarget());
-    target.world.keptChecks.clear();
+    target.world.kept.clear();
     target.world.bad.add(identity('c'));
     const result = await target.release('c');
     expect(result).toMatchObject({ outcome: 'rolled_back', servingRevisionId: newer, servingVerified: true });

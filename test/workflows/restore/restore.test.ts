@@ -69,10 +69,10 @@ describeWorkflows('a restore', (harness) => {
 
   it('follows the new revision that a redeploy makes', async () => {
     const { target, good } = harness.newServingTarget();
-    target.world.redeployMakesRevision = true;
+    target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('b'));
     const result = await target.release('b');
-    const latest = target.world.deployment?.revisions.at(-1)?.revisionId;
+    const latest = target.world.deployment?.revisions.at(-1)?.id;
     expect(latest).not.toBe(good);
     expect(result).toMatchObject({
       outcome: 'rolled_back',
@@ -95,14 +95,14 @@ describeWorkflows('a restore', (harness) => {
 
   it('does not send a redeploy again whose new revision can be read', async () => {
     const { target } = harness.newServingTarget();
-    target.world.redeployMakesRevision = true;
+    target.world.controlPlane.redeployMakesRevision = true;
     target.world.bad.add(identity('b'));
     target.world.next('redeployRevision', unansweredButTaken);
     const result = await target.release('b');
     expect(target.world.count('redeployRevision')).toBe(1);
     expect(result).toMatchObject({
       outcome: 'rolled_back',
-      servingRevisionId: target.world.deployment?.revisions.at(-1)?.revisionId,
+      servingRevisionId: target.world.deployment?.revisions.at(-1)?.id,
     });
   });
 

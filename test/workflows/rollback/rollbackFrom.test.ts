@@ -139,7 +139,7 @@ describeWorkflows('a manual rollback without a name leaves what served when the 
 
   it('and where a redeploy makes a copy, a second one goes to an earlier release, not to the original of the copy', async () => {
     const { target, good } = harness.newServingTarget();
-    target.world.redeployMakesRevision = true;
+    target.world.controlPlane.redeployMakesRevision = true;
     const first = await target.release('a');
     const second = await target.release('b');
     const back = await target.rollback({ serving: second.revisionId ?? '' });

@@ -46,7 +46,7 @@ describeWorkflows('a revision that was given up on and becomes active', (harness
     const late = target.world.patchElsewhere('late');
     target.world.bringUp(late);
     const request = target.request('a');
-    const deploymentId = target.world.deployment?.deploymentId ?? '';
+    const deploymentId = target.world.deployment?.id ?? '';
     target.startWith({
       state: {
         ...EMPTY_TARGET,

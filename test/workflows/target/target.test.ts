@@ -283,7 +283,7 @@ describeWorkflows('a target', (harness) => {
           late: [
             {
               revisionId: late,
-              deploymentId: target.world.deployment?.deploymentId ?? '',
+              deploymentId: target.world.deployment?.id ?? '',
               restoreTo: good,
               until: new Date(Date.now() + 60_000).toISOString(),
             },

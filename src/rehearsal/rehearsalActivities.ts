@@ -1,0 +1,123 @@
+import { Context } from '@temporalio/activity';
+
+import type { Activities, JudgementInput } from '../activities/activities.ts';
+import { notYet } from '../activities/activityFailure.ts';
+import { requireActive } from '../activities/check/checkActivities.ts';
+import { releaseActivities } from '../activities/createActivities.ts';
+import type { PollUntil } from '../activities/polling.ts';
+import { lineActivities } from '../activities/promotion/lineActivities.ts';
+import { EVERYBODY_AT_ONCE } from '../activities/promotion/places.ts';
+import { watchActivities } from '../activities/target/watchActivities.ts';
+import { track } from '../activities/track.ts';
+import { SlipwayError } from '../domain/errors.ts';
+import type { JudgeReport, SideReport } from '../domain/judge/report.ts';
+import type { JudgeVerdict } from '../domain/judge/verdict.ts';
+import type { Outcomes } from './outcomes.ts';
+import { aboutTarget, type RehearsedOutside } from './rehearsedOutside.ts';
+
+/** A kept record has a name; these are not kept. */
+const NOT_KEPT = 'none in a rehearsal';
+
+/**
+ * The worker's own activities, over control planes and stores in memory. The verdicts of checks and judges are what is
+ * injected, and nobody is notified.
+ *
+ * @param now - the time that is skipped: milliseconds since 1970.
+ */
+export function rehearsalActivities(
+  outside: RehearsedOutside,
+  outcomes: Outcomes,
+  now: () => Promise<number>,
+): Activities {
+  const pollUntil = pollsInSkippedTime(now);
+  const releases = releaseActivities(outside, { pollUntil, now });
+
+  const runCheck: (typeof releases)['runCheck'] = async ({ target, deploymentId, revisionId, check }) => {
+    await requireActive(outside, { target, deploymentId, revisionId });
+    const isAbout = aboutTarget(target.name);
+    const found = outcomes.happens(
+      'check',
+      outside.askedNow(await now(), target.name),
+      (injection) => injection.check === check.name && isAbout(injection),
+    );
+    if (found?.how === 'errs') {
+      throw new SlipwayError('SLIPWAY_UNREACHABLE', `the agent on "${target.name}" does not answer`);
+    }
+    const reasons = found === undefined ? [] : [`rehearsed: ${found.text}`];
+    const verdict = { check: check.name, revisionId, passed: found === undefined, reasons, answer: '' };
+    return { verdict: { ...verdict, runId: null, latencyMs: 0, feedbackRecorded: null } };
+  };
+
+  return track({
+    ...releases,
+    runCheck,
+    ...watchActivities({ ...releases, runCheck, now }),
+    ...lineActivities(releases, pollUntil, EVERYBODY_AT_ONCE),
+    async judgeCandidate({ inputs, settings }) {
+      const at = await now();
+      const found = outcomes.happens('judge', { now: at }, () => true);
+      const report = rehearsedReport(found?.verdict ?? 'passed', { inputs, settings }, at);
+      return { report, location: NOT_KEPT };
+    },
+    sendNotice: () => Promise.resolve({ detail: 'a rehearsal sends no notices' }),
+    recordPromotion: () => Promise.resolve({ location: NOT_KEPT }),
+    recordRelease: async (input) => ({ ...(await releases.recordRelease(input)), location: NOT_KEPT }),
+    // Each target is started once, with its state, and nobody else releases there.
+    claimDeployment: () => Promise.resolve({}),
+    // Nothing is left to it: a release polls for as long as it waits.
+    pollRevisions: () => Promise.resolve({ settled: [] }),
+    recallTarget: () => Promise.resolve({ state: null, work: null, isReset: false }),
+    keepTarget: () => Promise.resolve({}),
+    awaitWork: () => Promise.reject(new Error('no target of a rehearsal is ended')),
+  });
+}
+
+/** The report of a judge who runs nothing: the verdict is what is rehearsed. */
+function rehearsedReport(
+  verdict: JudgeVerdict,
+  { inputs, settings }: Pick<JudgementInput, 'inputs' | 'settings'>,
+  at: number,
+): JudgeReport {
+  const instant = new Date(at).toISOString();
+  const side: SideReport = {
+    agentUrl: '',
+    runs: 0,
+    ended: { success: 0, error: 0, interrupted: 0, timeout: 0 },
+    repeated: 0,
+    feedback: { recorded: 0, lost: 0 },
+    failures: [],
+  };
+  const reason = 'rehearsed';
+  return {
+    verdict,
+    reasons: [reason],
+    error: verdict === 'errored' ? { side: null, code: 'SLIPWAY_UNREACHABLE', message: reason } : null,
+    policy: settings.policy,
+    inputs: { from: inputs === 'recorded' ? 'recorded runs' : inputs.name, count: 0, repetitions: 0 },
+    seed: settings.seed,
+    startedAt: instant,
+    endedAt: instant,
+    sides: { baseline: side, candidate: side },
+    metrics: [],
+  };
+}
+
+/** How much longer is waited at each look, as a share of what was waited already. */
+const GROWTH = 0.2;
+const LEAST_MS = 1_000;
+const MOST_MS = 5 * 60_000;
+
+/**
+ * Makes polls that look once in each attempt: while an attempt lasts no time is skipped, so that it is the wait before the
+ * next one that lets it pass.
+ *
+ * @param now - the time that is skipped.
+ */
+function pollsInSkippedTime(now: () => Promise<number>): PollUntil {
+  return async (code, look) => {
+    const seen = await look();
+    if ('found' in seen) return seen.found;
+    const waited = (await now()) - Context.current().info.scheduledTimestampMs;
+    throw notYet(code, seen.insteadOf, Math.min(Math.max(waited * GROWTH, LEAST_MS), MOST_MS));
+  };
+}
