@@ -16,7 +16,7 @@ const ARROWS = {
   judge: ['clients', 'config'],
   activities: ['clients', 'artifact', 'config', 'judge', 'messages'],
   workflows: ['activities', 'messages'],
-  rehearsal: ['activities', 'artifact', 'temporal', 'config', 'worker.ts', 'messages'],
+  rehearsal: ['activities', 'artifact', 'clients', 'temporal', 'config', 'worker.ts', 'messages'],
   cli: [
     'messages',
     'temporal',

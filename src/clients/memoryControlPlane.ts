@@ -145,7 +145,7 @@ export class MemoryControlPlane {
         await before();
         return revisionAnswer(this.revision(deploymentId, revisionId));
       },
-      listRevisions: async (deploymentId, { limit = NEWEST_PAGE } = {}) => {
+      listRevisions: async (deploymentId, { limit = NEWEST_PAGE }) => {
         const resources = (await newestFirst(deploymentId)).slice(0, limit);
         return { resources, offset: resources.length };
       },
