@@ -145,8 +145,8 @@ export class MemoryControlPlane {
         await before();
         return revisionAnswer(this.revision(deploymentId, revisionId));
       },
-      listRevisions: async (deploymentId, { limit = NEWEST_PAGE }) => {
-        const resources = (await newestFirst(deploymentId)).slice(0, limit);
+      listRevisions: async (deploymentId, query) => {
+        const resources = (await newestFirst(deploymentId)).slice(0, query?.limit ?? NEWEST_PAGE);
         return { resources, offset: resources.length };
       },
       eachRevision: async function* (deploymentId) {
