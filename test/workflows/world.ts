@@ -64,6 +64,8 @@ type FaultyName = ActivityName | 'submitToTarget';
 /** What happens to one call instead of, before, or after what it asks for. */
 export type Fault = (perform: () => Promise<unknown>, world: World) => Promise<unknown>;
 
+/** What every agent answers beside its greeting. */
+const WORDS = ['lilac', 'aster', 'rose'];
 const POLL_MS = 20;
 const ATTEMPT_MS = 2_000;
 
@@ -87,7 +89,7 @@ export class World {
   leavesToPoller = false;
   /** Revisions, or identities of artifacts, whose checks fail. */
   readonly bad = new Set<string>();
-  /** What a check's answer must contain that only these revisions, or identities of artifacts, answer. */
+  /** Words that only these revisions, or identities of artifacts, answer; the others of {@link WORDS} each does. */
   readonly knownOnlyTo = new Map<string, ReadonlySet<string>>();
   /** The model's provider is away: no check passes. */
   providerIsAway = false;
@@ -327,8 +329,11 @@ export class World {
     const { id, identity } = this.#revision(this.active ?? '');
     const names = [id, identity];
     if (this.providerIsAway || names.some((name) => this.bad.has(name))) return 'goodbye';
-    const known = [...this.knownOnlyTo].filter(([, knowing]) => names.some((name) => knowing.has(name)));
-    return [this.answer, ...known.map(([word]) => word)].join(' ');
+    const knows = (word: string): boolean => {
+      const knowing = this.knownOnlyTo.get(word);
+      return knowing === undefined || names.some((name) => knowing.has(name));
+    };
+    return [this.answer, ...WORDS.filter(knows), ...[...this.knownOnlyTo.keys()].filter(knows)].join(' ');
   }
 
   #existing(): MemoryDeployment {

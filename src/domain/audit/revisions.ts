@@ -212,8 +212,12 @@ function unreportedExtras(
   known: readonly unknown[],
 ): Violation[] {
   if (result === null) return [];
+  // One that says that it cannot tell what came of its upload has told of whatever carries it.
+  const untold = result.code === 'SLIPWAY_OUTCOME_UNKNOWN' ? result.unansweredUpload : undefined;
   const paths = activities.flatMap(({ name, input }) =>
-    name === 'patchDeployment' && typeof input['objectPath'] === 'string' ? [input['objectPath']] : [],
+    name === 'patchDeployment' && typeof input['objectPath'] === 'string' && input['objectPath'] !== untold
+      ? [input['objectPath']]
+      : [],
   );
   const ours = observed.filter(({ tarballPath }) => tarballPath !== null && paths.includes(tarballPath));
   const reported = [result.revisionId, ...result.extraRevisionIds, ...result.givenUpRevisionIds, ...known];

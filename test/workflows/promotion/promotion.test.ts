@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import type { FreezeWindow } from '../../../src/domain/freeze/freeze.ts';
 import { readTargetFacts } from '../../../src/temporal/history/readFacts.ts';
-import { refused } from '../faults.ts';
+import { followedBy, refused } from '../faults.ts';
 import { identity, stepNames } from '../requests.ts';
 import { describePromotions } from './describePromotions.ts';
 
@@ -174,10 +174,10 @@ describePromotions('a promotion', (under) => {
   it('takes back what fails in the bake, through the target, and stops the line', async () => {
     const { canary, production } = await under.line();
     const good = production.world.active;
-    const promotion = await under.promotions.start(canary, production, { bakeMs: DAY_MS });
-    await production.world.called('runCheck', 2);
-    production.world.bad.add(identity('b'));
-    const result = await promotion.result();
+    // After the baseline's check and the release's own.
+    const turnsBad = followedBy(({ bad }) => bad.add(identity('b')));
+    production.world.next('runCheck', (perform) => perform(), turnsBad);
+    const result = await under.promotions.promote(canary, production, { bakeMs: DAY_MS });
     expect(result).toMatchObject({ outcome: 'rolled_back', code: 'SLIPWAY_CHECK_FAILED' });
     expect(production.world.active).toBe(good);
     expect((await production.view()).state.hold).toMatchObject({ by: { who: 'slipway' } });
