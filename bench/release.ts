@@ -18,7 +18,7 @@ export const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
  */
 export function releaseRequest(
   url: string,
-  deployment: StandInDeployment,
+  deployment: Pick<StandInDeployment, 'id' | 'name'>,
   artifact: TarballArtifact,
 ): ReleaseRequest {
   return {
