@@ -3,6 +3,7 @@
 //   npm run bench -- peers [--systems bare,slipway] [--scenarios idle,at-once] [--count 5] [--out FILE]
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
@@ -21,6 +22,8 @@ import { startStandIn } from './standIn.ts';
 import { machine } from './statistics.ts';
 
 const SCENARIOS: readonly Scenario[] = [idle, slowDeploy, atOnce, parked, killedInPatch, killedInPoll];
+/** How long one scenario may take with one system. */
+const SCENARIO_MS = 20 * 60_000;
 const RESULTS = fileURLToPath(new URL('./results/peers.json', import.meta.url));
 
 /** What could not be measured, and why. */
@@ -44,7 +47,8 @@ const count = values.count === undefined ? undefined : Number(values.count);
 if (count !== undefined && (!Number.isInteger(count) || count < 1)) {
   throw new TypeError('--count takes a number from 1');
 }
-const whole = systems.length === SYSTEMS.length && scenarios.length === SCENARIOS.length && count === undefined;
+const whole =
+  systems.length === SYSTEMS.length && scenarios.length === SCENARIOS.length && count === undefined;
 const out = values.out ?? (whole ? RESULTS : undefined);
 
 const results: Measured[] = [];
@@ -91,7 +95,8 @@ async function measure(scenario: Scenario, system: System): Promise<void> {
     const bare = system === BARE ? hosted : await hostPeer(BARE);
     if (bare !== hosted) started.push(bare);
     const stage = { system: hosted, bare, standIn, count: count ?? scenario.count };
-    results.push({ system: system.name, scenario: scenario.name, ...(await scenario.measure(stage)) });
+    const findings = await within(SCENARIO_MS, scenario.measure(stage));
+    results.push({ system: system.name, scenario: scenario.name, ...findings });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     leftOut.push({ system: system.name, scenario: scenario.name, why: why.split('\n')[0] ?? why });
@@ -100,6 +105,16 @@ async function measure(scenario: Scenario, system: System): Promise<void> {
     for (const hosted of started) await hosted.close().catch((error: unknown) => say(`  ${String(error)}`));
     await standIn.close();
   }
+}
+
+/** Fails if a scenario takes longer than any that goes well. */
+async function within<T>(limitMs: number, measured: Promise<T>): Promise<T> {
+  const giveUp = new AbortController();
+  const late = delay(limitMs, undefined, giveUp).then(() => {
+    throw new Error(`it did not end within ${limitMs / 60_000} minutes`);
+  });
+  late.catch(() => undefined);
+  return Promise.race([measured, late]).finally(() => giveUp.abort());
 }
 
 /** A system whose package is missing is left out, with the error of its start. */

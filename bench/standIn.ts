@@ -176,7 +176,9 @@ export async function startStandIn(): Promise<StandIn> {
 
 /** What a request is counted as: `GET /v2/deployments/ID`. */
 function kindOf({ method, url }: IncomingMessage): string {
-  const path = (url ?? '/').replace(/\?.*/, '').replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID');
+  const path = (url ?? '/')
+    .replace(/\?.*/, '')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID');
   return `${method ?? 'GET'} ${path}`;
 }
 

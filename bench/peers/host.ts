@@ -4,7 +4,7 @@ import { ready, settingsOf } from './processes.ts';
 import { serve } from './remote.ts';
 import type { System } from './systems.ts';
 
-const { folder, variant } = settingsOf<System>();
+const { folder, variant } = settingsOf() as System;
 const { createPeer } = (await import(`./${folder}/peer.ts`)) as {
   readonly createPeer: (variant?: string) => Promise<Peer>;
 };

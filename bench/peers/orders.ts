@@ -14,7 +14,11 @@ export interface Placed {
  *
  * @param deploysAfterMs - how long after its PATCH the revision is deployed.
  */
-export function placeOrder(standIn: StandIn, behavior: Behavior = 'answers rightly', deploysAfterMs = 0): Placed {
+export function placeOrder(
+  standIn: StandIn,
+  behavior: Behavior = 'answers rightly',
+  deploysAfterMs = 0,
+): Placed {
   const deployment = standIn.deploy(`bench-${randomUUID()}`, behavior);
   deployment.deploysAfterMs = deploysAfterMs;
   const { id: deploymentId, name, good: goodRevisionId } = deployment;

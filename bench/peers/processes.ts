@@ -32,8 +32,8 @@ export function ready(): void {
 }
 
 /** The settings that {@link startScript} passed to this process. */
-export function settingsOf<T>(): T {
-  return JSON.parse(process.argv[2] ?? 'null') as T;
+export function settingsOf(): unknown {
+  return JSON.parse(process.argv[2] ?? 'null');
 }
 
 /** Kills a process with SIGKILL and waits until it has ended. */
@@ -49,7 +49,7 @@ export async function startServer(
   program: string,
   args: readonly string[],
   serves: () => Promise<void>,
-  options: SpawnOptions = {},
+  options: Omit<SpawnOptions, 'stdio'> = {},
 ): Promise<ChildProcess> {
   const child = spawn(program, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   process.once('exit', () => child.kill('SIGKILL'));
@@ -57,8 +57,8 @@ export async function startServer(
   const listen = (text: Buffer): void => {
     said = (said + text.toString()).slice(-LAST_CHARACTERS);
   };
-  child.stdout?.on('data', listen);
-  child.stderr?.on('data', listen);
+  child.stdout.on('data', listen);
+  child.stderr.on('data', listen);
   child.on('error', (error) => (said += error.message));
   const deadline = Date.now() + READY_TIMEOUT_MS;
   for (;;) {

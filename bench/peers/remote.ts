@@ -42,7 +42,8 @@ export function remote<T extends Methods<T>>(child: ChildProcess): T {
     else call?.reject(new Error(error));
   });
   child.once('exit', (code, signal) => {
-    for (const call of waiting.values()) call.reject(new Error(`the process ended (${signal ?? code ?? ''})`));
+    for (const call of waiting.values())
+      call.reject(new Error(`the process ended (${signal ?? code ?? ''})`));
     waiting.clear();
   });
   const call = (method: string, args: readonly unknown[]): Promise<unknown> =>
@@ -52,7 +53,10 @@ export function remote<T extends Methods<T>>(child: ChildProcess): T {
       child.send({ id: lastId, method, args } satisfies Call);
     });
   return new Proxy({} as T, {
-    get: (_target, method) => (...args: unknown[]) => call(String(method), args),
+    get:
+      (_target, method) =>
+      (...args: unknown[]) =>
+        call(String(method), args),
   });
 }
 

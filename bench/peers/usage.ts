@@ -73,7 +73,9 @@ function usage(pid: number): Usage {
 
 /** The fields of /proc/PID/stat from the third on: the second, a name in parentheses, may contain blanks. */
 function statFields(pid: number): string[] {
-  return readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
 }
 
 function field(file: string, name: string): number {

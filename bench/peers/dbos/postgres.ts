@@ -24,7 +24,8 @@ const NOBODY = { uid: 65_534, gid: 65_534 };
 export async function startPostgres(folder: string): Promise<Postgres> {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort() : [];
   const bin = join(DEBIAN, versions.at(-1) ?? 'none', 'bin');
-  if (!existsSync(join(bin, 'initdb'))) throw new Error('PostgreSQL is not installed: apt install postgresql');
+  if (!existsSync(join(bin, 'initdb')))
+    throw new Error('PostgreSQL is not installed: apt install postgresql');
   const data = join(folder, 'postgres');
   mkdirSync(data, { mode: 0o700 });
   const user = process.getuid?.() === 0 ? NOBODY : {};

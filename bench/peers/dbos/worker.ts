@@ -21,7 +21,7 @@ const restores = DBOS.registerWorkflow(restore, { name: 'restore' });
 const version = { applicationVersion: 'bench', executorID: 'bench' };
 DBOS.setConfig({
   name: 'bench',
-  systemDatabaseUrl: settingsOf<string>(),
+  systemDatabaseUrl: settingsOf() as string,
   logLevel: 'error',
   runAdminServer: false,
   ...version,

@@ -32,7 +32,7 @@ const releases = workflow({
 });
 
 const server = createServer(createEndpointHandler({ services: [releases] }));
-server.listen(settingsOf<number>(), '127.0.0.1', ready);
+server.listen(settingsOf() as number, '127.0.0.1', ready);
 
 /** One release: each step a `run`, whose result is in the journal. */
 async function release(context: WorkflowContext, order: Order): Promise<Outcome> {

@@ -23,7 +23,10 @@ export const killedInPoll: Scenario = {
 };
 
 /** How much later a release is done than one that nobody interrupts. */
-async function measure({ system: { peer }, standIn, count }: Stage, matches: RequestMatch): Promise<Findings> {
+async function measure(
+  { system: { peer }, standIn, count }: Stage,
+  matches: RequestMatch,
+): Promise<Findings> {
   const uninterrupted: number[] = [];
   const interrupted: number[] = [];
   await peer.release(placeOrder(standIn).order);

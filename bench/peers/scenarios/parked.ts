@@ -32,7 +32,8 @@ async function measure({ system, standIn, count }: Stage): Promise<Findings> {
   const others: (number | undefined)[] = [];
   for (let turn = 0; turn < Math.min(IN_THEIR_MIDST, waiting.length); turn++) {
     const placed = waiting[Math.floor((turn * waiting.length) / IN_THEIR_MIDST)];
-    if (placed !== undefined) rollbacks.push(await rolledBack(placed, (order) => system.peer.rollBack(order)));
+    if (placed !== undefined)
+      rollbacks.push(await rolledBack(placed, (order) => system.peer.rollBack(order)));
     others.push(await released(standIn, (order) => system.peer.release(order)));
   }
   const requests = Object.fromEntries(standIn.requests);

@@ -18,7 +18,7 @@ export interface SlipwayWorkerSettings {
   readonly home: string;
 }
 
-const { address, namespace, taskQueue, bundlePath, home } = settingsOf<SlipwayWorkerSettings>();
+const { address, namespace, taskQueue, bundlePath, home } = settingsOf() as SlipwayWorkerSettings;
 const logging = { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) };
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging } });
 await makeHome(home);

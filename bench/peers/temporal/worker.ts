@@ -27,7 +27,7 @@ const SLOTS = {
   maxCachedWorkflows: 2_000,
 } as const;
 
-const { address, bundlePath } = settingsOf<TemporalWorkerSettings>();
+const { address, bundlePath } = settingsOf() as TemporalWorkerSettings;
 const logging = { filter: makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' }) };
 Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging } });
 const common = { connection: await NativeConnection.connect({ address }), taskQueue: 'releases', activities };
