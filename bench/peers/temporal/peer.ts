@@ -47,7 +47,6 @@ export async function createPeer(variant: Variant): Promise<Peer> {
         workflowId: order.id,
         taskQueue: 'releases',
         args: [order, variant],
-        requestEagerStart: variant !== 'plain',
       }),
     rollBack: (order: Order) => client.workflow.getHandle(order.id).signal(rollbackSignal),
     restartWorker: async () => {
