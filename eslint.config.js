@@ -81,6 +81,8 @@ export default tseslint.config(
       'node_modules',
       '**/fixtures/**',
       'examples',
+      // They import packages that only the benchmark installs: bench/peers/tsconfig.json.
+      'bench/peers/{dbos,restate}',
       '.slipway',
       'docs/.vitepress/{.temp,cache}',
     ],

@@ -18,6 +18,7 @@ const BENCHMARKS = [
   'switch',
   'builds',
   'judge-rates',
+  'peers',
 ] as const;
 
 const [name, ...args] = process.argv.slice(2);

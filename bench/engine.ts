@@ -77,7 +77,7 @@ export async function startEngine(
     const { temporal, folder } = engine;
     undo.push(() => engine.close());
     say('bundling the workflows');
-    const bundlePath = await bundle(folder);
+    const bundlePath = await bundleWorkflows(folder);
     const { address, namespace } = temporal.settings;
     const connection = await NativeConnection.connect({ address });
     undo.push(() => connection.close());
@@ -119,7 +119,13 @@ async function undoable<T>(
   }
 }
 
-async function bundle(folder: string): Promise<string> {
+/**
+ * Bundles the workflows as they are now.
+ *
+ * @param folder - where the bundle is written.
+ * @returns the bundle's path.
+ */
+export async function bundleWorkflows(folder: string): Promise<string> {
   const workflows = (file: string): string =>
     fileURLToPath(new URL(`../src/workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({

@@ -6,7 +6,7 @@ import { digestFile } from '../src/artifact/digest.ts';
 import { openArtifactStore } from '../src/artifact/openArtifactStore.ts';
 import type { TarballArtifact } from '../src/domain/artifact/artifact.ts';
 import type { ReleaseRequest } from '../src/domain/release/release.ts';
-import { RIGHT_ANSWER, type StandInDeployment } from './standIn.ts';
+import { RIGHT_ANSWER } from './standIn.ts';
 
 /** The environment variable that holds the stand-in's API key: any text. */
 export const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
@@ -18,7 +18,7 @@ export const KEY_VARIABLE = 'SLIPWAY_BENCH_KEY';
  */
 export function releaseRequest(
   url: string,
-  deployment: StandInDeployment,
+  deployment: { readonly id: string; readonly name: string },
   artifact: TarballArtifact,
 ): ReleaseRequest {
   return {

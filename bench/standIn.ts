@@ -35,6 +35,8 @@ export class StandInDeployment {
   /** Otherwise it is not there until it is asked for. */
   exists: boolean;
   readonly #behavior: Behavior;
+  /** How long after its PATCH a revision is `DEPLOYED`, in milliseconds. 0: at once. */
+  deploysAfterMs = 0;
   readonly #revisions: Revision[];
   readonly #moments = new EventEmitter();
   #active: string;
@@ -82,10 +84,17 @@ export class StandInDeployment {
 
   /** A PATCH: the release's revision. */
   ship(tarballPath: string | null): void {
-    const status = this.#behavior === 'never ready' ? 'DEPLOYING' : 'DEPLOYED';
-    const revision = { id: randomUUID(), status, tarballPath };
+    const revision = { id: randomUUID(), status: 'DEPLOYING', tarballPath };
     this.#revisions.unshift(revision);
-    if (status === 'DEPLOYED') this.#active = revision.id;
+    if (this.#behavior === 'never ready') return;
+    if (this.deploysAfterMs === 0) this.#deployed(revision);
+    else setTimeout(() => this.#deployed(revision), this.deploysAfterMs).unref();
+  }
+
+  #deployed(revision: Revision): void {
+    if (revision.status !== 'DEPLOYING') return;
+    revision.status = 'DEPLOYED';
+    this.#active = revision.id;
   }
 
   /** A redeploy: that revision serves again, at once; what was still on its way is given up. */
@@ -133,6 +142,8 @@ export class StandInDeployment {
 /** A control plane and its agents that answer at once, so that what is measured is Slipway. */
 export interface StandIn {
   readonly url: string;
+  /** How many requests of each kind have arrived: the method, and the path without ids. */
+  readonly requests: Map<string, number>;
   /** @param exists - whether it is there before anybody asks for it. Default: true. */
   deploy(name: string, behavior: Behavior, exists?: boolean): StandInDeployment;
   close(): Promise<void>;
@@ -141,8 +152,11 @@ export interface StandIn {
 /** Starts the stand-in on a free port of the loopback. */
 export async function startStandIn(): Promise<StandIn> {
   const deployments = new Map<string, StandInDeployment>();
+  const requests = new Map<string, number>();
   let url = '';
   const server = createServer((request, response) => {
+    const kind = kindOf(request);
+    requests.set(kind, (requests.get(kind) ?? 0) + 1);
     answer(url, deployments, request, response).catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : undefined);
     });
@@ -152,6 +166,7 @@ export async function startStandIn(): Promise<StandIn> {
   url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
   return {
     url,
+    requests,
     deploy(name, behavior, exists = true) {
       const deployment = new StandInDeployment(name, behavior, exists);
       deployments.set(deployment.id, deployment);
@@ -163,6 +178,14 @@ export async function startStandIn(): Promise<StandIn> {
       await once(server, 'close');
     },
   };
+}
+
+/** What a request is counted as: `GET /v2/deployments/ID`. */
+function kindOf({ method, url }: IncomingMessage): string {
+  const path = (url ?? '/')
+    .replace(/\?.*/, '')
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID');
+  return `${method ?? 'GET'} ${path}`;
 }
 
 async function answer(

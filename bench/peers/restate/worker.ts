@@ -1,0 +1,76 @@
+import { createServer } from 'node:http2';
+
+import {
+  createEndpointHandler,
+  handlers,
+  RestatePromise,
+  workflow,
+  type WorkflowContext,
+  type WorkflowSharedContext,
+} from '@restatedev/restate-sdk';
+
+import { awaitDeployed, check, confirm, find, list, patch, redeploy, upload } from '../calls.ts';
+import type { Order, Outcome } from '../peer.ts';
+import { ready, settingsOf } from '../processes.ts';
+
+const HOUR_MS = 3_600_000;
+const ROLLBACK = 'rollback';
+
+/** What ends the wait of each release that runs in this process. */
+const waiting = new Map<string, AbortController>();
+
+const releases = workflow({
+  name: 'releases',
+  handlers: {
+    run: release,
+    rollBack: handlers.workflow.shared(async (context: WorkflowSharedContext) => {
+      await context.promise<boolean>(ROLLBACK).resolve(true);
+    }),
+  },
+  // A release polls within one step for as long as it takes; its journal is kept so that it can be counted.
+  options: { inactivityTimeout: HOUR_MS, abortTimeout: HOUR_MS, journalRetention: HOUR_MS },
+});
+
+const server = createServer(createEndpointHandler({ services: [releases] }));
+server.listen(settingsOf() as number, '127.0.0.1', ready);
+
+/** One release: each step a `run`, whose result is in the journal. */
+async function release(context: WorkflowContext, order: Order): Promise<Outcome> {
+  await context.run('find', () => find(order));
+  await context.run('baseline', () => check(order));
+  const path = await context.run('upload', () => upload(order));
+  const revisionId = await context.run('patch', () => patch(order, path));
+  const rollback = context.promise<boolean>(ROLLBACK).get();
+  const deployed = context.run('deployed', () => wait(order, revisionId)).map(() => false);
+  if (await RestatePromise.race([rollback, deployed])) {
+    waiting.get(order.id)?.abort();
+    await restore(context, order);
+    return 'rolled_back';
+  }
+  await context.run('serving', () => confirm(order, revisionId));
+  await context.run('check', () => check(order));
+  await context.run('record', () => list(order));
+  return 'released';
+}
+
+async function restore(context: WorkflowContext, order: Order): Promise<void> {
+  await context.run('find', () => find(order));
+  await context.run('redeploy', () => redeploy(order));
+  await context.run('restored', () => awaitDeployed(order, order.goodRevisionId));
+  await context.run('serving', () => confirm(order, order.goodRevisionId));
+  await context.run('check', () => check(order));
+  await context.run('record', () => list(order));
+}
+
+/** Ends without an error when it is given up: the error of a step is tried again. */
+async function wait(order: Order, revisionId: string): Promise<void> {
+  const rollback = new AbortController();
+  waiting.set(order.id, rollback);
+  try {
+    await awaitDeployed(order, revisionId, rollback.signal);
+  } catch (error) {
+    if (!rollback.signal.aborted) throw error;
+  } finally {
+    waiting.delete(order.id);
+  }
+}

@@ -1,0 +1,89 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { WorkflowNotFoundError } from '@temporalio/client';
+
+import type { TarballArtifact } from '../../../src/domain/artifact/artifact.ts';
+import type { ReleaseRequest, ReleaseResult } from '../../../src/domain/release/release.ts';
+import { targetWorkflowId } from '../../../src/domain/target/targetSpec.ts';
+import { workflowResult } from '../../../src/domain/workflowResult.ts';
+import { rollbackSignal } from '../../../src/messages/target.ts';
+import { submitRelease } from '../../../src/temporal/client/target/targetClient.ts';
+import { bundleWorkflows, type Engine, startTemporal } from '../../engine.ts';
+import { KEY_VARIABLE, putArtifact, releaseRequest } from '../../release.ts';
+import type { Order, Outcome, Peer } from '../peer.ts';
+import { kill, startScript } from '../processes.ts';
+import type { SlipwayWorkerSettings } from './worker.ts';
+
+const LOOK_EVERY_MS = 5;
+
+/** Slipway's worker on a real Temporal dev server, each as `slipway dev` starts it. */
+export async function createPeer(): Promise<Peer> {
+  process.env[KEY_VARIABLE] = randomUUID();
+  let engine: Engine;
+  let artifact: TarballArtifact;
+  let settings: SlipwayWorkerSettings;
+  let worker: ChildProcess;
+  const startWorker = async (): Promise<void> => {
+    worker = await startScript(new URL('./worker.ts', import.meta.url), settings);
+  };
+  return Promise.resolve({
+    start: async (folder: string) => {
+      engine = await startTemporal(() => undefined);
+      artifact = await putArtifact(folder);
+      const { address, namespace, taskQueue } = engine.temporal.settings;
+      const bundlePath = await bundleWorkflows(folder);
+      settings = { address, namespace, taskQueue, bundlePath, home: join(folder, 'home') };
+      await startWorker();
+    },
+    release: async (order: Order) => {
+      const request = requestOf(order, artifact);
+      const { releaseId } = await submitRelease(engine.temporal, request);
+      return outcomeOf(engine, `${targetWorkflowId(request.target)}/${releaseId}`);
+    },
+    rollBack: async (order: Order) => {
+      const target = targetWorkflowId(requestOf(order, artifact).target);
+      const message = { who: 'bench', reason: 'measuring' };
+      await engine.temporal.client.workflow.getHandle(target).signal(rollbackSignal, message);
+    },
+    restartWorker: async () => {
+      await kill(worker);
+      await startWorker();
+    },
+    workerPid: () => Promise.resolve(worker.pid ?? 0),
+    events: async (order: Order) => {
+      const target = targetWorkflowId(requestOf(order, artifact).target);
+      const lengths = [target, `${target}/release-1`].map(async (id) => {
+        const { historyLength } = await engine.temporal.client.workflow.getHandle(id).describe();
+        return historyLength;
+      });
+      return (await Promise.all(lengths)).reduce((sum, length) => sum + length, 0);
+    },
+    close: async () => {
+      await kill(worker);
+      await engine.close();
+    },
+  });
+}
+
+function requestOf({ url, name, deploymentId }: Order, artifact: TarballArtifact): ReleaseRequest {
+  return releaseRequest(url, { name, id: deploymentId }, artifact);
+}
+
+/** How a release ended. It begins a moment after it was taken. */
+async function outcomeOf({ temporal }: Engine, workflowId: string): Promise<Outcome> {
+  for (;;) {
+    try {
+      const { outcome, reason } = await workflowResult<ReleaseResult>(
+        temporal.client.workflow.getHandle(workflowId),
+      );
+      if (outcome === 'released' || outcome === 'rolled_back') return outcome;
+      throw new Error(`the release ended ${outcome}: ${reason}`);
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      await delay(LOOK_EVERY_MS);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+/** A system that can be compared. */
+export interface System {
+  readonly name: string;
+  /** The folder with its `peer.ts`. */
+  readonly folder: 'bare' | 'slipway' | 'temporal' | 'dbos' | 'restate';
+  /** What its `createPeer` is called with. */
+  readonly variant?: string;
+}
+
+/** The script without any engine: what all others are compared with. */
+export const BARE: System = { name: 'bare', folder: 'bare' };
+
+export const SYSTEMS: readonly System[] = [
+  BARE,
+  { name: 'slipway', folder: 'slipway' },
+  { name: 'temporal', folder: 'temporal', variant: 'plain' },
+  { name: 'temporal-tuned', folder: 'temporal', variant: 'tuned' },
+  { name: 'temporal-local', folder: 'temporal', variant: 'local' },
+  { name: 'dbos', folder: 'dbos' },
+  { name: 'restate', folder: 'restate' },
+];
