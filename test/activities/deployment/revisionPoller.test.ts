@@ -1,0 +1,130 @@
+import { CancelledFailure } from '@temporalio/activity';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, it, onTestFinished } from 'vitest';
+
+import { Connections } from '../../../src/activities/connections.ts';
+import { revisionPollerActivities } from '../../../src/activities/deployment/revisionPoller.ts';
+import { pausesUntil } from '../../../src/activities/polling.ts';
+import { UNREADABLE, type WaitingRevision, waitingKey } from '../../../src/messages/revisionPoller.ts';
+import { json, until } from '../../clients/faultyService.ts';
+import {
+  DEPLOYMENT_ID,
+  failureOf,
+  REVISION_ID,
+  REVISION_PATH,
+  revisionAnswer,
+  startRoutes,
+  targetOn,
+} from '../activitiesUnderTest.ts';
+
+const RELEASE = 'target:agent/release-1';
+
+it('reports each change of status, and is done with a revision that is settled', async () => {
+  const plane = await planeThat(['BUILDING', 'BUILDING', 'DEPLOYING', 'DEPLOYED']);
+  const { poll, reports } = poller();
+  const revision = waiting({ status: 'QUEUED' });
+  expect(await poll(plane.url, [revision])).toMatchObject({ settled: [waitingKey(revision)] });
+  expect(reports).toEqual(['BUILDING', 'DEPLOYING', 'DEPLOYED']);
+});
+
+it('leaves it to the workflow to find out why a revision cannot be read', async () => {
+  const plane = await startRoutes({
+    [`GET ${REVISION_PATH}`]: (response) => json(response, 404, { detail: 'gone' }),
+  });
+  const { poll, reports } = poller();
+  expect((await poll(plane.url, [waiting()])).settled).toHaveLength(1);
+  expect(reports).toEqual([UNREADABLE]);
+});
+
+it('leaves a control plane alone that asks for it, whoever waits there', async () => {
+  const asked: number[] = [];
+  const plane = await startRoutes({
+    [`GET ${REVISION_PATH}`]: (response) => {
+      asked.push(Date.now());
+      if (asked.length === 1) json(response, 429, {}, { 'retry-after': '3' });
+      else json(response, 200, revisionAnswer('DEPLOYED'));
+    },
+  });
+  const { poll } = poller();
+  const others = ['one', 'two'].map((workflowId) => waiting({ workflowId, since: Date.now() - 15_000 }));
+  expect((await poll(plane.url, [waiting(), ...others])).settled).toHaveLength(3);
+  expect((asked[1] ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(2_900);
+});
+
+it('reports again what Temporal did not take, and nothing to a workflow that has ended', async () => {
+  const plane = await planeThat(['DEPLOYED']);
+  const { poll, reports } = poller([new Error('14 UNAVAILABLE')]);
+  expect((await poll(plane.url, [waiting()])).settled).toHaveLength(1);
+  expect(reports).toEqual(['DEPLOYED', 'DEPLOYED']);
+  const ended = poller([new WorkflowNotFoundError('it has ended', RELEASE, undefined)]);
+  expect((await ended.poll(plane.url, [waiting()])).settled).toHaveLength(1);
+  expect(ended.reports).toEqual(['DEPLOYED']);
+});
+
+it('gives up on a revision that nobody waits for any more', async () => {
+  const plane = await planeThat(['BUILDING']);
+  const { poll, reports } = poller();
+  expect((await poll(plane.url, [waiting({ until: Date.now() })])).settled).toHaveLength(1);
+  expect(reports).toEqual([]);
+});
+
+it('hands itself over when its worker is asked to end, and stops at its cancellation', async () => {
+  const plane = await planeThat(['BUILDING']);
+  const ending = new AbortController();
+  const { poll } = poller([], ending.signal);
+  const handedOver = failureOf(poll(plane.url, [waiting()]));
+  await until(() => plane.requests.length > 0);
+  ending.abort();
+  expect(await handedOver).toMatchObject({ nonRetryable: false, category: 'BENIGN' });
+  const canceled = poller();
+  const stopped = expect(canceled.poll(plane.url, [waiting()])).rejects.toBeInstanceOf(CancelledFailure);
+  canceled.environment.cancel();
+  await stopped;
+});
+
+function waiting(changes: Partial<WaitingRevision> = {}): WaitingRevision {
+  const now = Date.now();
+  const revision = { deploymentId: DEPLOYMENT_ID, revisionId: REVISION_ID, status: 'BUILDING' };
+  return { workflowId: RELEASE, ...revision, since: now - 10_000, until: now + 60_000, ...changes };
+}
+
+/** A control plane whose revision goes through these statuses, one at each look, and stays at the last. */
+function planeThat(statuses: readonly string[]) {
+  let looks = 0;
+  return startRoutes({
+    [`GET ${REVISION_PATH}`]: (response) => {
+      json(response, 200, revisionAnswer(statuses[Math.min(looks++, statuses.length - 1)] ?? ''));
+    },
+  });
+}
+
+/**
+ * The poller's activity.
+ *
+ * @param failures - of its first reports, one each.
+ */
+function poller(failures: Error[] = [], shuttingDown = new AbortController().signal) {
+  const reports: string[] = [];
+  const signal = async (_: unknown, { status }: { readonly status: string }): Promise<void> => {
+    reports.push(status);
+    const failure = failures.shift();
+    await (failure === undefined ? Promise.resolve() : Promise.reject(failure));
+  };
+  const client = {
+    workflow: { getHandle: () => ({ signal }) },
+    withAbortSignal: (_: unknown, call: () => unknown) => call(),
+  } as unknown as Client;
+  const environment = new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }, { client });
+  const connections = new Connections();
+  onTestFinished(() => connections.close());
+  const activities = revisionPollerActivities(connections, pausesUntil(shuttingDown), shuttingDown);
+  const poll = async (url: string, revisions: readonly WaitingRevision[]) => {
+    const polled: unknown = await environment.run(activities.pollRevisions, {
+      target: targetOn(url),
+      waiting: revisions,
+    });
+    return polled as Awaited<ReturnType<typeof activities.pollRevisions>>;
+  };
+  return { poll, reports, environment };
+}
