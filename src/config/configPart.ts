@@ -122,7 +122,7 @@ async function readPart(
   }
 }
 
-/** What a file extends, as it is written. What is no text is told of when the whole is checked. */
+/** The value of `extends`, as it is written. One that is no text is refused when the whole file is checked. */
 function extendsOf({ raw }: ConfigPart): { name: string; path: PropertyKey[] }[] {
   const written = typeof raw === 'object' && raw !== null && 'extends' in raw ? raw.extends : undefined;
   if (typeof written === 'string') return [{ name: written, path: ['extends'] }];

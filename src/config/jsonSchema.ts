@@ -162,7 +162,7 @@ function boundsOf({ minimum, maximum = Number.MAX_SAFE_INTEGER }: Schema): strin
   return maximum === Number.MAX_SAFE_INTEGER ? `, at least ${minimum}` : `, ${minimum} to ${maximum}`;
 }
 
-/** A default that the schema says in words stands there; one of several fields is told by them. */
+/** A default that the schema states in words is in its description. A default of several fields lists them. */
 function defaultOf({ default: value, description = '' }: Schema): string {
   const [, told] = DEFAULT_IN_WORDS.exec(description) ?? [];
   if (told !== undefined && told !== value) return `default: ${told}`;

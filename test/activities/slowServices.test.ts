@@ -38,6 +38,16 @@ function slowService(answers: Readonly<Record<string, unknown>>, ms = SLOW_MS): 
   return Object.fromEntries(Object.entries(answers).map(([name, answer]) => [name, call(answer)]));
 }
 
+function slowStore(): unknown {
+  return slowService({
+    open: { stream: { destroy: () => undefined }, sizeBytes: 1 },
+    verify: undefined,
+    putRecord: undefined,
+    getRecord: () => [],
+    listRecords: () => [],
+  });
+}
+
 async function after<T>(ms: number, value: T): Promise<T> {
   await new Promise((resolve) => setTimeout(resolve, ms));
   return typeof value === 'function' ? (value as () => T)() : value;
@@ -80,17 +90,13 @@ vi.mock('../../src/activities/connections.ts', () => ({
     receivers(): unknown {
       return {};
     }
+    openStore(): unknown {
+      return slowStore();
+    }
   },
 }));
 vi.mock('../../src/artifact/openArtifactStore.ts', () => ({
-  openArtifactStore: () =>
-    slowService({
-      open: { stream: { destroy: () => undefined }, sizeBytes: 1 },
-      verify: undefined,
-      putRecord: undefined,
-      getRecord: () => [],
-      listRecords: () => [],
-    }),
+  openArtifactStore: () => slowStore(),
 }));
 vi.mock('../../src/activities/askTemporal.ts', () => ({
   askTemporal: () => after(SLOW_MS, services.temporal),

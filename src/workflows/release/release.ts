@@ -146,7 +146,7 @@ function soakOf(soakMs: number, agentUrl: string, checks: readonly Check[]): Wat
   return { agentUrl, checks, until: Date.now() + soakMs, everyMs: soakPauseMs(soakMs) };
 }
 
-/** What else is told of a release, its target tells. */
+/** Notifies that a person is awaited. The target sends the other notices of its releases. */
 function notifyWaiting({ releaseId, request }: ReleaseInput, waiting: Waiting): void {
   const { target, artifact, commit = null, requestedBy } = request;
   const waiter = { kind: 'release', name: releaseId, target, commit, requestedBy } as const;

@@ -234,7 +234,7 @@ const MEANINGS: readonly (readonly [said: RegExp, meaning: (repository: string) 
 /** How many of git's last lines a reason holds. */
 const LINES_IN_REASON = 5;
 
-/** The failure that git's output tells of. */
+/** The failure that git's output describes. */
 function failureOf(repository: string, lines: readonly string[]): GitFailure {
   const all = lines.join('\n');
   const [, meaning] = MEANINGS.find(([said]) => said.test(all)) ?? [];

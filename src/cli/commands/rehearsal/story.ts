@@ -11,7 +11,7 @@ import { OUTCOME_WORDS } from '../../ui/endingText.ts';
 import { stepLine } from '../../ui/progressLines.ts';
 import { MARKS } from '../../ui/style.ts';
 
-/** What happened in a rehearsal, told in the order in which it began. */
+/** Prints what happened in a rehearsal, in the order in which it began. */
 export class Story {
   readonly #output: Output;
   readonly #rehearsal: Rehearsal;
@@ -30,7 +30,7 @@ export class Story {
   tell({ startedAt, unmet }: Rehearsed, tookMs: number): void {
     const { days } = this.#rehearsal;
     const { style } = this.#output;
-    for (const told of this.#events.toSorted((one, other) => one.at - other.at)) this.#tellOne(told);
+    for (const event of this.#events.toSorted((one, other) => one.at - other.at)) this.#print(event);
     for (const { text } of unmet) {
       this.#output.event({ event: 'rehearsal_unmet', injection: text });
       this.#output.print(style.warn(`${MARKS.warning} never happened: ${text}`));
@@ -45,52 +45,52 @@ export class Story {
     this.#output.print(style.strong(`${rehearsed} in ${formatDuration(tookMs)}`));
   }
 
-  #tellOne(told: RehearsalEvent): void {
+  #print(event: RehearsalEvent): void {
     const output = this.#output;
-    const at = new Date(told.at).toISOString();
-    switch (told.kind) {
+    const at = new Date(event.at).toISOString();
+    switch (event.kind) {
       case 'release': {
-        const { target, result } = told;
+        const { target, result } = event;
         output.event({ event: 'rehearsed_release', target, at, result, reason: null, progress: null });
-        this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
+        this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
         // Of a release that goes well nobody wants to read each step.
         const steps = result.outcome === 'released' ? [] : result.steps;
-        this.#tellResult(result, steps, this.#zoneOfTarget(target));
+        this.#printResult(result, steps, this.#zoneOfTarget(target));
         return;
       }
       case 'refused': {
-        const { target, reason } = told;
+        const { target, reason } = event;
         output.event({ event: 'rehearsed_release', target, at, result: null, reason, progress: null });
-        this.#head(told.at, this.#zoneOfTarget(target), `release on ${target}`);
-        this.#line(told.at, this.#zoneOfTarget(target), `refused: ${reason}`);
+        this.#head(event.at, this.#zoneOfTarget(target), `release on ${target}`);
+        this.#line(event.at, this.#zoneOfTarget(target), `refused: ${reason}`);
         return;
       }
       case 'promotion': {
-        const { name, result } = told;
+        const { name, result } = event;
         output.event({ event: 'rehearsed_promotion', name, at, state: 'ended', result, progress: null });
-        this.#head(told.at, this.#zoneOf(name), name);
-        this.#tellResult(result, result.nothingToDo ? [] : result.steps, this.#zoneOf(name));
+        this.#head(event.at, this.#zoneOf(name), name);
+        this.#printResult(result, result.nothingToDo ? [] : result.steps, this.#zoneOf(name));
         return;
       }
       case 'overlap': {
-        const { name, what } = told;
+        const { name, what } = event;
         output.event({ event: 'rehearsed_promotion', name, at, state: what, result: null, progress: null });
         const words = { left_out: 'is left out', done_after: 'is done after it' };
-        this.#head(told.at, this.#zoneOf(name), name);
+        this.#head(event.at, this.#zoneOf(name), name);
         this.#line(
-          told.at,
+          event.at,
           this.#zoneOf(name),
           `${words[what]}: the promotion of an earlier time is still running`,
         );
         return;
       }
       case 'goes_on':
-        this.#tellGoingOn(told);
+        this.#printGoingOn(event);
         return;
     }
   }
 
-  #tellGoingOn({ what, name, at, progress }: Extract<RehearsalEvent, { kind: 'goes_on' }>): void {
+  #printGoingOn({ what, name, at, progress }: Extract<RehearsalEvent, { kind: 'goes_on' }>): void {
     const isPromotion = what === 'promotion';
     const zone = isPromotion ? this.#zoneOf(name) : this.#zoneOfTarget(name);
     const instant = new Date(at).toISOString();
@@ -121,7 +121,7 @@ export class Story {
     this.#output.print(`  ${this.#output.style.warn(`${MARKS.running} still running: ${waits}`)}`);
   }
 
-  #tellResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
+  #printResult(result: PromotionResult | ReleaseResult, steps: readonly StepRecord[], zone: string): void {
     const { style } = this.#output;
     const lines = [
       // What was said stands before what came of it.
@@ -171,7 +171,7 @@ export class Story {
   }
 }
 
-/** Looking and recording are told where they do not go as they should. */
+/** Looking and recording are printed if they do not go as they should. */
 function isWorthTelling({ step, status }: StepRecord): boolean {
   return status !== 'done' || (step !== 'candidate' && step !== 'record');
 }

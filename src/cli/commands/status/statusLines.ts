@@ -125,8 +125,6 @@ export function runningLines(
   ];
 }
 
-const ENDED_REASON_MAX = 160;
-
 /** A release or a rollback that has ended, for people, in one line. `now` in milliseconds since 1970. */
 function endedLine(past: PastRelease, now: number, style: Style): string {
   const { releaseId, endedAt, requestedBy, reason } = past;
@@ -136,8 +134,8 @@ function endedLine(past: PastRelease, now: number, style: Style): string {
   const word = text.slice(text.indexOf(' ') + 1);
   const ago = endedAt === null ? '' : ` ${formatDuration(Math.max(now - Date.parse(endedAt), 0))} ago`;
   const { who, reason: why } = requestedBy;
-  const by = why === undefined ? who : `${who} (${fitLine(why, ENDED_REASON_MAX)})`;
-  const came = reason === null ? '' : `: ${fitLine(reason, ENDED_REASON_MAX)}`;
+  const by = why === undefined ? who : `${who} (${fitLine(why, REASON_MAX_CHARACTERS)})`;
+  const came = reason === null ? '' : `: ${fitLine(reason, REASON_MAX_CHARACTERS)}`;
   return `    ${paint(mark)} ${releaseId}: ${word}${ago}, by ${by}${came}`;
 }
 
