@@ -152,11 +152,10 @@ export class ScriptedWorld extends World {
   #isItsOwn(script: Script, activity: ActivityName, input: unknown): boolean {
     if (activity !== 'awaitDeployed' && activity !== 'runCheck') return true;
     const { revisionId } = input as { revisionId: string };
-    return (
-      this.deployment?.revisions.some(
-        ({ id, source }) => id === revisionId && source.source_tarball_path === script.objectPath,
-      ) ?? false
-    );
+    const { objectPath } = script;
+    if (objectPath === undefined) return false;
+    const own = this.deployment?.revisions.find(({ source }) => source.source_tarball_path === objectPath);
+    return own?.id === revisionId;
   }
 }
 
