@@ -26,7 +26,7 @@ import type { Revision, RevisionsList } from '@slipway/contract/controlPlane/rev
 import type { UploadUrl } from '@slipway/contract/controlPlane/uploadUrl';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import { LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
-import type { PageQuery } from '@slipway/contract/pageQuery';
+import type { PageQuery } from '@slipway/contract/scalars';
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';
 import type { EventStream } from './eventStream.ts';
 import { inPublicVocabulary, withUploadHeaders } from './publicVocabulary.ts';

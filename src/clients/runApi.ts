@@ -1,5 +1,5 @@
 import type { Assistant, AssistantSearch, ServerInfo } from '@slipway/contract/runApi/assistant';
-import type { BulkCancelBody, CancelAction, CancelQuery } from '@slipway/contract/runApi/cancel';
+import type { BulkCancelBody, CancelAction, CancelQuery } from '@slipway/contract/runApi/run';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
 import {
   type Run,
