@@ -14,7 +14,7 @@ import { translate, type Vocabulary } from '@slipway/contract/controlPlane/vocab
 import type { Endpoint } from '@slipway/contract/endpoint';
 import { toValidationIssues } from '@slipway/contract/httpErrors';
 import { ARTIFACT_MAX_BYTES, LOG_LIMIT, PAGE_LIMIT } from '@slipway/contract/limits';
-import type { PageQuery } from '@slipway/contract/pageQuery';
+import type { PageQuery } from '@slipway/contract/scalars';
 import { z } from 'zod';
 
 import { type ArtifactUpload, putArtifact, type UploadOptions } from './artifactUpload.ts';

@@ -1,7 +1,14 @@
 import type { AssistantSearch } from '@slipway/contract/runApi/assistant';
-import type { BulkCancelBody, CancelAction, CancelQuery } from '@slipway/contract/runApi/cancel';
 import { RUN_API_ENDPOINTS as ENDPOINTS } from '@slipway/contract/runApi/endpoints';
-import { RunFailure, type RunRequest, type RunsQuery, type StreamMode } from '@slipway/contract/runApi/run';
+import {
+  type BulkCancelBody,
+  type CancelAction,
+  type CancelQuery,
+  RunFailure,
+  type RunRequest,
+  type RunsQuery,
+  type StreamMode,
+} from '@slipway/contract/runApi/run';
 import type {
   HistoryQuery,
   StateUpdate,

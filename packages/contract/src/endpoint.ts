@@ -31,3 +31,12 @@ export const CONTRACT = 'contract 001, Endpoints';
 
 /** Where an endpoint comes from: the contract's public relatives, whose client works here unchanged. */
 export const RELATIVE = 'facts, The Run API in the wild';
+
+/** A table of endpoints that have some fields in common: the service, and often where they come from. */
+export function withCommon<
+  const Common extends Partial<Endpoint>,
+  const Table extends Record<string, Omit<Endpoint, keyof Common>>,
+>(common: Common, table: Table): { readonly [Name in keyof Table]: Common & Table[Name] } {
+  const entries = Object.entries(table).map(([name, endpoint]) => [name, { ...common, ...endpoint }]);
+  return Object.fromEntries(entries) as { readonly [Name in keyof Table]: Common & Table[Name] };
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { FIELD_REQUIRED } from './httpErrors.ts';
-import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, TEXT_MAX } from './limits.ts';
+import { DNS_LABEL_MAX, INTEGER_MAX, NAME_MAX, PAGE_LIMIT, TEXT_MAX } from './limits.ts';
 
 const STORABLE = /^[^\0\p{Surrogate}]*$/u;
 const PRINTED_LINE = /^(?!\s)[^\p{Cc}\u2028\u2029]*(?<!\s)$/u;
@@ -146,3 +146,10 @@ export const QueryBoolean = z.preprocess((value) => {
 /** What the counts of the public client answer: a bare number. */
 export const Count = z.int().min(0);
 export type Count = z.infer<typeof Count>;
+
+/** The query of a paged list (public relative): `limit` 1–100, 20 by default, and `offset` from 0. */
+export const PageQuery = z.object({
+  limit: queryInteger(PAGE_LIMIT.min, PAGE_LIMIT.max).default(PAGE_LIMIT.default),
+  offset: queryInteger(0, INTEGER_MAX).default(0),
+});
+export type PageQuery = z.infer<typeof PageQuery>;

@@ -1,4 +1,4 @@
-import { createClientAddress } from './access/clientAddress.ts';
+import { createClientAddress } from './access/access.ts';
 import { buildLimitsFrom } from './builder/buildLimits.ts';
 import type { SpokenVocabulary } from './controlPlane/routes/vocabularyEdge.ts';
 import { PlatformError } from './errors.ts';

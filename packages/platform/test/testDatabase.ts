@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 
-import { type Database, openDatabase } from '../src/store/database.ts';
+import { type Database, openDatabase } from '../src/store/databaseOwner.ts';
 import { useFolder } from './folders.ts';
 import { prepareHome } from '../../../test/support/preparedHome.ts';
 

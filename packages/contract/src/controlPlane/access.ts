@@ -1,9 +1,8 @@
 import { z } from 'zod';
 
-import type { Endpoint } from '../endpoint.ts';
+import { withCommon } from '../endpoint.ts';
 import { LIST_MAX, NAME_MAX } from '../limits.ts';
-import { PageQuery } from '../pageQuery.ts';
-import { line, oneOf, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { line, oneOf, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 
 /** What a key may do: `read` looks and runs agents, `deploy` changes deployments too, `admin` everything. */
 export const Scope = oneOf(['read', 'deploy', 'admin']);
@@ -112,55 +111,47 @@ const SecretsRotated = z.looseObject({
 
 const OURS = 'ours: docs/platform-access.md';
 
+const COMMON = { service: 'controlPlane', section: OURS } as const;
+
 /** Who may do what on a platform of ours. Neither the contract nor its public relative has these. */
-export const ACCESS_ENDPOINTS = {
+export const ACCESS_ENDPOINTS = withCommon(COMMON, {
   createApiKey: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/api-keys',
     request: ApiKeyCreate,
     response: CreatedApiKey,
     success: 201,
     errors: [403, 422],
-    section: OURS,
   },
   listApiKeys: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v1/api-keys',
     query: ApiKeysQuery,
     response: ApiKeysList,
     success: 200,
     errors: [422],
-    section: OURS,
   },
   revokeApiKey: {
-    service: 'controlPlane',
     method: 'DELETE',
     path: '/v1/api-keys/{key_id}',
     params: ApiKeyPath,
     response: null,
     success: 204,
     errors: [404, 422],
-    section: OURS,
   },
   listAudit: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v1/audit',
     query: AuditQuery,
     response: AuditList,
     success: 200,
     errors: [422],
-    section: OURS,
   },
   rotateSecrets: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/secrets/rotation',
     response: SecretsRotated,
     success: 200,
     errors: [409],
-    section: OURS,
   },
-} as const satisfies Record<string, Endpoint>;
+});

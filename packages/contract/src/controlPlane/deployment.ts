@@ -2,8 +2,17 @@ import { z } from 'zod';
 
 import type { ValidationIssue } from '../httpErrors.ts';
 import { DEPLOYMENT_NAME_MAX, IDEMPOTENCY_KEY_MAX, LIST_IDS_MAX, NAME_MAX } from '../limits.ts';
-import { PageQuery } from '../pageQuery.ts';
-import { line, nonEmptyText, oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import {
+  line,
+  nonEmptyText,
+  oneOf,
+  openEnum,
+  PageQuery,
+  QueryBoolean,
+  text,
+  Timestamp,
+  Uuid,
+} from '../scalars.ts';
 import { AnsweredSecret, SecretReference, SecretReferences, Secrets } from './secret.ts';
 import {
   AnsweredSourceConfig,

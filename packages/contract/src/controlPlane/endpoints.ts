@@ -1,5 +1,5 @@
-import type { Endpoint } from '../endpoint.ts';
-import { PageQuery } from '../pageQuery.ts';
+import { withCommon } from '../endpoint.ts';
+import { PageQuery } from '../scalars.ts';
 import { ACCESS_ENDPOINTS } from './access.ts';
 import {
   BuildLogs,
@@ -36,14 +36,10 @@ const CONTRACT = 'contract 000, Endpoints';
 const RELATIVE = 'facts, The control plane in the wild';
 const OURS = 'ours, beyond the contract';
 
-/**
- * The endpoints of the control plane (contract 000, "Endpoints"), those of its public relative that fill its gaps,
- * and those that neither has and a team that hosts its own needs.
- * Where the contract shows no status, facts decide: create answers 201, delete 204.
- */
-export const CONTROL_PLANE_ENDPOINTS = {
+const COMMON = { service: 'controlPlane' } as const;
+
+const OWN_ENDPOINTS = withCommon(COMMON, {
   createDeployment: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v2/deployments',
     headers: DeploymentCreateHeaders,
@@ -54,7 +50,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   getDeployment: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/deployments/{deployment_id}',
     params: DeploymentPath,
@@ -64,7 +59,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   patchDeployment: {
-    service: 'controlPlane',
     method: 'PATCH',
     path: '/v2/deployments/{deployment_id}',
     params: DeploymentPath,
@@ -75,7 +69,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   getRevision: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}',
     params: RevisionPath,
@@ -85,7 +78,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   redeployRevision: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/redeploy',
     params: RevisionPath,
@@ -95,7 +87,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   listIntegrations: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v1/integrations/github/install',
     response: IntegrationInstalls,
@@ -104,7 +95,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   createIntegration: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/integrations/github/install',
     request: IntegrationCreate,
@@ -114,7 +104,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: OURS,
   },
   deleteIntegration: {
-    service: 'controlPlane',
     method: 'DELETE',
     path: '/v1/integrations/github/install/{integration_id}',
     params: IntegrationPath,
@@ -124,7 +113,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: OURS,
   },
   listListeners: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/listeners',
     query: PageQuery,
@@ -134,7 +122,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   createListener: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v2/listeners',
     request: ListenerCreate,
@@ -144,7 +131,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   getListener: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/listeners/{listener_id}',
     params: ListenerPath,
@@ -154,7 +140,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   patchListener: {
-    service: 'controlPlane',
     method: 'PATCH',
     path: '/v2/listeners/{listener_id}',
     params: ListenerPath,
@@ -165,7 +150,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   deleteListener: {
-    service: 'controlPlane',
     method: 'DELETE',
     path: '/v2/listeners/{listener_id}',
     params: ListenerPath,
@@ -175,7 +159,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   createUploadUrl: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/deployments/{deployment_id}/upload-url',
     params: DeploymentPath,
@@ -186,7 +169,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: CONTRACT,
   },
   createUploadUrlVersioned: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v2/deployments/{deployment_id}/upload-url',
     params: DeploymentPath,
@@ -197,7 +179,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   listDeployments: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/deployments',
     query: DeploymentsQuery,
@@ -207,7 +188,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   deleteDeployment: {
-    service: 'controlPlane',
     method: 'DELETE',
     path: '/v2/deployments/{deployment_id}',
     params: DeploymentPath,
@@ -218,7 +198,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   deleteDeployments: {
-    service: 'controlPlane',
     method: 'DELETE',
     path: '/v2/deployments',
     query: DeploymentsDeleteQuery,
@@ -229,7 +208,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   listRevisions: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/deployments/{deployment_id}/revisions',
     params: DeploymentPath,
@@ -240,7 +218,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   interruptRevision: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/interrupt',
     params: RevisionPath,
@@ -250,7 +227,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: OURS,
   },
   getRevisionLogs: {
-    service: 'controlPlane',
     method: 'GET',
     path: '/v2/deployments/{deployment_id}/revisions/{revision_id}/logs',
     params: RevisionPath,
@@ -263,7 +239,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: OURS,
   },
   getBuildLogs: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/projects/{project_id}/revisions/{revision_id}/build_logs',
     params: BuildLogsPath,
@@ -274,7 +249,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: RELATIVE,
   },
   getDeployLogs: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/projects/{project_id}/revisions/{revision_id}/deploy_logs',
     params: BuildLogsPath,
@@ -285,7 +259,6 @@ export const CONTROL_PLANE_ENDPOINTS = {
     section: OURS,
   },
   getProjectDeployLogs: {
-    service: 'controlPlane',
     method: 'POST',
     path: '/v1/projects/{project_id}/deploy_logs',
     params: DeployLogsPath,
@@ -295,5 +268,11 @@ export const CONTROL_PLANE_ENDPOINTS = {
     errors: [404, 422],
     section: RELATIVE,
   },
-  ...ACCESS_ENDPOINTS,
-} as const satisfies Record<string, Endpoint>;
+});
+
+/**
+ * The endpoints of the control plane (contract 000, "Endpoints"), those of its public relative that fill its gaps,
+ * and those that neither has and a team that hosts its own needs.
+ * Where the contract shows no status, facts decide: create answers 201, delete 204.
+ */
+export const CONTROL_PLANE_ENDPOINTS = { ...OWN_ENDPOINTS, ...ACCESS_ENDPOINTS } as const;

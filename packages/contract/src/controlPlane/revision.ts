@@ -1,7 +1,6 @@
 import { z } from 'zod';
 
-import { PageQuery } from '../pageQuery.ts';
-import { oneOf, openEnum, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
+import { oneOf, openEnum, PageQuery, QueryBoolean, text, Timestamp, Uuid } from '../scalars.ts';
 import { AnsweredSourceRevisionConfig, Source } from './source.ts';
 
 /**

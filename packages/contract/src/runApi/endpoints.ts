@@ -1,4 +1,4 @@
-import { type Endpoint, RELATIVE } from '../endpoint.ts';
+import { type Endpoint, RELATIVE, withCommon } from '../endpoint.ts';
 import { ServerInfo, ServerOk } from './assistant.ts';
 import { ASSISTANTS_ENDPOINTS } from './endpoints/assistants.ts';
 import { FOLLOWED_RUNS_ENDPOINTS, RUNS_ENDPOINTS } from './endpoints/runs.ts';
@@ -6,27 +6,25 @@ import { THREAD_STATES_ENDPOINTS, THREADS_ENDPOINTS } from './endpoints/threads.
 import { FEEDBACK_ENDPOINTS } from './feedback.ts';
 import { STORE_ENDPOINTS } from './store.ts';
 
+const COMMON = { service: 'runApi', section: RELATIVE } as const;
+
 /** Endpoints about the server itself. */
-const SERVER_ENDPOINTS = {
+const SERVER_ENDPOINTS = withCommon(COMMON, {
   getOk: {
-    service: 'runApi',
     method: 'GET',
     path: '/ok',
     response: ServerOk,
     success: 200,
     errors: [],
-    section: RELATIVE,
   },
   getInfo: {
-    service: 'runApi',
     method: 'GET',
     path: '/info',
     response: ServerInfo,
     success: 200,
     errors: [],
-    section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});
 
 /**
  * The endpoints of the Run API (contract 001, "Endpoints"), those that the public client uses beside them, and the

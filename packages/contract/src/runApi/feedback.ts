@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { CONTRACT, type Endpoint } from '../endpoint.ts';
+import { CONTRACT, withCommon } from '../endpoint.ts';
 import { COMMENT_MAX } from '../limits.ts';
 import { JsonObject, nonEmptyText, text } from '../scalars.ts';
 
@@ -62,10 +62,11 @@ function parseJson(value: unknown): unknown {
   }
 }
 
+const COMMON = { service: 'tracing', section: CONTRACT } as const;
+
 /** Feedback links: pre-signed, so they carry no key (contract 001, "Authentication"). */
-export const FEEDBACK_ENDPOINTS = {
+export const FEEDBACK_ENDPOINTS = withCommon(COMMON, {
   submitFeedback: {
-    service: 'tracing',
     method: 'POST',
     path: '/api/v1/feedback/tokens/{token_id}',
     params: FeedbackPath,
@@ -73,10 +74,8 @@ export const FEEDBACK_ENDPOINTS = {
     response: FeedbackRecorded,
     success: 200,
     errors: [404, 422],
-    section: CONTRACT,
   },
   submitFeedbackByQuery: {
-    service: 'tracing',
     method: 'GET',
     path: '/api/v1/feedback/tokens/{token_id}',
     params: FeedbackPath,
@@ -84,6 +83,5 @@ export const FEEDBACK_ENDPOINTS = {
     response: FeedbackRecorded,
     success: 200,
     errors: [404, 422],
-    section: CONTRACT,
   },
-} as const satisfies Record<string, Endpoint>;
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-import { type Endpoint, RELATIVE } from '../endpoint.ts';
+import { RELATIVE, withCommon } from '../endpoint.ts';
 import { INTEGER_MAX, ITEM_ADDRESS_MAX_BYTES, LIST_MAX } from '../limits.ts';
 import { integer, JsonObject, nonEmptyText, QueryBoolean, StorableObject, Timestamp } from '../scalars.ts';
 
@@ -122,56 +122,48 @@ function hasKnownOperators(filter: JsonObject): boolean {
   });
 }
 
+const COMMON = { service: 'runApi', section: RELATIVE } as const;
+
 /** The long-term store, which the contract does not have: what the public client offers for it. */
-export const STORE_ENDPOINTS = {
+export const STORE_ENDPOINTS = withCommon(COMMON, {
   putItem: {
-    service: 'runApi',
     method: 'PUT',
     path: '/store/items',
     request: ItemPut,
     response: null,
     success: 204,
     errors: [422],
-    section: RELATIVE,
   },
   getItem: {
-    service: 'runApi',
     method: 'GET',
     path: '/store/items',
     query: ItemQuery,
     response: ItemOrNull,
     success: 200,
     errors: [422],
-    section: RELATIVE,
   },
   deleteItem: {
-    service: 'runApi',
     method: 'DELETE',
     path: '/store/items',
     request: ItemDelete,
     response: null,
     success: 204,
     errors: [422],
-    section: RELATIVE,
   },
   searchItems: {
-    service: 'runApi',
     method: 'POST',
     path: '/store/items/search',
     request: ItemSearch,
     response: ItemsFound,
     success: 200,
     errors: [422],
-    section: RELATIVE,
   },
   listNamespaces: {
-    service: 'runApi',
     method: 'POST',
     path: '/store/namespaces',
     request: NamespaceSearch,
     response: Namespaces,
     success: 200,
     errors: [422],
-    section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});

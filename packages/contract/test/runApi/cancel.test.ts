@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
 
-import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../../src/runApi/cancel.ts';
-import { disconnectMode, FollowQuery, JoinQuery, JoinStreamQuery } from '../../src/runApi/run.ts';
+import {
+  BulkCancelBody,
+  BulkCancelQuery,
+  CancelQuery,
+  disconnectMode,
+  FollowQuery,
+  JoinQuery,
+  JoinStreamQuery,
+} from '../../src/runApi/run.ts';
 import { expectAccepted, issuesOf, placesOf } from '../checking.ts';
 
 const ID = '33333333-3333-4333-8333-333333333333';

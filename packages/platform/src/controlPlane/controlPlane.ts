@@ -4,15 +4,16 @@ import { Hono } from 'hono';
 import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
-import { DRAIN_MS } from '../draining.ts';
 import type { Access } from '../access/access.ts';
 import { removeOldAudit } from '../access/audit.ts';
 import { removeAgentData } from '../agentServer/store/agentData.ts';
+import { DRAIN_MS } from '../draining.ts';
 import { DEFAULT_GIT_LIMITS, type GitLimits } from '../git/gitCommand.ts';
 import { deriveKey, type MasterKey } from '../store/keyFiles.ts';
-import { createRotatingSealing } from '../store/sealing.ts';
 import type { Schema } from '../store/schema.ts';
-import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSources } from './retention.ts';
+import { createRotatingSealing } from '../store/sealing.ts';
+import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
+import { createStoredSecrets } from './deploymentRows.ts';
 import { createDeployments } from './deployments.ts';
 import { createFleet } from './fleet.ts';
 import { emptyTrash, homeLayout, removeScratches } from './homeLayout.ts';
@@ -20,23 +21,21 @@ import { createIdempotency } from './idempotency.ts';
 import { createIntegrations } from './integrations.ts';
 import { createListeners } from './listeners.ts';
 import { createLogFollowing } from './logFollowing.ts';
-import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import { createOrchestrator } from './orchestrator.ts';
 import { ASK_EVERY_MS, createBranchWatch } from './pushes/branchWatch.ts';
 import { createPushes } from './pushes/pushes.ts';
+import { removeOldBuilds, removeOldSources, trashOrphanedBuilds, trashOrphanedSources } from './retention.ts';
 import { createRevisionLogs } from './revisionLogs.ts';
-import { askAgain, createRevisions } from './revisions.ts';
 import { isSettled } from './revisionStates.ts';
 import { createRevisionWork } from './revisionWork.ts';
+import { askAgain, createRevisions } from './revisions.ts';
 import { pushRoutes } from './routes/pushRoutes.ts';
 import { controlPlaneRoutes } from './routes/routes.ts';
 import { uploadRoutes } from './routes/uploadRoutes.ts';
-import type { BuildRevision, Containers, StartAgent, Switchboard } from './dependencies.ts';
-import { createSources } from './sources/sources.ts';
+import { createPublicResources, type SpokenVocabulary } from './routes/vocabularyEdge.ts';
 import { createSecretsRotation } from './secretsRotation.ts';
-import { createStoredSecrets } from './deploymentRows.ts';
-import { createUploads } from './uploads.ts';
-import { createUploadTokens } from './uploadTokens.ts';
+import { createSources } from './sources/sources.ts';
+import { createUploads, createUploadTokens } from './uploads.ts';
 
 /** What a control plane runs on. */
 export interface ControlPlaneOptions {

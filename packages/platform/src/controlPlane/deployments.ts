@@ -1,5 +1,3 @@
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
-
 import {
   type Deployment,
   type DeploymentCreate,
@@ -8,24 +6,27 @@ import {
   type DeploymentsQuery,
   validatePatch,
 } from '@slipway/contract/controlPlane/deployment';
+import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
+import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
-import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { DeploymentsTable, Schema } from '../store/schema.ts';
 import { TracingProjectExists } from '../tracing/tracingStore.ts';
 import {
   deploymentNotFound,
+  deploymentView,
   type DeploymentWithConfig,
   findDeployment,
   insertDeployment,
   latestRevisionConfig,
   nameTaken,
   selectDeployments,
+  shownSecrets,
   type StoredSecrets,
   updateDeployment,
 } from './deploymentRows.ts';
-import { deploymentView, shownSecrets } from './deploymentView.ts';
 import type { Idempotency } from './idempotency.ts';
 import { checkListener } from './listeners.ts';
 import { checkRepository, checkTarball } from './sourceCheck.ts';

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 
 import type { IntegrationCreate, IntegrationInstall } from '@slipway/contract/controlPlane/integration';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
+import { readSecretReference, secretInFile } from '@slipway/contract/secretReference';
 import { type Kysely, type Selectable, sql } from 'kysely';
 
 import type { Caller } from '../access/caller.ts';
 import { GitFailure } from '../git/gitCommand.ts';
 import { readGitUrl, type Remote } from '../git/gitUrl.ts';
-import { readSecret } from '../git/secretReference.ts';
 import { HttpProblem, invalid } from '../http/problem.ts';
 import type { IntegrationsTable, Schema } from '../store/schema.ts';
 import { isCovered } from './sourceCheck.ts';
@@ -183,4 +184,29 @@ export async function remoteOf(
   if (credential === null) return { url, credential: null };
   const secret = await readSecret(credential, `The credential of the integration '${name}'`);
   return { url, credential: { username, secret } };
+}
+
+/**
+ * The secret that a reference leads to on this machine: `env:NAME` or `file:/path`. Line ends at its end are dropped.
+ * @param what - what it is, as the beginning of a sentence.
+ * @throws GitFailure that names the reference, never a value, when there is nothing.
+ */
+export async function readSecret(reference: string, what: string): Promise<string> {
+  const secret = await found(reference);
+  if (secret !== undefined && secret !== '') return secret;
+  throw new GitFailure(
+    `${what} is to be had from ${reference}, and there is nothing on the machine of this platform.`,
+  );
+}
+
+async function found(reference: string): Promise<string | undefined> {
+  const place = readSecretReference(reference);
+  if (place === undefined) return undefined;
+  if ('variable' in place) return process.env[place.variable];
+  try {
+    return secretInFile(await readFile(place.file, 'utf8'));
+  } catch {
+    // Not there, or not for us to read: whoever put the reference there learns which one it is.
+    return undefined;
+  }
 }

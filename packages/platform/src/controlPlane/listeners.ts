@@ -11,7 +11,7 @@ import {
 import type { SourceConfig } from '@slipway/contract/controlPlane/source';
 import type { Vocabulary } from '@slipway/contract/controlPlane/vocabulary';
 import type { ValidationIssue } from '@slipway/contract/httpErrors';
-import type { PageQuery } from '@slipway/contract/pageQuery';
+import type { PageQuery } from '@slipway/contract/scalars';
 import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
 
 import type { Caller } from '../access/caller.ts';

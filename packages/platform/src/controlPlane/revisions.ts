@@ -5,8 +5,7 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
 import type { DeploymentsTable, RevisionsTable, Schema } from '../store/schema.ts';
-import { findDeployment } from './deploymentRows.ts';
-import { revisionView } from './deploymentView.ts';
+import { findDeployment, revisionView } from './deploymentRows.ts';
 import { recordChange } from './revisionLedger.ts';
 import { isSettled, type RevisionStatus } from './revisionStates.ts';
 

@@ -1,11 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
+import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Logger } from 'pino';
 
-import { ARTIFACT_MAX_BYTES } from '@slipway/contract/limits';
 import { announceChange, recordAudit, recordOutcome } from '../access/audit.ts';
 import type { Caller, Origin } from '../access/caller.ts';
 import { HttpProblem } from '../http/problem.ts';
@@ -13,7 +13,6 @@ import type { Schema } from '../store/schema.ts';
 import { findDeployment } from './deploymentRows.ts';
 import type { HomeLayout } from './homeLayout.ts';
 import { sourcePath } from './retention.ts';
-import type { UploadGrant, UploadTokens } from './uploadTokens.ts';
 
 /** How long an object path that no revision uses is kept, in milliseconds: a day. */
 const UNUSED_KEPT_MS = 86_400_000;
@@ -282,4 +281,54 @@ async function removeAbandoned(incoming: string, underWay: ReadonlySet<string>):
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+}
+
+/** How long an upload URL is good for, in milliseconds: an hour. */
+export const UPLOAD_URL_MS = 3_600_000;
+
+/** What a token permits: one upload to an object path, of so many bytes where that was said when it was asked for. */
+interface UploadGrant {
+  readonly objectPath: string;
+  readonly contentLength: number | null;
+  /** The key that asked for it: the upload is recorded as that key's. */
+  readonly askedBy: { readonly keyId: string; readonly keyName: string };
+}
+
+/** What a token says, or why it says nothing. */
+type TokenReading =
+  | { readonly ok: true; readonly grant: UploadGrant }
+  | { readonly ok: false; readonly why: 'invalid' | 'expired' };
+
+/** Signed tokens, each for one object path, a limited time, and a length where one was given. */
+interface UploadTokens {
+  sign(grant: UploadGrant, now?: number): string;
+  read(token: string, now?: number): TokenReading;
+}
+
+/** Tokens signed by HMAC-SHA256 with a 32-byte key: `<payload>.<signature>`, both in base64url. */
+export function createUploadTokens(key: Buffer): UploadTokens {
+  const signatureOf = (payload: string): string =>
+    createHmac('sha256', key).update(payload).digest('base64url');
+  return {
+    sign: ({ objectPath, contentLength, askedBy }, now = Date.now()) => {
+      const claims = [objectPath, now + UPLOAD_URL_MS, contentLength, askedBy.keyId, askedBy.keyName];
+      const payload = Buffer.from(JSON.stringify(claims)).toString('base64url');
+      return `${payload}.${signatureOf(payload)}`;
+    },
+    read: (token, now = Date.now()) => {
+      // Compared as texts: a decoder overlooks what does not belong, and a token has one spelling.
+      const [payload = '', ...rest] = token.split('.');
+      const given = Buffer.from(rest.join('.'));
+      const expected = Buffer.from(signatureOf(payload));
+      if (given.length !== expected.length || !timingSafeEqual(given, expected))
+        return { ok: false, why: 'invalid' };
+      // Signed by us, so it has the shape that we gave it.
+      const [objectPath, expires, contentLength, keyId, keyName] = JSON.parse(
+        Buffer.from(payload, 'base64url').toString(),
+      ) as [string, number, number | null, string, string];
+      return now < expires
+        ? { ok: true, grant: { objectPath, contentLength, askedBy: { keyId, keyName } } }
+        : { ok: false, why: 'expired' };
+    },
+  };
 }

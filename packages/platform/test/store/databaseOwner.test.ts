@@ -5,14 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
+import { prepareHome } from '../../../../test/support/preparedHome.ts';
 import { createLogger } from '../../src/http/logger.ts';
 import { startPlatform } from '../../src/platform.ts';
-import { ownDatabase } from '../../src/store/databaseOwner.ts';
+import { type Database, openDatabase, ownDatabase } from '../../src/store/databaseOwner.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { useFolder } from '../folders.ts';
 import { emptyDatabaseUrl } from '../testDatabase.ts';
-import { FROM_SOURCE } from '../../../../test/support/fromSource.ts';
 
 let url: string;
 let client: pg.Client;
@@ -123,5 +127,103 @@ it('the command ends with 1 and says why where another platform has taken its da
 it('a server that does not answer is an error with a code', async () => {
   await expect(ownDatabase('postgres://127.0.0.1:1/none', fail)).rejects.toMatchObject({
     code: 'SLIPWAY_DATABASE_UNREACHABLE',
+  });
+});
+
+const home = useFolder();
+let databaseUrl: string | undefined;
+let database: Database;
+
+beforeAll(async () => {
+  databaseUrl = await emptyDatabaseUrl();
+  if (databaseUrl === undefined) await prepareHome(home);
+  database = await open();
+});
+
+const open = (): Promise<Database> => openDatabase({ home, databaseUrl });
+
+afterAll(async () => {
+  await database.close();
+});
+
+const ledger = async (name: string): Promise<string[]> => {
+  const { rows } = await sql<{
+    name: string;
+  }>`select name from ${sql.table(name)} order by applied_at`.execute(database.kysely);
+  return rows.map((row) => row.name);
+};
+
+describe('the database', () => {
+  it('is reached by others through its connection string, and keeps what they wrote when it is opened again', async () => {
+    const client = new pg.Client({ connectionString: database.connectionString });
+    await client.connect();
+    await client.query('create table kept (n int)');
+    await client.query('insert into kept values (1)');
+    await client.end();
+    await database.close();
+    database = await open();
+    const { rows } = await sql`select n from kept`.execute(database.kysely);
+    expect(rows).toEqual([{ n: 1 }]);
+  });
+
+  it('that does not answer is an error with a code, and without the password', async () => {
+    const databaseUrl = 'postgres://user:hunter2@127.0.0.1:1/none';
+    const error: unknown = await openDatabase({ home, databaseUrl }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'SLIPWAY_DATABASE_UNREACHABLE',
+      place: 'postgres://127.0.0.1:1/none',
+    });
+  });
+});
+
+describe('migrations', () => {
+  it('run once each, in their order, also when several processes start at once', async () => {
+    const migrations = [
+      { name: 'one', sql: ['create table steps (n int)', 'insert into steps values (1)'] },
+      { name: 'two', sql: ['insert into steps values (2)'] },
+    ];
+    const run = (count: number) =>
+      migrate(database.kysely, { ledger: 'test_ledger', migrations: migrations.slice(0, count) });
+    await Promise.all([run(1), run(1), run(1)]);
+    await Promise.all([run(2), run(2)]);
+    const { rows } = await sql`select n from steps order by n`.execute(database.kysely);
+    expect(rows).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(await ledger('test_ledger')).toEqual(['one', 'two']);
+  });
+
+  it('that this version does not know are refused: a newer one has made them', async () => {
+    const migrations = [
+      { name: 'first', sql: [] },
+      { name: 'from a newer version', sql: [] },
+    ];
+    const run = (count: number) =>
+      migrate(database.kysely, { ledger: 'newer_ledger', migrations: migrations.slice(0, count) });
+    await run(2);
+    await expect(run(1)).rejects.toMatchObject({
+      code: 'SLIPWAY_DATABASE_NEWER',
+      message: expect.stringContaining('from a newer version') as string,
+    });
+  });
+
+  it('that a newer version has made keep this version out of the database', async () => {
+    const other = await mkdtemp(join(tmpdir(), 'slipway-newer-'));
+    const url = await emptyDatabaseUrl();
+    const place = { home: other, databaseUrl: url };
+    if (url === undefined) await prepareHome(other);
+    const newer = await openDatabase(place);
+    await sql`insert into slipway_migrations values ('999 of a newer version', now())`.execute(newer.kysely);
+    await newer.close();
+    await expect(openDatabase(place)).rejects.toMatchObject({ code: 'SLIPWAY_DATABASE_NEWER' });
+    await rm(other, { recursive: true, force: true });
+  });
+
+  it('that fail leave nothing half done', async () => {
+    const failing = migrate(database.kysely, {
+      ledger: 'failing_ledger',
+      migrations: [{ name: 'bad', sql: ['create table half_done (n int)', 'select 1/0'] }],
+    });
+    await expect(failing).rejects.toThrow('division by zero');
+    const { rows } = await sql`select to_regclass('half_done') as found`.execute(database.kysely);
+    expect(rows).toEqual([{ found: null }]);
   });
 });

@@ -1,4 +1,4 @@
-import { type Endpoint, RELATIVE } from '../../endpoint.ts';
+import { RELATIVE, withCommon } from '../../endpoint.ts';
 import {
   Assistant,
   AssistantCount,
@@ -19,30 +19,27 @@ import {
 } from '../assistant.ts';
 import { Count } from '../../scalars.ts';
 
+const COMMON = { service: 'runApi', section: RELATIVE } as const;
+
 /** Assistants (contract 001: "not shown"): what the public client offers for them. */
-export const ASSISTANTS_ENDPOINTS = {
+export const ASSISTANTS_ENDPOINTS = withCommon(COMMON, {
   createAssistant: {
-    service: 'runApi',
     method: 'POST',
     path: '/assistants',
     request: AssistantCreate,
     response: Assistant,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   getAssistant: {
-    service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}',
     params: AssistantPath,
     response: Assistant,
     success: 200,
     errors: [404, 422],
-    section: RELATIVE,
   },
   patchAssistant: {
-    service: 'runApi',
     method: 'PATCH',
     path: '/assistants/{assistant_id}',
     params: AssistantPath,
@@ -50,10 +47,8 @@ export const ASSISTANTS_ENDPOINTS = {
     response: Assistant,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   deleteAssistant: {
-    service: 'runApi',
     method: 'DELETE',
     path: '/assistants/{assistant_id}',
     params: AssistantPath,
@@ -61,30 +56,24 @@ export const ASSISTANTS_ENDPOINTS = {
     response: null,
     success: 204,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   searchAssistants: {
-    service: 'runApi',
     method: 'POST',
     path: '/assistants/search',
     request: AssistantSearch,
     response: Assistants,
     success: 200,
     errors: [422],
-    section: RELATIVE,
   },
   countAssistants: {
-    service: 'runApi',
     method: 'POST',
     path: '/assistants/count',
     request: AssistantCount,
     response: Count,
     success: 200,
     errors: [422],
-    section: RELATIVE,
   },
   listAssistantVersions: {
-    service: 'runApi',
     method: 'POST',
     path: '/assistants/{assistant_id}/versions',
     params: AssistantPath,
@@ -92,10 +81,8 @@ export const ASSISTANTS_ENDPOINTS = {
     response: Assistants,
     success: 200,
     errors: [404, 422],
-    section: RELATIVE,
   },
   setAssistantVersion: {
-    service: 'runApi',
     method: 'POST',
     path: '/assistants/{assistant_id}/latest',
     params: AssistantPath,
@@ -103,10 +90,8 @@ export const ASSISTANTS_ENDPOINTS = {
     response: Assistant,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   drawAssistantGraph: {
-    service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}/graph',
     params: AssistantPath,
@@ -114,20 +99,16 @@ export const ASSISTANTS_ENDPOINTS = {
     response: DrawnGraph,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   getAssistantSchemas: {
-    service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}/schemas',
     params: AssistantPath,
     response: AssistantSchemas,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   listSubgraphs: {
-    service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}/subgraphs',
     params: AssistantPath,
@@ -135,10 +116,8 @@ export const ASSISTANTS_ENDPOINTS = {
     response: Subgraphs,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
   getSubgraph: {
-    service: 'runApi',
     method: 'GET',
     path: '/assistants/{assistant_id}/subgraphs/{namespace}',
     params: SubgraphPath,
@@ -146,6 +125,5 @@ export const ASSISTANTS_ENDPOINTS = {
     response: Subgraphs,
     success: 200,
     errors: [404, 409, 422],
-    section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});

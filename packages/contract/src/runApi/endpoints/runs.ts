@@ -1,6 +1,8 @@
-import { CONTRACT, type Endpoint, RELATIVE } from '../../endpoint.ts';
-import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '../cancel.ts';
+import { CONTRACT, RELATIVE, withCommon } from '../../endpoint.ts';
 import {
+  BulkCancelBody,
+  BulkCancelQuery,
+  CancelQuery,
   FollowQuery,
   JoinQuery,
   JoinStreamQuery,
@@ -15,10 +17,11 @@ import {
 } from '../run.ts';
 import { ThreadPath } from '../thread.ts';
 
+const COMMON = { service: 'runApi' } as const;
+
 /** Runs: creating, looking, cancelling. */
-export const RUNS_ENDPOINTS = {
+export const RUNS_ENDPOINTS = withCommon(COMMON, {
   listRuns: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/runs',
     params: ThreadPath,
@@ -29,7 +32,6 @@ export const RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   createRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/runs',
     params: ThreadPath,
@@ -40,7 +42,6 @@ export const RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   createStatelessRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/runs',
     request: RunCreate,
@@ -50,7 +51,6 @@ export const RUNS_ENDPOINTS = {
     section: RELATIVE,
   },
   createRuns: {
-    service: 'runApi',
     method: 'POST',
     path: '/runs/batch',
     request: RunBatch,
@@ -60,7 +60,6 @@ export const RUNS_ENDPOINTS = {
     section: RELATIVE,
   },
   getRun: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/runs/{run_id}',
     params: RunPath,
@@ -70,7 +69,6 @@ export const RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   deleteRun: {
-    service: 'runApi',
     method: 'DELETE',
     path: '/threads/{thread_id}/runs/{run_id}',
     params: RunPath,
@@ -80,7 +78,6 @@ export const RUNS_ENDPOINTS = {
     section: RELATIVE,
   },
   cancelRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/runs/{run_id}/cancel',
     params: RunPath,
@@ -91,7 +88,6 @@ export const RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   cancelRuns: {
-    service: 'runApi',
     method: 'POST',
     path: '/runs/cancel',
     query: BulkCancelQuery,
@@ -101,12 +97,11 @@ export const RUNS_ENDPOINTS = {
     errors: [404, 422],
     section: CONTRACT,
   },
-} as const satisfies Record<string, Endpoint>;
+});
 
 /** Runs that are followed: joined, waited for, streamed. */
-export const FOLLOWED_RUNS_ENDPOINTS = {
+export const FOLLOWED_RUNS_ENDPOINTS = withCommon(COMMON, {
   joinRun: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/runs/{run_id}/join',
     params: RunPath,
@@ -117,7 +112,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   waitRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/runs/wait',
     params: ThreadPath,
@@ -129,7 +123,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   waitStatelessRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/runs/wait',
     query: FollowQuery,
@@ -140,7 +133,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: RELATIVE,
   },
   streamRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/runs/stream',
     params: ThreadPath,
@@ -152,7 +144,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   streamStatelessRun: {
-    service: 'runApi',
     method: 'POST',
     path: '/runs/stream',
     query: FollowQuery,
@@ -163,7 +154,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   joinRunStream: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/runs/{run_id}/stream',
     params: RunPath,
@@ -174,7 +164,6 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     section: CONTRACT,
   },
   joinStatelessRunStream: {
-    service: 'runApi',
     method: 'GET',
     path: '/runs/{run_id}/stream',
     params: StatelessRunPath,
@@ -184,4 +173,4 @@ export const FOLLOWED_RUNS_ENDPOINTS = {
     errors: [404, 422],
     section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});

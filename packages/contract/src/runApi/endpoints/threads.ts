@@ -1,4 +1,4 @@
-import { CONTRACT, type Endpoint, RELATIVE } from '../../endpoint.ts';
+import { CONTRACT, RELATIVE, withCommon } from '../../endpoint.ts';
 import { Count } from '../../scalars.ts';
 import { ThreadStreamQuery } from '../stream.ts';
 import {
@@ -21,10 +21,11 @@ import {
   ThreadStates,
 } from '../thread.ts';
 
+const COMMON = { service: 'runApi' } as const;
+
 /** Threads: making, looking, changing, finding, following. */
-export const THREADS_ENDPOINTS = {
+export const THREADS_ENDPOINTS = withCommon(COMMON, {
   createThread: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads',
     request: ThreadCreate,
@@ -34,7 +35,6 @@ export const THREADS_ENDPOINTS = {
     section: CONTRACT,
   },
   getThread: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}',
     params: ThreadPath,
@@ -44,7 +44,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   patchThread: {
-    service: 'runApi',
     method: 'PATCH',
     path: '/threads/{thread_id}',
     params: ThreadPath,
@@ -55,7 +54,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   deleteThread: {
-    service: 'runApi',
     method: 'DELETE',
     path: '/threads/{thread_id}',
     params: ThreadPath,
@@ -65,7 +63,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   searchThreads: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/search',
     request: ThreadSearch,
@@ -75,7 +72,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   countThreads: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/count',
     request: ThreadSearch,
@@ -85,7 +81,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   pruneThreads: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/prune',
     request: ThreadPrune,
@@ -95,7 +90,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   copyThread: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/copy',
     params: ThreadPath,
@@ -105,7 +99,6 @@ export const THREADS_ENDPOINTS = {
     section: RELATIVE,
   },
   joinThreadStream: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/stream',
     params: ThreadPath,
@@ -115,12 +108,11 @@ export const THREADS_ENDPOINTS = {
     errors: [404, 409, 422],
     section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});
 
 /** The states of threads (contract 001, "Thread state"): reading, history, writing by hand. */
-export const THREAD_STATES_ENDPOINTS = {
+export const THREAD_STATES_ENDPOINTS = withCommon(COMMON, {
   getThreadState: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/state',
     params: ThreadPath,
@@ -131,7 +123,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: CONTRACT,
   },
   getThreadStateAt: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/state/{checkpoint_id}',
     params: StatePath,
@@ -142,7 +133,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: RELATIVE,
   },
   findThreadState: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/state/checkpoint',
     params: ThreadPath,
@@ -153,7 +143,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: RELATIVE,
   },
   updateThreadState: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/state',
     params: ThreadPath,
@@ -164,7 +153,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: RELATIVE,
   },
   patchThreadState: {
-    service: 'runApi',
     method: 'PATCH',
     path: '/threads/{thread_id}/state',
     params: ThreadPath,
@@ -175,7 +163,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: RELATIVE,
   },
   getThreadHistory: {
-    service: 'runApi',
     method: 'POST',
     path: '/threads/{thread_id}/history',
     params: ThreadPath,
@@ -186,7 +173,6 @@ export const THREAD_STATES_ENDPOINTS = {
     section: RELATIVE,
   },
   listThreadHistory: {
-    service: 'runApi',
     method: 'GET',
     path: '/threads/{thread_id}/history',
     params: ThreadPath,
@@ -196,4 +182,4 @@ export const THREAD_STATES_ENDPOINTS = {
     errors: [404, 409, 422],
     section: RELATIVE,
   },
-} as const satisfies Record<string, Endpoint>;
+});

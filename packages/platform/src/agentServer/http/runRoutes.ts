@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import type { Logger } from 'pino';
 
-import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/cancel';
+import { BulkCancelBody, BulkCancelQuery, CancelQuery } from '@slipway/contract/runApi/run';
 import {
   FollowQuery,
   JoinQuery,

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import type { Logger } from 'pino';
 
 import { GitFailure } from '../../git/gitCommand.ts';
-import { readSecret } from '../../git/secretReference.ts';
+import { readSecret } from '../integrations.ts';
 import { limitBody, parsePath } from '../../http/parse.ts';
 import { HttpProblem, invalid } from '../../http/problem.ts';
 import type { Schema } from '../../store/schema.ts';

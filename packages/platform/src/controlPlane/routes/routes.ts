@@ -1,7 +1,7 @@
 import { ApiKeyCreate, ApiKeyPath, ApiKeysQuery, AuditQuery } from '@slipway/contract/controlPlane/access';
 import { IntegrationCreate, IntegrationPath } from '@slipway/contract/controlPlane/integration';
 import { ListenerCreate, ListenerPatch, ListenerPath } from '@slipway/contract/controlPlane/listener';
-import { PageQuery } from '@slipway/contract/pageQuery';
+import { PageQuery } from '@slipway/contract/scalars';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 
