@@ -95,9 +95,7 @@ describe('the status of a target', () => {
       { artifact: 'sha256:aa', since: 'noon', by: { who: 'ada', from: 'cli', reason: 'leaks' } },
     ];
     const text = lines({ view: { state: { ...EMPTY_TARGET, drift, quarantined }, running: null } });
-    expect(text).toContain(
-      'changed by hand: revision r2 served at noon instead of revision r1',
-    );
+    expect(text).toContain('changed by hand: revision r2 served at noon instead of revision r1');
     expect(text).toContain('quarantine sha256:aa, by ada: leaks');
   });
 
