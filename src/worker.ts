@@ -51,7 +51,8 @@ const SETTINGS = {
   // Of each task queue. A release polls for 10 s, then the poller of its control plane waits for it.
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 100,
-  maxConcurrentLocalActivityExecutions: 1,
+  // Reads, each for a second at most (`workflows/localFirst.ts`).
+  maxConcurrentLocalActivityExecutions: 200,
   // Each takes about 0.9 MB (measured with 1,000 releases that wait: 1,285 MB of them cached, 636 MB with this many, and
   // nothing slower). One that has to be rebuilt costs half a millisecond for each event.
   maxCachedWorkflows: 250,

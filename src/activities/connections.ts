@@ -47,17 +47,17 @@ export class Connections implements Outside {
   #receivers: Agent | undefined;
 
   /**
-   * A control plane's client. Each task queue has its own: a PATCH never waits for a connection that a poll holds
-   * (design, rule 11).
+   * A control plane's client. Each task queue has its own, and so have local activities: a PATCH never waits for a
+   * connection that a poll or a look holds (design, rule 11).
    *
    * @throws SLIPWAY_SECRET_MISSING where the worker does not have the key.
    */
   controlPlane(target: TargetSpec): ControlPlaneClient {
     const apiKey = resolveSecret(target.apiKey);
-    const { taskQueue } = Context.current().info;
+    const { taskQueue, isLocal } = Context.current().info;
     const { vocabulary = 'contract', controlPlane: baseUrl, tenantId = '' } = target;
     const headers = tenantHeaders(target);
-    const key = `${taskQueue} ${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`;
+    const key = `${isLocal ? 'local' : taskQueue} ${baseUrl} ${vocabulary} ${tenantId} ${apiKey}`;
     return remember(this.#controlPlanes, key, () =>
       createControlPlaneClient({ baseUrl, apiKey, headers, vocabulary }),
     );

@@ -28,13 +28,14 @@ export type Pause = (milliseconds: number) => Promise<void>;
 /**
  * Makes polls that end with the worker. `look` returns what was waited for, or what there is instead, in words.
  *
- * A poll throws a benign failure "not yet" after a minute, and at once when the worker is asked to end, so that
+ * A poll within a workflow task looks once. Elsewhere it throws a benign failure "not yet" after a minute, and at once when the worker is asked to end, so that
  * another worker goes on with it; the step's deadline bounds how often.
  */
 export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): PollUntil {
   let polls = 0;
   return async (code, look) => {
-    const attemptMs = Math.min(ATTEMPT_MS, Context.current().info.startToCloseTimeoutMs * SHARE_OF_ATTEMPT);
+    const { startToCloseTimeoutMs, isLocal } = Context.current().info;
+    const attemptMs = isLocal ? 0 : Math.min(ATTEMPT_MS, startToCloseTimeoutMs * SHARE_OF_ATTEMPT);
     const started = Date.now();
     polls++;
     try {
@@ -43,7 +44,7 @@ export function pollsUntilShutdown(shuttingDown: AbortSignal, pause: Pause): Pol
         if ('found' in seen) return seen.found;
         reportProgress(seen.insteadOf);
         const ageMs = Date.now() - started;
-        if (shuttingDown.aborted || ageMs > attemptMs) throw notYet(code, seen.insteadOf, SHORTEST_PAUSE_MS);
+        if (shuttingDown.aborted || ageMs >= attemptMs) throw notYet(code, seen.insteadOf, SHORTEST_PAUSE_MS);
         await pause(Math.max(pauseAfter(ageMs), polls * PAUSE_PER_POLL_MS));
       }
     } finally {

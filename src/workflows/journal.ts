@@ -159,7 +159,9 @@ export class Journal {
     try {
       const covered = checks.length === 0 ? this.#overrides : coverChecks(step, this.#overrides, checks);
       const overrides = this.restoring ? patiently(covered) : covered;
-      const { result, detail, attempt } = await work(activitiesOf(step, overrides, title, this.restoring));
+      const { result, detail, attempt } = await work(
+        activitiesOf(step, overrides, title, { restoring: this.restoring }),
+      );
       settle({ status: 'done', detail, attempts: attempt });
       return result;
     } catch (error) {

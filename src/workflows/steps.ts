@@ -1,9 +1,4 @@
-import {
-  ActivityCancellationType,
-  type ActivityOptions,
-  proxyActivities,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityCancellationType, type ActivityOptions, workflowInfo } from '@temporalio/workflow';
 
 import type { Activities } from '../activities/activities.ts';
 import { cutText } from '../domain/bounds.ts';
@@ -11,6 +6,7 @@ import type { Check } from '../domain/check/check.ts';
 import type { StepName, StepOverrides } from '../domain/step.ts';
 import { coverChecks, stepPolicy, STEPS } from '../domain/stepTable.ts';
 import { pollQueue } from '../domain/taskQueues.ts';
+import { localFirst, throughServer } from './localFirst.ts';
 
 export { coverChecks, patiently, stepPolicy } from '../domain/stepTable.ts';
 
@@ -35,13 +31,14 @@ const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
  * The activities under a step's options. Those that wait have task queues of their own.
  *
  * @param summary - one line that Temporal's own UI shows beside the activity.
- * @param restoring - whether the step belongs to putting a revision back.
+ * @param how - `restoring`: the step belongs to putting a revision back. `neverLocal`: the workflow task under way must
+ *   not wait for it.
  */
 export function activitiesOf(
   step: StepName,
   overrides: StepOverrides,
   summary: string,
-  restoring = false,
+  { restoring = false, neverLocal = false } = {},
 ): Activities {
   const { cancellation, retriedBy } = STEPS[step];
   const policy = stepPolicy(step, overrides);
@@ -58,11 +55,10 @@ export function activitiesOf(
       ...retryAttempts(retriedBy === 'once' ? 1 : policy.retry.maximumAttempts),
     },
   };
-  const calls = proxyActivities<Activities>(options);
-  const taskQueue = pollQueue(workflowInfo().taskQueue, restoring);
-  const waits = proxyActivities<Activities>({ ...options, taskQueue });
-  return new Proxy(calls, {
-    get: (_, name) => Reflect.get(WAITING_ACTIVITIES.has(String(name)) ? waits : calls, name) as unknown,
+  const waiting = { ...options, taskQueue: pollQueue(workflowInfo().taskQueue, restoring) };
+  const run = neverLocal ? throughServer : localFirst;
+  return new Proxy({} as Activities, {
+    get: (_, name) => run(name as keyof Activities, WAITING_ACTIVITIES.has(String(name)) ? waiting : options),
   });
 }
 

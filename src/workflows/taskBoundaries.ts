@@ -1,9 +1,11 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import {
+  type ActivateInput,
   ApplicationFailure,
   type ConcludeActivationInput,
   type WorkflowInterceptorsFactory,
 } from '@temporalio/workflow';
+import { beginTries } from './localFirst.ts';
 import { QUERY_CLOSED_HEADER, QUERY_TOO_EARLY } from '../messages/earlyQuery.ts';
 
 /**
@@ -37,7 +39,8 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
             isAhead ||= isReplaying !== true && isLonger && now === clock;
             clock = now;
             length = historyLength ?? 0;
-            hasEvents ||= jobs?.some(({ doUpdate }) => doUpdate == null) === true;
+            if (jobs?.every(isLocalResult) !== true) beginTries();
+            hasEvents ||= jobs?.some((job) => job.doUpdate == null && !isLocalResult(job)) === true;
           } else if (isAhead && query.headers?.[QUERY_CLOSED_HEADER] == null) {
             throw ApplicationFailure.nonRetryable(QUERY_TOO_EARLY);
           }
@@ -45,6 +48,9 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
         },
         concludeActivation(input, next) {
           const { commands } = next(input);
+          // The event of a local activity has its input only if asked for. The audit reads it.
+          for (const { scheduleLocalActivity } of commands)
+            if (scheduleLocalActivity != null) scheduleLocalActivity.includeArgumentsIntoMarker = true;
           const isTraceless = hasEvents && !leaveEvent(commands);
           hasEvents = false;
           return { commands: isTraceless ? [...commands, NOTHING] : commands };
@@ -55,6 +61,12 @@ export const interceptors: WorkflowInterceptorsFactory = () => {
 };
 
 type Command = ConcludeActivationInput['commands'][number];
+type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
+
+/** Whether a job is the end of a local activity: no event of the history, and within the task that began it. */
+function isLocalResult({ resolveActivity }: Job): boolean {
+  return resolveActivity?.isLocal === true;
+}
 
 /** Whether commands leave an event. What a task both begins and cancels leaves none, and neither does a refused update. */
 function leaveEvent(commands: readonly Command[]): boolean {
@@ -62,7 +74,12 @@ function leaveEvent(commands: readonly Command[]): boolean {
   const canceled = new Set(commands.map(cancels));
   return commands.some((command) => {
     if (command.updateResponse != null) return command.updateResponse.rejected == null;
-    return command.respondToQuery == null && !canceled.has(begins(command)) && !begun.has(cancels(command));
+    return (
+      command.respondToQuery == null &&
+      command.requestCancelLocalActivity == null &&
+      !canceled.has(begins(command)) &&
+      !begun.has(cancels(command))
+    );
   });
 }
 

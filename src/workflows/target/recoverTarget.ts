@@ -1,16 +1,10 @@
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  proxyActivities,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 
-import type { Activities } from '../../activities/activities.ts';
 import { EMPTY_TARGET, type NextWork, type TargetState } from '../../domain/target/targetState.ts';
 import type { TargetInput } from '../../messages/workflowTypes.ts';
 import { explain } from '../failure.ts';
 import { now } from '../journal.ts';
+import { localFirst, throughServer } from '../localFirst.ts';
 import { doorway } from './doorway.ts';
 import type { TargetCore } from './targetCore.ts';
 
@@ -66,7 +60,8 @@ export async function recoverTarget(
 ): Promise<NextWork | undefined> {
   if (doorway.door === 'open') return undefined;
   const recall = async (options: typeof QUICKLY | typeof PATIENTLY, afresh: boolean): Promise<Recalled> => {
-    const { recallTarget } = proxyActivities<Activities>({ ...options, summary: 'read the earlier state' });
+    const run = options === QUICKLY ? localFirst : throughServer;
+    const recallTarget = run('recallTarget', { ...options, summary: 'read the earlier state' });
     // What is known now is not the same in every replay: only what the activity was told when it was called is.
     const { runId, originalExecutionRunId } = workflowInfo();
     const isReset = runId !== originalExecutionRunId;
