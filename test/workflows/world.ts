@@ -282,7 +282,9 @@ export class World {
 
   /** Carries out one call of an activity, with its next fault, if there is one. */
   async call(activity: ActivityName, input: unknown): Promise<unknown> {
-    const { attempt, workflowExecution } = Context.current().info;
+    const { attempt, workflowExecution, isLocal } = Context.current().info;
+    // What is to happen to a call happens through the server, where it may take its time and be repeated.
+    if (isLocal && (this.#faults.get(activity) ?? []).length > 0) throw tryThroughServer();
     const call: Call = {
       activity,
       workflowId: workflowExecution?.workflowId ?? '',
@@ -407,6 +409,11 @@ export function failure(
   });
 }
 
+/** Ends a local try without an answer: the activity is carried out through the server then. */
+function tryThroughServer(): ApplicationFailure {
+  return notYet('SLIPWAY_STEP_TIMED_OUT', 'not within the workflow task', 0);
+}
+
 /** Polls that look often, with heartbeats, and hand back after a while as the real ones do. */
 function polls(beforeLook: () => void = () => undefined): PollUntil {
   return async (code, look) => {
@@ -416,6 +423,7 @@ function polls(beforeLook: () => void = () => undefined): PollUntil {
       beforeLook();
       const seen = await look();
       if ('found' in seen) return seen.found;
+      if (context.info.isLocal) throw tryThroughServer();
       context.heartbeat();
       if (Date.now() > until) throw notYet(code, seen.insteadOf, POLL_MS);
       await context.sleep(POLL_MS);

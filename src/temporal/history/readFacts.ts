@@ -191,9 +191,13 @@ function readActivities(history: History): ActivityFact[] {
     const asked = event.activityTaskCancelRequestedEventAttributes;
     if (asked != null) abandoned.set(String(asked.scheduledEventId), timeOf(event));
   }
+  let localFrom = 0;
   return events.flatMap((event): ActivityFact[] => {
+    if (event.workflowTaskStartedEventAttributes != null) localFrom = timeOf(event);
+    const local = readLocalActivity(event, localFrom);
+    if (local !== undefined) localFrom = local.endedAt;
     const scheduled = event.activityTaskScheduledEventAttributes;
-    if (scheduled == null) return [];
+    if (scheduled == null) return local === undefined ? [] : [local];
     const end = ends.get(String(event.eventId));
     const abandonedAt = abandoned.get(String(event.eventId));
     return [
@@ -209,6 +213,49 @@ function readActivities(history: History): ActivityFact[] {
   });
 }
 
+/**
+ * Reads an activity that was carried out within a workflow task (`workflows/localFirst.ts`); `undefined`: it is none.
+ *
+ * @param from - when the task, or the one before it in the task, began or ended.
+ */
+function readLocalActivity(
+  event: HistoryEvent,
+  from: number,
+): (ActivityFact & { readonly endedAt: number }) | undefined {
+  const { markerName, details = {}, failure } = event.markerRecordedEventAttributes ?? {};
+  if (markerName !== 'core_local_activity') return undefined;
+  const { activity_type: name, complete_time: ended } = decode(details?.['data']) as LocalActivityData;
+  const base = {
+    name,
+    input: (decode(details?.['input']) ?? {}) as ActivityFact['input'],
+    scheduledAt: from,
+    endedAt: ended.seconds * 1_000 + ended.nanos / 1_000_000,
+  };
+  if (failure == null) {
+    const result = (decode(details?.['result']) ?? null) as ActivityFact['result'];
+    return { ...base, outcome: 'completed', result, mayHaveBeenTaken: true };
+  }
+  const cause = failure.activityFailureInfo == null ? failure : failure.cause;
+  if (cause?.applicationFailureInfo != null) return { ...base, ...failedWith(cause) };
+  const outcome = cause?.canceledFailureInfo == null ? 'timed_out' : 'canceled';
+  return { ...base, outcome, result: null, mayHaveBeenTaken: true };
+}
+
+/** What Temporal's SDK writes about a local activity. */
+interface LocalActivityData {
+  readonly activity_type: string;
+  readonly complete_time: { readonly seconds: number; readonly nanos: number };
+}
+
+function failedWith(
+  failure: Failure | null | undefined,
+): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
+  const detail = failureDetail(decodeAll(failure?.applicationFailureInfo?.details));
+  return { outcome: 'failed', result: null, mayHaveBeenTaken: detail?.mayHaveBeenTaken ?? true };
+}
+
+type Failure = NonNullable<NonNullable<HistoryEvent['activityTaskFailedEventAttributes']>['failure']>;
+
 function outcomeOf(
   end: HistoryEvent | undefined,
 ): Pick<ActivityFact, 'outcome' | 'result' | 'mayHaveBeenTaken'> {
@@ -218,14 +265,7 @@ function outcomeOf(
     return { outcome: 'completed', result, mayHaveBeenTaken: true };
   }
   const failed = end?.activityTaskFailedEventAttributes;
-  if (failed != null) {
-    const details = decodeAll(failed.failure?.applicationFailureInfo?.details);
-    return {
-      outcome: 'failed',
-      result: null,
-      mayHaveBeenTaken: failureDetail(details)?.mayHaveBeenTaken ?? true,
-    };
-  }
+  if (failed != null) return failedWith(failed.failure);
   if (end?.activityTaskTimedOutEventAttributes != null) {
     return { outcome: 'timed_out', result: null, mayHaveBeenTaken: true };
   }

@@ -6,7 +6,7 @@ import type { Check } from '../../domain/check/check.ts';
 import type { DeploymentSnapshot } from '../../domain/deployment/revision.ts';
 import { SOAK } from '../../domain/intervention/intervention.ts';
 import { waitingNotice } from '../../domain/notify/noticeContent.ts';
-import type { ReleaseResult, Waiting } from '../../domain/release/release.ts';
+import type { ReleaseRequest, ReleaseResult, Waiting } from '../../domain/release/release.ts';
 import { preemptSignal } from '../../messages/release.ts';
 import type { ReleaseInput } from '../../messages/workflowTypes.ts';
 import { Asked, bringUp, runCheck } from '../check/bringUp.ts';
@@ -60,11 +60,21 @@ async function goForward(run: Run): Promise<void> {
   await interventions.go(() => claimDeployment(journal, request.target, deploymentId, run.input.owns));
   run.deploymentId = deploymentId;
 
-  run.baseline = await interventions.go(() => recordBaseline(run, deployment, created));
-  journal.note({ baseline: run.baseline });
-
-  if (!deploysAtOnce) await passApprovalAndFreezes(run);
-  run.objectPath = await interventions.go(() => upload(run, deploymentId));
+  const noteBaseline = async (): Promise<void> => {
+    run.baseline = await recordBaseline(run, deployment, created);
+    journal.note({ baseline: run.baseline });
+  };
+  const shipArtifact = async (): Promise<void> => {
+    run.objectPath = await interventions.go(() => upload(run, deploymentId));
+  };
+  await interventions.passage();
+  if (isHeldBack(request)) {
+    await noteBaseline();
+    if (!deploysAtOnce) await passApprovalAndFreezes(run);
+    await shipArtifact();
+  } else {
+    await beside(noteBaseline, shipArtifact);
+  }
 
   const revisionId = await interventions.go(() => changeDeployment(run, deployment));
 
@@ -87,6 +97,26 @@ async function goForward(run: Run): Promise<void> {
   recordPassed(run, revisionId, checks);
 }
 
+/** Does two things at once. If one fails, the other is canceled, and has ended when this throws. */
+function beside(one: () => Promise<void>, other: () => Promise<void>): Promise<void> {
+  const scope = new CancellationScope();
+  return scope.run(async () => {
+    const both = [one(), other()];
+    try {
+      await Promise.all(both);
+    } catch (error) {
+      scope.cancel();
+      await Promise.allSettled(both);
+      throw error;
+    }
+  });
+}
+
+/** Whether people must approve, or freezes may be in force, before anything is changed. */
+function isHeldBack({ approval, freezes = [] }: ReleaseRequest): boolean {
+  return (approval?.required ?? 0) > 0 || freezes.length > 0;
+}
+
 /** Waits for those who must approve, and for freezes to end. */
 async function passApprovalAndFreezes({ journal, request, interventions }: Run): Promise<void> {
   await interventions.approval();
@@ -98,9 +128,8 @@ async function passApprovalAndFreezes({ journal, request, interventions }: Run):
  * git ref is deployed at once, one of a tarball stays empty until it is uploaded.
  */
 async function deploysWhenCreated({ journal, request, interventions }: Run): Promise<boolean> {
-  const { target, artifact, approval, freezes = [] } = request;
-  const waits = (approval?.required ?? 0) > 0 || freezes.length > 0;
-  if (artifact.kind === 'tarball' || !waits) return false;
+  const { target, artifact } = request;
+  if (artifact.kind === 'tarball' || !isHeldBack(request)) return false;
   return (await interventions.go(() => findDeployment(journal, target))) === null;
 }
 

@@ -145,7 +145,7 @@ export class Target implements TargetCore {
   /** Runs one release or rollback after the other, until this run of the workflow continues as new. */
   async run(): Promise<never> {
     this.change(this.#state);
-    this.#mark();
+    if (this.#state.activeRevisionId !== null) this.#mark();
     const left = await recoverTarget(this, this.#input.recordStore);
     const isKept = this.#state === this.#startsAs;
     const keeper = new StateKeeper(this, this.#input.recordStore, isKept ? this.#state : null);
