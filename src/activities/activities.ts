@@ -22,8 +22,11 @@ import type {
 import type { WaitingRevision } from '../messages/revisionPoller.ts';
 import type { RollbackMessage } from '../messages/target.ts';
 
-/** An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. */
-export type Attempted<T> = T & { readonly attempt: number };
+/**
+ * An activity's result, with the attempt that gave it (from 1): the workflow has no other way to know. A local activity
+ * also says how long it took, in milliseconds.
+ */
+export type Attempted<T> = T & { readonly attempt: number; readonly tookMs?: number };
 
 /** A deployment of a target. */
 export interface DeploymentInput {

@@ -9,7 +9,7 @@ import { scrubbed } from './scrub.ts';
 /** Activities before {@link track}: plain functions that throw what the clients throw. */
 export type Untracked<T extends Partial<Activities>> = {
   [Name in keyof T]: T[Name] extends (input: infer Input) => Promise<Attempted<infer Result>>
-    ? (input: Input) => Promise<Omit<Result, 'attempt'>>
+    ? (input: Input) => Promise<Omit<Result, 'attempt' | 'tookMs'>>
     : never;
 };
 
@@ -24,8 +24,12 @@ export function track<Name extends keyof Activities>(
     name,
     (input: never) =>
       scrubbed(input, async () => {
+        const { attempt, isLocal } = Context.current().info;
+        const began = performance.now();
         try {
-          return { ...(await beating(() => work(input))), attempt: Context.current().info.attempt };
+          const result = await beating(() => work(input));
+          const tookMs = Math.round(performance.now() - began);
+          return { ...result, attempt, ...(isLocal ? { tookMs } : {}) };
         } catch (error) {
           const failure = toActivityFailure(error);
           if (mayFailAgain(failure)) reportProgress(failure.message);

@@ -1,3 +1,4 @@
+import { ApplicationFailureCategory } from '@temporalio/common';
 import {
   ActivityFailure,
   type ActivityOptions,
@@ -8,13 +9,16 @@ import {
   sleep,
 } from '@temporalio/workflow';
 
-import type { Activities } from '../activities/activities.ts';
+import type { Activities, Attempted } from '../activities/activities.ts';
 import { grantedPauseMs } from '../domain/step.ts';
 import { explain } from './failure.ts';
 
 /**
  * Reads, first looks and small records: to repeat them is harmless. Each is first tried as a local activity, by the worker
  * that runs the workflow. That leaves one event instead of three, and needs no workflow task of its own.
+ *
+ * Not those of a target that has begun: its messages do not wait for a try. And a query during a try divides the workflow
+ * task in two, of which a rebuild makes one, so that the length of its history cannot be relied on (`target/runLength.ts`).
  */
 const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'findDeployment',
@@ -28,26 +32,28 @@ const LOCAL_FIRST: ReadonlySet<string> = new Set<keyof Activities>([
   'confirmServing',
   'readChecks',
   'recordRelease',
-  'keepTarget',
   'recallTarget',
 ]);
 
 /** The longest that one try takes, in milliseconds. A signal waits for it: it comes with the next workflow task. */
 const TRY_MS = 1_000;
-/** No try begins later in a workflow task, in milliseconds. The server would renew the task at 80 % of its timeout (3 s). */
-const BEGUN_WITHIN_MS = 500;
+/** How long the tries of one workflow task may have taken before one more begins, in milliseconds. */
+const TRIED_MAX_MS = 500;
 
 /** Each workflow has its own copy of this module. */
 const tries = {
-  /** When the first try of the workflow task began, in milliseconds since 1970. */
-  since: undefined as number | undefined,
+  /**
+   * How long those of the workflow task have taken, in milliseconds, as their results say. The workflow's clock does not
+   * tell: if the server has renewed the task, the clock is another one when the workflow is rebuilt.
+   */
+  tookMs: 0,
   /** Whether a try took too long: the next ones would, too. */
   areTooSlow: false,
 };
 
 /** To be called at the beginning of each workflow task. */
 export function beginTries(): void {
-  tries.since = undefined;
+  tries.tookMs = 0;
 }
 
 /** An activity through the server; one that may be repeated is tried locally first. */
@@ -73,9 +79,8 @@ async function tryLocally(
   input: unknown,
 ): Promise<unknown> {
   const began = Date.now();
-  tries.since ??= began;
   const ordinary = (changed = options) => (throughServer(name, changed) as Call)(input);
-  if (tries.areTooSlow || began - tries.since > BEGUN_WITHIN_MS) return ordinary();
+  if (tries.areTooSlow || tries.tookMs > TRIED_MAX_MS) return ordinary();
   const { summary, cancellationType, scheduleToCloseTimeout: deadlineMs, retry } = options;
   const local = proxyLocalActivities<Activities>({
     ...{ summary, cancellationType },
@@ -85,12 +90,15 @@ async function tryLocally(
   });
   let pauseMs = 0;
   try {
-    return await (local[name] as Call)(input);
+    const result = await (local[name] as Call)(input);
+    tries.tookMs += result.tookMs ?? 0;
+    return result;
   } catch (error) {
     const cause = error instanceof ActivityFailure ? error.cause : error;
     const isAnswer = cause instanceof ApplicationFailure;
-    const isFinal = isAnswer && (cause.nonRetryable === true || retry?.maximumAttempts === 1);
-    if (isCancellation(error) || isFinal) throw error;
+    const isOnly = retry?.maximumAttempts === 1 && isAnswer && cause.category !== NOT_YET;
+    const isFinal = isAnswer && cause.nonRetryable === true;
+    if (isCancellation(error) || isFinal || isOnly) throw error;
     if (!isAnswer) tries.areTooSlow = true;
     pauseMs = explain(error).retryAfterMs ?? 0;
   }
@@ -100,4 +108,7 @@ async function tryLocally(
   return ordinary({ ...options, scheduleToCloseTimeout: leftMs() });
 }
 
-type Call = (input: unknown) => Promise<unknown>;
+/** A look that found nothing yet is no failure. */
+const NOT_YET = ApplicationFailureCategory.BENIGN;
+
+type Call = (input: unknown) => Promise<Attempted<object>>;

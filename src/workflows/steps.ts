@@ -31,8 +31,8 @@ const WAITING_ACTIVITIES: ReadonlySet<string> = new Set<keyof Activities>([
  * The activities under a step's options. Those that wait have task queues of their own.
  *
  * @param summary - one line that Temporal's own UI shows beside the activity.
- * @param how - `restoring`: the step belongs to putting a revision back. `neverLocal`: the workflow task under way must
- *   not wait for it.
+ * @param how - `restoring`: the step belongs to putting a revision back. `neverLocal`: always through the
+ *   server.
  */
 export function activitiesOf(
   step: StepName,

@@ -10,6 +10,7 @@ const worker = await Worker.create({
   taskQueue,
   workflowBundle: { codePath },
   activities: { default: leaveToServer },
+  enableNonLocalActivities: false,
   stickyQueueScheduleToStartTimeout: '3 seconds',
 });
 const running = worker.run();

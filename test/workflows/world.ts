@@ -104,6 +104,7 @@ export class World {
   /** The worker's own activities, over this world. */
   readonly activities: Pick<Activities, ActivityName>;
   readonly #faults = new Map<FaultyName, Fault[]>();
+  readonly #tries = new Map<ActivityName, Fault[]>();
   readonly #gates = new Set<Gate>();
   #waiters: (() => void)[] = [];
   #revisions = 0;
@@ -203,6 +204,11 @@ export class World {
     this.#faults.set(activity, [...(this.#faults.get(activity) ?? []), ...faults]);
   }
 
+  /** What happens to the next tries of an activity within a workflow task, in order. */
+  nextTries(activity: ActivityName, ...faults: Fault[]): void {
+    this.#tries.set(activity, faults);
+  }
+
   /** Lets the next call of an activity wait until the gate is opened, or it is canceled. */
   gate(activity: ActivityName, after?: Fault): Gate {
     const gate = new Gate();
@@ -285,6 +291,7 @@ export class World {
     const { attempt, workflowExecution, isLocal } = Context.current().info;
     // What is to happen to a call happens through the server, where it may take its time and be repeated.
     if (isLocal && (this.#faults.get(activity) ?? []).length > 0) throw tryThroughServer();
+    const trial = isLocal ? this.#tries.get(activity)?.shift() : undefined;
     const call: Call = {
       activity,
       workflowId: workflowExecution?.workflowId ?? '',
@@ -296,14 +303,17 @@ export class World {
     };
     this.calls.push(call);
     this.#wake();
-    const perform = this.activities[activity] as (input: unknown) => Promise<unknown>;
+    const carryOut = this.activities[activity] as (input: unknown) => Promise<unknown>;
+    const perform = (said: unknown): Promise<unknown> =>
+      trial === undefined ? carryOut(said) : trial(() => carryOut(said), this);
     const { target } = input as { target?: TargetSpec };
     const isRefused = this.refusedKeys.has(target?.apiKey.from ?? '');
     try {
       const result = await (isRefused
         ? refuseKey(() => perform(input), this)
         : this.faulty(activity, () => perform(input)));
-      return { ...(result as object), attempt };
+      const tookMs = Math.round(performance.now() - call.startedAt);
+      return { ...(result as object), attempt, ...(isLocal ? { tookMs } : {}) };
     } finally {
       call.endedAt = performance.now();
       this.#wake();

@@ -1,6 +1,5 @@
-import { allHandlersFinished, condition, isCancellation } from '@temporalio/workflow';
+import { condition, isCancellation } from '@temporalio/workflow';
 
-import { takeNext } from '../../domain/target/targetQueue.ts';
 import { isToBeKept, stateToKeep, type TargetState } from '../../domain/target/targetState.ts';
 import { explain } from '../failure.ts';
 import { activitiesOf } from '../steps.ts';
@@ -52,12 +51,6 @@ export class StateKeeper {
     return this.#store !== undefined && isToBeKept(this.#target.state, this.#kept);
   }
 
-  /** Whether no answer, release or rollback waits for this workflow task to end. */
-  get #isIdle(): boolean {
-    const { state, running } = this.#target;
-    return running === null && takeNext(state) === undefined && allHandlersFinished();
-  }
-
   get #store(): string | undefined {
     return this.#target.state.lastRequest?.recordStore ?? this.#recordStore;
   }
@@ -68,8 +61,7 @@ export class StateKeeper {
     this.#kept = state;
     this.#isWriting = true;
     try {
-      const steps = state.lastRequest?.steps ?? {};
-      const activities = activitiesOf('record', steps, 'keep the state', { neverLocal: !this.#isIdle });
+      const activities = activitiesOf('record', state.lastRequest?.steps ?? {}, 'keep the state');
       await activities.keepTarget({ store, state: stateToKeep(state) });
     } catch (error) {
       const { canceled, message } = explain(error);

@@ -45,5 +45,6 @@ export const ROLLBACK_LOOK_MS = 3_000;
 const LOOK_MS = 10_000;
 
 function looks({ steps }: ReleaseRequest, what: string, scheduleToCloseMs: number): Activities {
-  return activitiesOf('find', { ...steps, find: { ...steps.find, scheduleToCloseMs } }, what);
+  const overrides = { ...steps, find: { ...steps.find, scheduleToCloseMs } };
+  return activitiesOf('find', overrides, what, { neverLocal: true });
 }

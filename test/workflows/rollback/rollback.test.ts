@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { describeWorkflows } from '../describeWorkflows.ts';
 import { refused } from '../faults.ts';
 import { identity, stepNames } from '../requests.ts';
+import type { Fault } from '../world.ts';
 
 describeWorkflows('a manual rollback on an idle target', (harness) => {
   it('without a name goes back to the verified revision before the active one', async () => {
@@ -30,13 +31,18 @@ describeWorkflows('a manual rollback on an idle target', (harness) => {
 
   it('looks for the deployment with the patience of the way back', async () => {
     const { target } = harness.newServingTarget();
+    const pass: Fault = (perform) => perform();
+    target.world.next('findDeployment', pass);
     const { releaseId } = await target.release('b');
+    // The target looks, too.
+    target.world.next('findDeployment', pass, pass);
     const row = await target.ended((await target.rollback()).requestId);
     const patience = async (id: string): Promise<number> => {
       const { events } = await target.child(id).fetchHistory();
       const [find] = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
       expect(find?.activityType?.name).toBe('findDeployment');
-      return Number(find?.scheduleToCloseTimeout?.seconds);
+      const { seconds, nanos } = find?.scheduleToCloseTimeout ?? {};
+      return Math.round(Number(seconds) + Number(nanos) / 1_000_000_000);
     };
     expect(await patience(row.releaseId)).toBe(2 * (await patience(releaseId)));
   });

@@ -1,0 +1,120 @@
+import { expect, it } from 'vitest';
+
+import { describeWorkflows } from './describeWorkflows.ts';
+import { notTaken, refused } from './faults.ts';
+import type { RecordedHistory } from './recordedHistory.ts';
+import type { TargetUnderTest } from './targetUnderTest.ts';
+import type { Fault } from './world.ts';
+
+/** Longer than a try may take. */
+const tooSlow = slow(1_500);
+
+/** What of a release was carried out within its workflow tasks, and what through the server. */
+async function carriedOut(target: TargetUnderTest, releaseId: string) {
+  const { events } = await target.child(releaseId).fetchHistory();
+  return {
+    locally: (events ?? []).flatMap((event) => triedIn(event) ?? []),
+    throughServer: (events ?? []).flatMap(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
+    ),
+    timers: (events ?? []).flatMap((event) => event.timerStartedEventAttributes ?? []),
+  };
+}
+
+describeWorkflows('what may be repeated', (harness) => {
+  it('is carried out within the workflow task', async () => {
+    const { target } = harness.newServingTarget();
+    const { releaseId } = await target.release('a');
+    const { locally, throughServer } = await carriedOut(target, releaseId);
+    expect(locally).toEqual([
+      'findDeployment',
+      'claimDeployment',
+      'askAgent',
+      'readRevision',
+      'awaitDeployed',
+      'confirmServing',
+      'listRevisions',
+      'recordRelease',
+    ]);
+    expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'runCheck']);
+  });
+
+  it('is carried out through the server if the try fails', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('readRevision', notTaken());
+    const { releaseId, outcome } = await target.release('a');
+    expect(outcome).toBe('released');
+    const { locally, throughServer } = await carriedOut(target, releaseId);
+    expect(throughServer).toEqual(['uploadArtifact', 'patchDeployment', 'readRevision', 'runCheck']);
+    expect(locally).toContain('awaitDeployed');
+  });
+
+  it('is carried out through the server from then on if a try takes too long', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('readRevision', tooSlow);
+    const { releaseId, outcome } = await target.release('a');
+    expect(outcome).toBe('released');
+    const { locally, throughServer } = await carriedOut(target, releaseId);
+    expect(locally).toEqual(['findDeployment', 'claimDeployment', 'askAgent', 'readRevision']);
+    expect(throughServer).toEqual([
+      ...['uploadArtifact', 'patchDeployment', 'readRevision', 'awaitDeployed', 'confirmServing', 'runCheck'],
+      ...['listRevisions', 'recordRelease'],
+    ]);
+  });
+
+  it('is not tried any more in a workflow task that has lasted half a second', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('readRevision', slow(600));
+    const { releaseId } = await target.release('a');
+    const { locally, throughServer } = await carriedOut(target, releaseId);
+    expect(locally).toContain('readRevision');
+    expect(locally).not.toContain('awaitDeployed');
+    expect(locally).toContain('listRevisions');
+    expect(throughServer).toContain('awaitDeployed');
+  });
+
+  it('is not repeated if the try was refused for good', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('findDeployment', refused());
+    expect(await target.release('a')).toMatchObject({ outcome: 'failed', code: 'SLIPWAY_REFUSED' });
+    expect(target.world.count('findDeployment')).toBe(1);
+  });
+
+  it('is repeated only after the pause that a service asked for', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('findDeployment', notTaken('SLIPWAY_RATE_LIMITED', 700));
+    const { releaseId } = await target.release('a');
+    const { throughServer, timers } = await carriedOut(target, releaseId);
+    expect(throughServer[0]).toBe('findDeployment');
+    expect(timers).toMatchObject([
+      { startToFireTimeout: { seconds: expect.anything(), nanos: 700_000_000 } },
+    ]);
+  });
+
+  it('delays an abort by the try that runs, and no longer', async () => {
+    const { target } = harness.newServingTarget();
+    target.world.nextTries('confirmServing', tooSlow);
+    const { releaseId } = await target.submit('a');
+    await target.world.called('confirmServing');
+    await target.say(releaseId, 'abort', { who: 'ada' });
+    expect(await target.result(releaseId)).toMatchObject({ outcome: 'aborted' });
+    const { throughServer } = await carriedOut(target, releaseId);
+    expect(throughServer.indexOf('runCheck')).toBeGreaterThan(throughServer.indexOf('redeployRevision'));
+  });
+});
+
+type Event = NonNullable<RecordedHistory['history']['events']>[number];
+
+/** The activity that an event says was carried out within a workflow task; `undefined`: it says nothing of the kind. */
+function triedIn({ markerRecordedEventAttributes: marker }: Event): string | undefined {
+  const data = marker?.details?.['data']?.payloads?.[0]?.data;
+  if (data == null) return undefined;
+  return (JSON.parse(Buffer.from(data).toString()) as { activity_type: string }).activity_type;
+}
+
+function slow(milliseconds: number): Fault {
+  return async (perform) => {
+    await new Promise((resolve) => setTimeout(resolve, milliseconds));
+    return perform();
+  };
+}
