@@ -97,7 +97,15 @@ export interface ActivitiesUnderTest extends Activities {
 /** Makes activities whose every call is one attempt. Their connections are closed with the test. */
 export function activitiesUnderTest(
   info: Partial<
-    Pick<Info, 'attempt' | 'workflowExecution' | 'scheduleToCloseTimeoutMs' | 'heartbeatDetails'>
+    Pick<
+      Info,
+      | 'attempt'
+      | 'isLocal'
+      | 'workflowExecution'
+      | 'scheduleToCloseTimeoutMs'
+      | 'heartbeatDetails'
+      | 'heartbeatTimeoutMs'
+    >
   > = {},
   shuttingDown: AbortSignal = new AbortController().signal,
 ): ActivitiesUnderTest {

@@ -1,3 +1,4 @@
+import type { Info } from '@temporalio/activity';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -9,20 +10,21 @@ import { DEPLOYMENT_ID, deploymentAnswer, REVISION_ID, targetOn } from './activi
 /** How many connections a client opens at most. */
 const CONNECTIONS = 256;
 
-it('a redeploy needs no connection that a poll of a silent control plane holds', async () => {
+it.each([
+  ['a poll', { taskQueue: 'slipway-polls' }],
+  ['a look within a workflow task', { taskQueue: 'slipway', isLocal: true }],
+])('a redeploy needs no connection that %s of a silent control plane holds', async (_, looks) => {
   const plane = await startService(({ method }, response) => {
     if (method === 'POST') json(response, 200, deploymentAnswer());
   });
   const target = targetOn(plane.url);
   const connections = new Connections();
   const ending = new AbortController();
-  const calls = (taskQueue: string, call: (client: ControlPlaneClient) => Promise<unknown>) =>
-    new MockActivityEnvironment({ taskQueue }).run(() => call(connections.controlPlane(target)));
+  const calls = (info: Partial<Info>, call: (client: ControlPlaneClient) => Promise<unknown>) =>
+    new MockActivityEnvironment(info).run(() => call(connections.controlPlane(target)));
   const { signal } = ending;
   const polls = Array.from({ length: CONNECTIONS }, () =>
-    calls('slipway-polls', (client) =>
-      client.getDeployment(DEPLOYMENT_ID, { signal }).catch(() => undefined),
-    ),
+    calls(looks, (client) => client.getDeployment(DEPLOYMENT_ID, { signal }).catch(() => undefined)),
   );
   onTestFinished(async () => {
     ending.abort();
@@ -30,6 +32,6 @@ it('a redeploy needs no connection that a poll of a silent control plane holds',
     await connections.close();
   });
   await expect.poll(() => plane.requests.length, { timeout: 20_000 }).toBe(CONNECTIONS);
-  await calls('slipway', (client) => client.redeployRevision(DEPLOYMENT_ID, REVISION_ID));
+  await calls({ taskQueue: 'slipway' }, (client) => client.redeployRevision(DEPLOYMENT_ID, REVISION_ID));
   expect(plane.requests.at(-1)?.url).toContain('/redeploy');
 });

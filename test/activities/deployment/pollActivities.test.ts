@@ -65,6 +65,21 @@ function agentThatAnswers(...statuses: readonly number[]): Promise<FaultyService
 
 const { revisionId: REVISION } = revisionOn('http://plane.example');
 
+it.each(['awaitDeployed', 'confirmServing'] as const)(
+  '%s looks once within a workflow task, without a heartbeat, and leaves the rest to the server',
+  async (name) => {
+    const plane = await planeWithActive('http://agent.example', OTHER_REVISION_ID);
+    const { heartbeats, ...activities } = activitiesUnderTest({
+      isLocal: true,
+      heartbeatTimeoutMs: undefined,
+    });
+    const failure = await failureOf(activities[name](awaitedOn(plane.url)));
+    expect(failure.category).toBe(ApplicationFailureCategory.BENIGN);
+    expect(plane.requests).toHaveLength(1);
+    expect(heartbeats).toEqual([]);
+  },
+);
+
 describe('awaitDeployed', () => {
   it.each(['DEPLOYED', 'CREATE_FAILED', 'BUILD_FAILED', 'DEPLOY_FAILED', 'SKIPPED', 'INTERRUPTED'])(
     'returns at %s',

@@ -61,6 +61,40 @@ it('an activity that its workflow asked to stop is abandoned from then on, whate
   expect(activities[1]?.abandonedAt).toBeUndefined();
 });
 
+it('an activity within a workflow task is read from the marker that it left', () => {
+  const json = (value: unknown): object => ({
+    payloads: [
+      { metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from(JSON.stringify(value)) },
+    ],
+  });
+  const marker = (name: string, seconds: number, more: object): object => ({
+    markerRecordedEventAttributes: {
+      markerName: 'core_local_activity',
+      details: {
+        data: json({ activity_type: name, complete_time: { seconds, nanos: 500_000_000 } }),
+        input: json({ revisionId: 'r' }),
+        ...('failure' in more ? {} : { result: json({ attempt: 1 }) }),
+      },
+      ...more,
+    },
+  });
+  const events = [
+    { eventTime: { seconds: 1 }, workflowTaskStartedEventAttributes: {} },
+    marker('readRevision', 1, {}),
+    marker('awaitDeployed', 2, { failure: { applicationFailureInfo: { details: json({}) } } }),
+    marker('confirmServing', 3, { failure: { timeoutFailureInfo: {} } }),
+    { markerRecordedEventAttributes: { markerName: 'core_patch' } },
+  ];
+  const history = { events } as unknown as AuditedHistory['history'];
+  const { activities } = readTargetFacts('target:t', [{ workflowId: 'target:t', history }]);
+  const input = { revisionId: 'r' };
+  expect(activities).toMatchObject([
+    { name: 'readRevision', input, scheduledAt: 1_000, endedAt: 1_500, outcome: 'completed' },
+    { name: 'awaitDeployed', input, scheduledAt: 1_500, endedAt: 2_500, outcome: 'failed', result: null },
+    { name: 'confirmServing', input, scheduledAt: 2_500, endedAt: 3_500, outcome: 'timed_out' },
+  ]);
+});
+
 it.each([
   ['a buffer, as the client hands it out', (text: string) => Buffer.from(text)],
   ['bytes', (text: string) => new TextEncoder().encode(text)],
