@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import type { Deployment } from '@slipway/contract/controlPlane/deployment';
 import { LIST_IDS_MAX } from '@slipway/contract/limits';
 
@@ -48,6 +46,7 @@ interface Watched extends WatchedRevision {
   status?: string;
   /** What the list said of its deployment last. */
   row?: string;
+  isAskedFor: boolean;
 }
 
 /**
@@ -61,10 +60,13 @@ export class RevisionWatcher {
   readonly #watched = new Map<string, Watched>();
   /** Those that are not being looked at, in the order of their looks. */
   #queue: Watched[] = [];
+  /** Those whose deployments have changed. */
+  readonly #urgent = new Set<Watched>();
   /** Those that each list of this round is still to be read for. */
   #lists: (readonly Watched[])[] = [];
   #nextRound = 0;
-  #offersLists: boolean;
+  /** `undefined`: not known until the first list has been asked for. */
+  #offersLists: boolean | undefined;
   #wasList = false;
   #underWay = 0;
   #isRunning = false;
@@ -74,7 +76,7 @@ export class RevisionWatcher {
     this.#client = client;
     this.#controlPlane = controlPlane;
     this.#rates = rates;
-    this.#offersLists = client.listDeployments !== undefined;
+    if (client.listDeployments === undefined) this.#offersLists = false;
   }
 
   /**
@@ -86,7 +88,7 @@ export class RevisionWatcher {
     const key = `${revision.deploymentId} ${revision.revisionId}`;
     let watched = this.#watched.get(key);
     if (watched === undefined) {
-      watched = { ...revision, listeners: new Set(), due: Date.now(), leftAt: 0 };
+      watched = { ...revision, listeners: new Set(), due: Date.now(), leftAt: 0, isAskedFor: false };
       this.#watched.set(key, watched);
       this.#enqueue(watched);
     }
@@ -106,30 +108,41 @@ export class RevisionWatcher {
     this.#isRunning = true;
     while (this.#watched.size > 0) {
       this.#beginRound();
-      const dueInMs = this.#lists.length > 0 ? 0 : (this.#queue[0]?.due ?? Infinity) - Date.now();
+      const dueInMs = this.#lists.length + this.#urgent.size > 0 ? 0 : this.#dueInMs();
       if (dueInMs > 0 || this.#underWay >= UNDER_WAY_MAX) {
         await this.#sleep(dueInMs > 0 ? dueInMs : Infinity);
         continue;
       }
       const waitMs = this.#rates.reserve(this.#controlPlane) - Date.now();
-      if (waitMs > 0) await delay(waitMs, undefined, { ref: false });
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
       this.#send();
     }
     this.#isRunning = false;
   }
 
+  #dueInMs(): number {
+    return (this.#queue[0]?.due ?? Infinity) - Date.now();
+  }
+
   /** Sends the next request. Lists and looks take turns. */
   #send(): void {
-    const isDue = (this.#queue[0]?.due ?? Infinity) <= Date.now();
-    this.#wasList = this.#lists.length > 0 && !(this.#wasList && isDue);
+    const isLookDue = this.#urgent.size > 0 || this.#dueInMs() <= 0;
+    this.#wasList = this.#lists.length > 0 && !(this.#wasList && isLookDue);
     const listed = this.#wasList ? this.#lists.shift() : undefined;
-    const watched = listed === undefined ? this.#queue.shift() : undefined;
+    const watched = listed === undefined ? this.#takeNext() : undefined;
     this.#underWay++;
     const answered = listed === undefined ? watched && this.#look(watched) : this.#list(listed);
     void Promise.resolve(answered).finally(() => {
       this.#underWay--;
       this.#wake();
     });
+  }
+
+  #takeNext(): Watched | undefined {
+    const [urgent] = this.#urgent;
+    const next = urgent ?? this.#queue[0];
+    if (next !== undefined) this.#dequeue(next);
+    return next;
   }
 
   async #look(watched: Watched): Promise<void> {
@@ -141,6 +154,7 @@ export class RevisionWatcher {
     const from = Date.now();
     watched.due = from + this.#pauseAfter(from - watched.since);
     const options = { timeoutMs: LONGEST_CALL_MS };
+    watched.isAskedFor = true;
     try {
       watched.status = (await this.#client.getRevision(deploymentId, revisionId, options)).status;
     } catch (error) {
@@ -151,6 +165,7 @@ export class RevisionWatcher {
         watched.status = UNREADABLE;
       }
     }
+    watched.isAskedFor = false;
     if (this.#watched.get(`${deploymentId} ${revisionId}`) !== watched) return;
     this.#enqueue(watched);
     if (watched.status !== undefined) for (const onStatus of listeners) onStatus(watched.status);
@@ -162,17 +177,19 @@ export class RevisionWatcher {
   }
 
   #readsLists(): boolean {
-    return this.#offersLists && this.#watched.size >= LISTED_FROM;
+    return this.#offersLists === true && this.#watched.size >= LISTED_FROM;
   }
 
-  /** Plans the lists of all deployments, from time to time. */
+  /** Plans the lists of all deployments, from time to time. The first alone finds out whether there are lists. */
   #beginRound(): void {
-    if (!this.#readsLists() || Date.now() < this.#nextRound) return;
+    const isWanted = this.#offersLists !== false && this.#watched.size >= LISTED_FROM;
+    if (!isWanted || Date.now() < this.#nextRound) return;
     this.#nextRound = Date.now() + LIST_EVERY_MS;
     const all = [...this.#watched.values()];
     this.#lists = [];
     for (let from = 0; from < all.length; from += LIST_IDS_MAX) {
       this.#lists.push(all.slice(from, from + LIST_IDS_MAX));
+      if (this.#offersLists === undefined) return;
     }
   }
 
@@ -183,6 +200,7 @@ export class RevisionWatcher {
     try {
       const answer = await this.#client.listDeployments?.(query, { timeoutMs: LONGEST_CALL_MS });
       const deployments = new Map(answer?.resources.map((deployment) => [deployment.id, deployment]));
+      if (this.#offersLists === undefined) this.#nextRound = 0;
       // A control plane that does not know the filter lists whatever it has.
       this.#offersLists = [...deployments.keys()].every((id) => ids.includes(id));
       for (const watched of listed) {
@@ -203,21 +221,22 @@ export class RevisionWatcher {
     const { active_revision_id: active, latest_revision_id: latest, updated_at: updatedAt } = deployment;
     const row = `${active ?? ''} ${latest ?? ''} ${updatedAt}`;
     const isNews = watched.row === undefined ? active === watched.revisionId : row !== watched.row;
-    const at = this.#queue.indexOf(watched);
     // One that is being looked at is compared with the next list.
-    if (at === -1) return;
+    if (watched.isAskedFor) return;
     watched.row = row;
-    if (!isNews) return;
-    this.#queue.splice(at, 1);
-    watched.due = 0;
-    this.#enqueue(watched);
+    if (isNews) this.#urgent.add(watched);
   }
 
   #forget(watched: Watched): void {
     this.#watched.delete(`${watched.deploymentId} ${watched.revisionId}`);
+    this.#dequeue(watched);
+    this.#wake();
+  }
+
+  #dequeue(watched: Watched): void {
+    this.#urgent.delete(watched);
     const at = this.#queue.indexOf(watched);
     if (at !== -1) this.#queue.splice(at, 1);
-    this.#wake();
   }
 
   #enqueue(watched: Watched): void {
@@ -229,7 +248,7 @@ export class RevisionWatcher {
   /** Sleeps until something has changed; no longer than to the next round of lists. */
   async #sleep(milliseconds: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      const longest = this.#readsLists() ? this.#nextRound - Date.now() : LONGEST_PAUSE_LISTED_MS;
+      const longest = this.#readsLists() ? this.#nextRound - Date.now() : LONGEST_PAUSE_MS;
       const timer = setTimeout(resolve, Math.min(milliseconds, longest));
       timer.unref();
       this.#wake = () => {
