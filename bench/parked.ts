@@ -70,9 +70,14 @@ try {
   const silences = await watchLooks(parked);
   const requests = Object.fromEntries(services.requests);
   const cost = costOf(before, usage(), seconds);
+  say('looks are counted; another release and rollbacks follow');
   const beside = await measured(count, () => releaseAlone(artifact));
   const rollback = await measured(count, async (turn) => rolledBack(released[turn] as Target));
-  const ofParked = await measured(count, async () => rolledBack(parked.pop() as Target));
+  const ofParked = await measured(count, async () => {
+    const target = parked.pop() as Target;
+    return rolledBack(target, target.deployment.good);
+  });
+  say('rollbacks are measured');
   const came = comeUp ? await comeUpAtOnce(parked) : undefined;
   const rows: [string, Summary][] = [
     ['a release, before', alone],
@@ -191,10 +196,10 @@ async function park(artifact: TarballArtifact): Promise<Target> {
 }
 
 /** From asking for the rollback to the redeploy request, in milliseconds. */
-async function rolledBack({ deployment, handle }: Target): Promise<number> {
+async function rolledBack({ deployment, handle }: Target, to?: string): Promise<number> {
   const redeployed = deployment.next('redeploy');
   const from = performance.now();
-  const message = { who: 'bench', reason: 'measuring' };
+  const message = { who: 'bench', reason: 'measuring', to };
   await handle.executeUpdate(rollbackUpdate, { args: [message] });
   return (await redeployed) - from;
 }

@@ -114,8 +114,9 @@ export class StandInDeployment {
   }
 
   /** How a run on the revision that serves behaves. */
-  get run(): 'right' | Exclude<Behavior, 'answers rightly'> {
-    return this.#active === this.good || this.#behavior === 'answers rightly' ? 'right' : this.#behavior;
+  get run(): 'right' | 'answers wrongly' | 'never answers' {
+    const behavior = this.#active === this.good ? 'answers rightly' : this.#behavior;
+    return behavior === 'answers wrongly' || behavior === 'never answers' ? behavior : 'right';
   }
 
   /** Contract 000, Deployment. */
