@@ -2,9 +2,8 @@
 // rollback and another release take beside them. bench/README.md says what is measured and what is not.
 // `npm run build` first: the worker runs from `dist/`.
 //
-//   npx tsx --conditions=@slipway/source bench/parked.ts [--waiting 1000] [--seconds 60] [--count 5]
+//   npx tsx --conditions=@slipway/source bench/parked.ts [--waiting 1000] [--seconds 60] [--count 5] [--lists] [--come-up]
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
@@ -16,23 +15,31 @@ import type { HistoryRow } from '../src/domain/target/targetState.ts';
 import { lookupQuery, rollbackUpdate } from '../src/messages/target.ts';
 import { submitRelease } from '../src/temporal/client/target/targetClient.ts';
 import { startTemporal } from './engine.ts';
+import { costOf } from './peers/measured.ts';
+import { usageOf } from './peers/usage.ts';
 import { KEY_VARIABLE, putArtifact, releaseRequest } from './release.ts';
 import { type Behavior, type StandInDeployment, startStandIn } from './standIn.ts';
 import { machine, summarize, type Summary, table } from './statistics.ts';
 import { startWorker } from './workerProcess.ts';
 
 const LOOK_EVERY_MS = 10;
-/** Submissions under way at once. */
-const LANES = 20;
+/** How long all that came up at once may take. */
+const ALL_DONE_WITHIN_MS = 3_600_000;
 
 const { values } = parseArgs({
   options: {
     waiting: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '60' },
     count: { type: 'string', default: '5' },
+    lanes: { type: 'string', default: '20' },
+    lists: { type: 'boolean', default: false },
+    'come-up': { type: 'boolean', default: false },
   },
 });
+const { lists, 'come-up': comeUp } = values;
 const [waiting, seconds, count] = [Number(values.waiting), Number(values.seconds), Number(values.count)];
+/** Submissions under way at once. */
+const lanes = Number(values.lanes);
 
 /** A target of the stand-in, and its workflow. */
 interface Target {
@@ -44,6 +51,7 @@ interface Target {
 
 process.env[KEY_VARIABLE] = randomUUID();
 const services = await startStandIn();
+services.lists = lists;
 const engine = await startTemporal(say);
 const worker = await startWorker(engine, 'home');
 try {
@@ -54,18 +62,31 @@ try {
   const parkedFrom = performance.now();
   const parked = await inLanes(waiting, () => park(artifact));
   const parkedMs = performance.now() - parkedFrom;
+  // Each has been left to the poller by then.
+  await delay(15_000);
   say(`${parked.length} releases wait after ${Math.round(parkedMs)} ms; they are watched for ${seconds} s`);
-  const { requests, silences } = await watchLooks(parked);
+  const before = usage();
+  services.requests.clear();
+  const silences = await watchLooks(parked);
+  const requests = Object.fromEntries(services.requests);
+  const cost = costOf(before, usage(), seconds);
+  say('looks are counted; another release and rollbacks follow');
   const beside = await measured(count, () => releaseAlone(artifact));
-  const toRedeploy = await measured(count, async (turn) => rolledBack(released[turn] as Target));
-  const workerMiB = await residentMiB(worker.pid ?? 0);
-  const serverMiB = await residentMiB(await serverPid(engine.folder));
-  const rows: readonly (readonly [string, Summary])[] = [
+  const rollback = await measured(count, async (turn) => rolledBack(released[turn] as Target));
+  const ofParked = await measured(count, async () => {
+    const target = parked.pop() as Target;
+    return rolledBack(target, target.deployment.good);
+  });
+  say('rollbacks are measured');
+  const came = comeUp ? await comeUpAtOnce(parked) : undefined;
+  const rows: [string, Summary][] = [
     ['a release, before', alone],
     ['a release, beside them', beside],
-    ['a rollback beside them, to its redeploy request', toRedeploy],
+    ['a rollback beside them, to its redeploy request', rollback],
+    ['a rollback of one of them, to its redeploy request', ofParked],
     ['the longest silence of each that waits', silences],
   ];
+  if (came !== undefined) rows.push(['DEPLOYED, all at once, to the look that sees it', came.noticed]);
   say(
     `\n${table([
       ['', 'median', 'p95', 'longest'],
@@ -73,13 +94,18 @@ try {
         name,
         ...[medianMs, p95Ms, maxMs].map((milliseconds) => `${Math.round(milliseconds)} ms`),
       ]),
-    ])}\n\n${requests.toFixed(1)} requests a second; worker ${workerMiB} MiB, Temporal ${serverMiB} MiB\n`,
+    ])}\n`,
   );
+  for (const [kind, sent] of Object.entries(requests))
+    say(`${(sent / seconds).toFixed(1)} a second: ${kind}`);
+  const cpu = `${cost.worker.cpuMs} + ${cost.server.cpuMs} ms of CPU a second`;
+  say(`worker ${cost.worker.memoryMiB} MiB, Temporal ${cost.server.memoryMiB} MiB; ${cpu}`);
+  if (came !== undefined) say(`all of them done at ${came.perSecond} a second`);
   say(
     JSON.stringify({
       benchmark: 'parked',
-      ...{ waiting, parkedMs, alone, beside, toRedeploy, silences, requests },
-      ...{ workerMiB, serverMiB, machine: machine() },
+      ...{ waiting, lists, parkedMs, alone, beside, rollback, ofParked, silences },
+      ...{ requests, seconds, cost, ...came, machine: machine() },
     }),
   );
 } finally {
@@ -88,18 +114,42 @@ try {
   await services.close();
 }
 
-/** How often the stand-in is asked for all of them, and the longest time that nobody asked for each. */
-async function watchLooks(
+function usage() {
+  return usageOf(process.pid, worker.pid ?? 0);
+}
+
+/** All are `DEPLOYED` at the same moment: when each is seen, and how many are done in a second. */
+async function comeUpAtOnce(
   parked: readonly Target[],
-): Promise<{ readonly requests: number; readonly silences: Summary }> {
+): Promise<{ readonly noticed: Summary; readonly perSecond: number }> {
+  const from = performance.now();
+  const noticed: number[] = [];
+  let done = 0;
+  await Promise.race([
+    new Promise<void>((resolve) => {
+      for (const { deployment } of parked) {
+        void deployment.next('seen deployed').then((at) => noticed.push(at - from));
+        // The check is the last that a release asks for.
+        void deployment.next('run began').then(() => {
+          if (++done === parked.length) resolve();
+        });
+      }
+      for (const { deployment } of parked) deployment.comeUp();
+    }),
+    delay(ALL_DONE_WITHIN_MS, undefined, { ref: false }),
+  ]);
+  const perSecond = Math.round((done * 10_000) / (performance.now() - from)) / 10;
+  return { noticed: summarize(noticed), perSecond };
+}
+
+/** The longest time that nobody asked for each of them. */
+async function watchLooks(parked: readonly Target[]): Promise<Summary> {
   const from = performance.now();
   const looks = parked.map(() => ({ last: from, longest: 0 }));
-  let requests = 0;
   const stops = parked.map(({ deployment }, index) =>
     deployment.each('polled', (at) => {
       const look = looks[index];
       if (look === undefined) return;
-      requests++;
       look.longest = Math.max(look.longest, at - look.last);
       look.last = at;
     }),
@@ -107,10 +157,7 @@ async function watchLooks(
   await delay(seconds * 1_000);
   for (const stop of stops) stop();
   const end = performance.now();
-  return {
-    requests: requests / seconds,
-    silences: summarize(looks.map(({ last, longest }) => Math.max(longest, end - last))),
-  };
+  return summarize(looks.map(({ last, longest }) => Math.max(longest, end - last)));
 }
 
 function newTarget(artifact: TarballArtifact, behavior: Behavior): Target {
@@ -149,15 +196,12 @@ async function park(artifact: TarballArtifact): Promise<Target> {
 }
 
 /** From asking for the rollback to the redeploy request, in milliseconds. */
-async function rolledBack({ deployment, handle }: Target): Promise<number> {
+async function rolledBack({ deployment, handle }: Target, to?: string): Promise<number> {
   const redeployed = deployment.next('redeploy');
   const from = performance.now();
-  const message = { who: 'bench', reason: 'measuring' };
-  const { requestId } = await handle.executeUpdate(rollbackUpdate, { args: [message] });
-  const redeployedMs = (await redeployed) - from;
-  const row = await ended(handle, requestId);
-  if (row.outcome !== 'rolled_back') throw new Error(`the rollback ended ${row.outcome}: ${row.reason}`);
-  return redeployedMs;
+  const message = { who: 'bench', reason: 'measuring', to };
+  await handle.executeUpdate(rollbackUpdate, { args: [message] });
+  return (await redeployed) - from;
 }
 
 async function ended(target: WorkflowHandle, id: string): Promise<HistoryRow> {
@@ -180,23 +224,8 @@ async function inLanes<T>(times: number, once: () => Promise<T>): Promise<T[]> {
   const lane = async (): Promise<void> => {
     while (left-- > 0) made.push(await once());
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all(Array.from({ length: lanes }, lane));
   return made;
-}
-
-/** Temporal's process, which has its database in the engine's folder (Linux). */
-async function serverPid(folder: string): Promise<number> {
-  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
-    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (/temporal$/.test(command.split('\0')[0] ?? '') && command.includes(folder)) return Number(pid);
-  }
-  throw new Error(`no process of Temporal has its database in ${folder}`);
-}
-
-/** What a process holds in memory now (Linux). */
-async function residentMiB(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024);
 }
 
 function say(line: string): void {

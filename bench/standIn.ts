@@ -8,7 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export type Behavior = 'answers rightly' | 'answers wrongly' | 'never ready' | 'never answers';
 
 /** What a deployment can be waited for. */
-export type Moment = 'held' | 'patched' | 'polled' | 'run began' | 'wrong answer' | 'redeploy';
+export type Moment =
+  'held' | 'patched' | 'polled' | 'deployed' | 'seen deployed' | 'run began' | 'wrong answer' | 'redeploy';
 
 /** What the agent says while a good revision serves. */
 export const RIGHT_ANSWER = 'hello';
@@ -91,10 +92,17 @@ export class StandInDeployment {
     else setTimeout(() => this.#deployed(revision), this.deploysAfterMs).unref();
   }
 
+  /** The newest revision is deployed now, if it is still on its way. */
+  comeUp(): void {
+    const [newest] = this.#revisions;
+    if (newest !== undefined) this.#deployed(newest);
+  }
+
   #deployed(revision: Revision): void {
     if (revision.status !== 'DEPLOYING') return;
     revision.status = 'DEPLOYED';
     this.#active = revision.id;
+    this.happens('deployed');
   }
 
   /** A redeploy: that revision serves again, at once; what was still on its way is given up. */
@@ -106,8 +114,9 @@ export class StandInDeployment {
   }
 
   /** How a run on the revision that serves behaves. */
-  get run(): 'right' | Exclude<Behavior, 'answers rightly'> {
-    return this.#active === this.good || this.#behavior === 'answers rightly' ? 'right' : this.#behavior;
+  get run(): 'right' | 'answers wrongly' | 'never answers' {
+    const behavior = this.#active === this.good ? 'answers rightly' : this.#behavior;
+    return behavior === 'answers wrongly' || behavior === 'never answers' ? behavior : 'right';
   }
 
   /** Contract 000, Deployment. */
@@ -144,6 +153,8 @@ export interface StandIn {
   readonly url: string;
   /** How many requests of each kind have arrived: the method, and the path without ids. */
   readonly requests: Map<string, number>;
+  /** Whether it lists deployments by their ids, as the public relative of contract 000 does. Default: false. */
+  lists: boolean;
   /** @param exists - whether it is there before anybody asks for it. Default: true. */
   deploy(name: string, behavior: Behavior, exists?: boolean): StandInDeployment;
   close(): Promise<void>;
@@ -157,16 +168,22 @@ export async function startStandIn(): Promise<StandIn> {
   const server = createServer((request, response) => {
     const kind = kindOf(request);
     requests.set(kind, (requests.get(kind) ?? 0) + 1);
-    answer(url, deployments, request, response).catch((error: unknown) => {
+    const listed = standIn.lists ? /[?&]deployment_ids=([^&]*)/.exec(request.url ?? '')?.[1] : undefined;
+    const answered =
+      listed === undefined
+        ? answer(url, deployments, request, response)
+        : answerList(url, deployments, decodeURIComponent(listed).split(','), response);
+    answered.catch((error: unknown) => {
       response.destroy(error instanceof Error ? error : undefined);
     });
   });
   server.listen(0, HOST);
   await once(server, 'listening');
   url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
-  return {
+  const standIn: StandIn = {
     url,
     requests,
+    lists: false,
     deploy(name, behavior, exists = true) {
       const deployment = new StandInDeployment(name, behavior, exists);
       deployments.set(deployment.id, deployment);
@@ -178,6 +195,20 @@ export async function startStandIn(): Promise<StandIn> {
       await once(server, 'close');
     },
   };
+  return standIn;
+}
+
+/** A list of deployments by their ids. */
+async function answerList(
+  url: string,
+  deployments: ReadonlyMap<string, StandInDeployment>,
+  ids: readonly string[],
+  response: ServerResponse,
+): Promise<void> {
+  await delay(ANSWER_MS);
+  const listed = ids.map((id) => deployments.get(id)).filter((deployment) => deployment !== undefined);
+  json(response, 200, { resources: listed.map((deployment) => deployment.view(url)), offset: 0 });
+  for (const deployment of listed) deployment.happens('polled');
 }
 
 /** What a request is counted as: `GET /v2/deployments/ID`. */
@@ -212,8 +243,11 @@ async function answer(
   } else if (path.endsWith('/runs/stream')) {
     stream(deployment, response);
   } else {
-    json(response, 200, controlPlane(url, deployment, method, path, body));
-    if (path.includes('/revisions/')) deployment.happens('polled');
+    const answered = controlPlane(url, deployment, method, path, body);
+    json(response, 200, answered);
+    if (!path.includes('/revisions/') || method !== 'GET') return;
+    deployment.happens('polled');
+    if ((answered as { readonly status?: string }).status === 'DEPLOYED') deployment.happens('seen deployed');
   }
 }
 

@@ -6,6 +6,7 @@ import { Connections, type Outside } from './connections.ts';
 import { deploymentActivities, uploadActivities } from './deployment/deploymentActivities.ts';
 import { lockActivities } from './deployment/lockActivities.ts';
 import { pollActivities, type Poller } from './deployment/pollActivities.ts';
+import { RequestRates } from './deployment/requestRates.ts';
 import { revisionPollerActivities } from './deployment/revisionPoller.ts';
 import { freezeActivities } from './freeze/freezeActivities.ts';
 import { judgeActivities } from './judge/judgeActivities.ts';
@@ -42,10 +43,12 @@ export function createActivities(
   const place = placesOf(rules, taskQueue);
   const pause = pausesUntil(shuttingDown);
   const pollUntil = pollsUntilShutdown(shuttingDown, pause);
-  const releases = releaseActivities(connections, { pollUntil, poller: { taskQueue, afterMs: POLLED_MS } });
+  const rates = new RequestRates();
+  const poller = { taskQueue, afterMs: POLLED_MS, rates };
+  const releases = releaseActivities(connections, { pollUntil, poller });
   const activities = track({
     ...releases,
-    ...revisionPollerActivities(connections, pause, shuttingDown),
+    ...revisionPollerActivities(connections, rates, pause, shuttingDown),
     ...judgeActivities(connections, place),
     ...lineActivities(releases, pollUntil, place),
     ...lockActivities(),

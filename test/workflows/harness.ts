@@ -4,6 +4,7 @@ import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/wo
 
 import type { Activities, JudgementInput } from '../../src/activities/activities.ts';
 import { lockActivities } from '../../src/activities/deployment/lockActivities.ts';
+import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
 import { revisionPollerActivities } from '../../src/activities/deployment/revisionPoller.ts';
 import { pausesUntil, pollsUntilShutdown } from '../../src/activities/polling.ts';
 import { lineActivities } from '../../src/activities/promotion/lineActivities.ts';
@@ -225,7 +226,7 @@ function betweenWorlds(
   const line = lineActivities(inWorlds, neverShutDown, place);
   return track({
     ...line,
-    ...revisionPollerActivities(polled, pause, never),
+    ...revisionPollerActivities(polled, new RequestRates(), pause, never),
     submitToTarget: (input: Parameters<typeof line.submitToTarget>[0]) =>
       worldAt(input.request.target.controlPlane).faulty('submitToTarget', () => line.submitToTarget(input)),
     watchRevision,

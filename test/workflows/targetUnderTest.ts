@@ -269,7 +269,7 @@ export class TargetUnderTest {
 
   /** The histories of the poller of its control plane, once nobody waits there. */
   async pollerHistories(): Promise<RecordedHistory[]> {
-    const workflowId = revisionPollerId(this.request('a').target, this.#taskQueue);
+    const workflowId = revisionPollerId(this.request('a').target, this.#taskQueue, this.world.latest ?? '');
     await this.#client.workflow.getHandle(workflowId).result();
     return historiesOf(this.#client, workflowId);
   }

@@ -7,6 +7,7 @@ import { notYet } from '../../src/activities/activityFailure.ts';
 import type { Outside } from '../../src/activities/connections.ts';
 import { releaseActivities } from '../../src/activities/createActivities.ts';
 import { pollActivities } from '../../src/activities/deployment/pollActivities.ts';
+import { RequestRates } from '../../src/activities/deployment/requestRates.ts';
 import type { PollUntil } from '../../src/activities/polling.ts';
 import { track } from '../../src/activities/track.ts';
 import { checksDigest, keepChecks, readKeptChecks } from '../../src/artifact/artifactStore.ts';
@@ -128,7 +129,7 @@ export class World {
       awaitDeployed: (input) => {
         const advancing = polls(() => this.#advance(this.#revision(input.revisionId)));
         const taskQueue = Context.current().info.taskQueue.replace(/(-restore)?-polls$/, '');
-        const poller = this.leavesToPoller ? { taskQueue, afterMs: 0 } : undefined;
+        const poller = this.leavesToPoller ? { taskQueue, afterMs: 0, rates: new RequestRates() } : undefined;
         const now = (): Promise<number> => Promise.resolve(Date.now());
         return pollActivities(outside, advancing, now, poller).awaitDeployed(input);
       },

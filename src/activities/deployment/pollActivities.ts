@@ -1,13 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { Context } from '@temporalio/activity';
+
 import { ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase, type RevisionSnapshot } from '../../domain/deployment/revision.ts';
 import { SlipwayError } from '../../domain/errors.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import type { Activities } from '../activities.ts';
+import { notYet } from '../activityFailure.ts';
 import { callOptions } from '../callOptions.ts';
 import type { Outside } from '../connections.ts';
 import type { PollUntil } from '../polling.ts';
 import type { Untracked } from '../track.ts';
 import { revisionSnapshot } from './deploymentActivities.ts';
+import type { RequestRates } from './requestRates.ts';
 import { leaveToPoller } from './revisionPoller.ts';
 
 /** To whom a release leaves a revision that takes long. */
@@ -16,6 +22,8 @@ export interface Poller {
   readonly taskQueue: string;
   /** How long the release polls by itself, in milliseconds. */
   readonly afterMs: number;
+  /** Of its requests and of the poller's together. */
+  readonly rates: RequestRates;
 }
 
 /**
@@ -33,9 +41,11 @@ export function pollActivities(
   return {
     awaitDeployed: async ({ target, deploymentId, revisionId, since, until }) => {
       const client = outside.controlPlane(target);
+      const ask = async (): Promise<RevisionSnapshot> =>
+        revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
       const isLeft = (): boolean => poller !== undefined && Date.now() >= since + poller.afterMs;
       const revision = await pollUntil<RevisionSnapshot>('SLIPWAY_STEP_TIMED_OUT', async () => {
-        const seen = revisionSnapshot(await client.getRevision(deploymentId, revisionId, callOptions()));
+        const seen = await (poller === undefined ? ask() : askInTurn(target, poller, ask));
         return revisionPhase(seen.status) === 'pending' && !isLeft()
           ? { insteadOf: `revision ${revisionId} is ${seen.status}` }
           : { found: seen };
@@ -96,6 +106,28 @@ export function pollActivities(
       return { cameUp };
     },
   };
+}
+
+/** How long a poll waits until it may ask the control plane. If it takes longer, another attempt asks. */
+const LONGEST_TURN_MS = 5_000;
+
+/** Asks within the rate of all polls. A control plane that asks for a pause is left alone by all of them. */
+async function askInTurn<T>(
+  { controlPlane }: TargetSpec,
+  { rates }: Poller,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const waitMs = rates.reserve(controlPlane) - Date.now();
+  if (waitMs > LONGEST_TURN_MS) {
+    throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the control plane asks for a pause', LONGEST_TURN_MS);
+  }
+  if (waitMs > 0) await delay(waitMs, undefined, { signal: Context.current().cancellationSignal });
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof ServiceError) rates.rest(controlPlane, error);
+    throw error;
+  }
 }
 
 /**

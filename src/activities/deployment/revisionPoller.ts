@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 
 import { Context } from '@temporalio/activity';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 
-import { ServiceError } from '../../clients/serviceError.ts';
 import { revisionPhase } from '../../domain/deployment/revision.ts';
 import type { TargetSpec } from '../../domain/target/targetSpec.ts';
 import {
@@ -16,25 +14,21 @@ import {
 } from '../../messages/revisionPoller.ts';
 import { WORKFLOW_TASK_TIMEOUT_MS, WORKFLOW_TYPES } from '../../messages/workflowTypes.ts';
 import type { Activities } from '../activities.ts';
-import { isRetryable, notYet } from '../activityFailure.ts';
+import { notYet } from '../activityFailure.ts';
 import { askTemporal } from '../askTemporal.ts';
-import { callOptions } from '../callOptions.ts';
-import type { DeploymentsClient } from '../connections.ts';
 import type { Pause } from '../polling.ts';
 import type { Untracked } from '../track.ts';
+import type { RequestRates } from './requestRates.ts';
+import { RevisionWatcher, type WatchedClient } from './revisionWatcher.ts';
 
 /** How long one attempt polls. Then the workflow puts together what still waits. */
 const ATTEMPT_MS = 5 * 60_000;
-/** Between two looks at one revision: a tenth of the time that it has been waited for, within these bounds. */
-const SHARE_OF_AGE = 0.1;
-const SHORTEST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 15_000;
-/** Between two requests to one control plane: 200 a second, however many wait there. */
-const APART_MS = 5;
-/** How long a control plane that fails is left alone, if it does not say. */
-const REST_MS = 2_000;
 /** After a worker that ends has handed its polls over. */
 const HAND_OVER_MS = 200;
+/** Reports on their way to Temporal at once: releases that go on need it, too. */
+const REPORTS_MAX = 20;
+/** How many pollers share what waits at one control plane: each keeps its list in one message of Temporal's, of 2 MB. */
+const SHARES = 8;
 
 /**
  * Leaves a revision to the poller of its control plane, which is started where there is none. For the workflow whose
@@ -51,7 +45,7 @@ export async function leaveToPoller(
   if (workflowId === undefined) throw new Error('an activity without a workflow');
   await askTemporal((client) =>
     client.workflow.signalWithStart(WORKFLOW_TYPES.revisionPoller, {
-      workflowId: revisionPollerId(target, taskQueue),
+      workflowId: revisionPollerId(target, taskQueue, revision.revisionId),
       taskQueue,
       workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT_MS,
       args: [{ target }],
@@ -62,66 +56,67 @@ export async function leaveToPoller(
   );
 }
 
-/** The poller's workflow: one for each control plane, key and tenant, which say who may read a revision. */
+/** A poller's workflow: one share of what waits at a control plane, for each key and tenant, which say who may read it. */
 export function revisionPollerId(
   { controlPlane, vocabulary, apiKey, tenantId }: TargetSpec,
   taskQueue: string,
+  revisionId: string,
 ): string {
-  const caller = JSON.stringify([controlPlane, vocabulary, apiKey, tenantId, taskQueue]);
-  return `revision-poller:${createHash('sha256').update(caller).digest('hex').slice(0, 16)}`;
+  const caller = digest(JSON.stringify([controlPlane, vocabulary, apiKey, tenantId, taskQueue]));
+  return `revision-poller:${caller}:${parseInt(digest(revisionId), 16) % SHARES}`;
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
 /** Polls a control plane for all that wait there. */
 export function revisionPollerActivities(
-  outside: { readonly controlPlane: (target: TargetSpec) => Pick<DeploymentsClient, 'getRevision'> },
+  outside: { readonly controlPlane: (target: TargetSpec) => WatchedClient },
+  rates: RequestRates,
   pause: Pause,
   shuttingDown: AbortSignal,
 ): Untracked<Pick<Activities, 'pollRevisions'>> {
-  /** By control plane: when the next request may be sent, in milliseconds since 1970. */
-  const free = new Map<string, number>();
-  const awaitTurn = async (controlPlane: string): Promise<void> => {
-    const at = Math.max(free.get(controlPlane) ?? 0, Date.now());
-    free.set(controlPlane, at + APART_MS);
-    await pause(at - Date.now());
+  const watchers = new WeakMap<WatchedClient, RevisionWatcher>();
+  const watcherOf = (client: WatchedClient, { controlPlane }: TargetSpec): RevisionWatcher => {
+    const watcher = watchers.get(client) ?? new RevisionWatcher(client, controlPlane, rates);
+    watchers.set(client, watcher);
+    return watcher;
   };
+  const reports = atMost(REPORTS_MAX);
   return {
     pollRevisions: async ({ target, waiting }) => {
-      const { controlPlane } = target;
-      const client = outside.controlPlane(target);
-      const endsAt = Date.now() + ATTEMPT_MS;
-      // Each revision has a pause of its own.
-      setMaxListeners(0, Context.current().cancellationSignal);
-      /** @returns the status; {@link UNREADABLE} where the workflow that waits will find out by itself why. */
-      const read = async ({ deploymentId, revisionId }: WaitingRevision, last: string): Promise<string> => {
-        await awaitTurn(controlPlane);
-        try {
-          return (await client.getRevision(deploymentId, revisionId, callOptions())).status;
-        } catch (error) {
-          if (!(error instanceof ServiceError)) throw error;
-          if (!isRetryable(error.code)) return UNREADABLE;
-          free.set(controlPlane, Date.now() + (error.retryAfterMs ?? REST_MS));
-          return last;
-        }
-      };
-      /** @returns its key, if nobody waits for it any more. */
-      const poll = async (revision: WaitingRevision): Promise<readonly string[]> => {
-        let { status } = revision;
-        for (;;) {
-          await pause(pauseAfter(Date.now() - revision.since));
-          if (shuttingDown.aborted) throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the worker ends', HAND_OVER_MS);
-          if (Date.now() >= endsAt) return [];
-          const seen = await read(revision, status);
-          if (seen !== status && (await report(revision, seen))) status = seen;
-          if (isSettled(status) || Date.now() >= revision.until) return [waitingKey(revision)];
-        }
-      };
-      return { settled: (await Promise.all(waiting.map(poll))).flat() };
+      const watcher = watcherOf(outside.controlPlane(target), target);
+      const { client } = Context.current();
+      const stops: ((isDone: boolean) => void)[] = [];
+      const settled: string[] = [];
+      /** Resolves when nobody waits for the revision any more. */
+      const poll = (revision: WaitingRevision): Promise<void> =>
+        new Promise((resolve) => {
+          let { status } = revision;
+          let isReporting = false;
+          const onStatus = async (seen: string): Promise<void> => {
+            if (isReporting) return;
+            isReporting = true;
+            if (seen !== status && (await reports(() => report(client, revision, seen)))) status = seen;
+            isReporting = false;
+            if (!isSettled(status) && Date.now() < revision.until) return;
+            settled.push(waitingKey(revision));
+            stop(true);
+            resolve();
+          };
+          const stop = watcher.watch(revision, (seen) => void onStatus(seen));
+          stops.push(stop);
+        });
+      try {
+        await Promise.race([Promise.all(waiting.map(poll)), pause(ATTEMPT_MS)]);
+      } finally {
+        for (const stop of stops) stop(shuttingDown.aborted);
+      }
+      if (shuttingDown.aborted) throw notYet('SLIPWAY_STEP_TIMED_OUT', 'the worker ends', HAND_OVER_MS);
+      return { settled };
     },
   };
-}
-
-function pauseAfter(ageMs: number): number {
-  return Math.min(Math.max(ageMs * SHARE_OF_AGE, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS);
 }
 
 function isSettled(status: string): boolean {
@@ -129,12 +124,32 @@ function isSettled(status: string): boolean {
 }
 
 /** @returns whether the workflow that waits has it, or is no more. Else it is reported again after the next look. */
-async function report({ workflowId, revisionId }: WaitingRevision, status: string): Promise<boolean> {
+async function report(
+  client: Client,
+  { workflowId, revisionId }: WaitingRevision,
+  status: string,
+): Promise<boolean> {
   try {
-    const handle = Context.current().client.workflow.getHandle(workflowId);
-    await handle.signal(revisionStatusSignal, { revisionId, status });
+    await client.workflow.getHandle(workflowId).signal(revisionStatusSignal, { revisionId, status });
     return true;
   } catch (error) {
     return error instanceof WorkflowNotFoundError;
   }
+}
+
+/** Runs at most so many at a time, the others in their order. */
+function atMost(count: number): <T>(run: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (run) => {
+    if (running >= count) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    try {
+      return await run();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
 }

@@ -29,11 +29,24 @@ export async function pollingWorkers(temporal: TemporalConnection): Promise<read
 const WORKFLOWS: object = { taskQueueType: 1 };
 const ACTIVITIES: object = { taskQueueType: 2 };
 
-async function pollers(
-  { connection, settings }: TemporalConnection,
-  name: string,
-  type: object,
-): Promise<readonly string[]> {
+/**
+ * When a worker has polled for workflows last, by the clock of Temporal; 0: never. A worker that takes tasks, however busy,
+ * polls again and again; one that hangs does not.
+ *
+ * @throws SlipwayError SLIPWAY_TEMPORAL_UNREACHABLE.
+ */
+export async function lastPoll(temporal: TemporalConnection): Promise<number> {
+  const seen = await describePollers(temporal, temporal.settings.taskQueue, WORKFLOWS);
+  return Math.max(0, ...seen.map(polledAt));
+}
+
+async function pollers(temporal: TemporalConnection, name: string, type: object): Promise<readonly string[]> {
+  const seen = await describePollers(temporal, name, type);
+  const recent = seen.filter((poller) => Date.now() - polledAt(poller) < SEEN_WITHIN_MS);
+  return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
+}
+
+async function describePollers({ connection, settings }: TemporalConnection, name: string, type: object) {
   try {
     const { pollers: seen } = await connection.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
       connection.workflowService.describeTaskQueue({
@@ -42,14 +55,16 @@ async function pollers(
         ...type,
       }),
     );
-    const recent = seen.filter(({ lastAccessTime }) => {
-      const seenAt = Number(lastAccessTime?.seconds ?? 0) * 1_000;
-      return Date.now() - seenAt < SEEN_WITHIN_MS;
-    });
-    return [...new Set(recent.map(({ identity }) => identity ?? 'unknown'))];
+    return seen;
   } catch (error) {
     throw temporalError(error, settings);
   }
+}
+
+type Poller = Awaited<ReturnType<typeof describePollers>>[number];
+
+function polledAt({ lastAccessTime }: Poller): number {
+  return Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1_000_000;
 }
 
 /** @throws SlipwayError SLIPWAY_NO_WORKER if no worker polls the task queue. */

@@ -1,5 +1,6 @@
 import {
   ActivityCancellationType,
+  CancellationScope,
   condition,
   continueAsNew,
   proxyActivities,
@@ -18,10 +19,17 @@ import {
   waitingKey,
 } from '../../messages/revisionPoller.ts';
 
-/** Those that come within this time are polled together. */
-const GATHER_MS = 1_000;
-/** How many one activity polls at most: their list is in the history, some 200 bytes each. */
-const POLLED_TOGETHER_MAX = 500;
+/**
+ * Those that come within this time are polled together: longer, the more there are. Each of many is looked at less often
+ * anyway.
+ */
+const GATHER_EACH_MS = 5;
+const GATHER_LEAST_MS = 100;
+const GATHER_MOST_MS = 10_000;
+/** How many one activity polls at most: their list is in the history, some 300 bytes each. */
+const POLLED_TOGETHER_MAX = 1_000;
+/** How many it keeps, so that a new run can start with them: its input is 2 MB at most. More look by themselves. */
+const KNOWN_MAX = 4_000;
 /** The longest history before it carries on as a new run. */
 const EVENTS_MAX = 2_000;
 /** After an activity that failed: what waits goes into the next one. */
@@ -44,27 +52,43 @@ export async function revisionPoller({ target, waiting = [] }: RevisionPollerInp
     summary: `poll ${target.controlPlane}`,
   });
   const known = new Map<string, WaitingRevision>();
-  let arrived: WaitingRevision[] = [];
-  let polls = 0;
+  const arrived: WaitingRevision[] = [];
+  /** What the running activities poll. */
+  const batches: Batch[] = [];
   const add = (revision: WaitingRevision): void => {
     const key = waitingKey(revision);
-    if (known.has(key) || revision.until < Date.now()) return;
+    if (known.has(key) || known.size >= KNOWN_MAX || revision.until < Date.now()) return;
     known.set(key, revision);
     arrived.push(revision);
   };
-  const poll = async (polled: readonly WaitingRevision[]): Promise<void> => {
-    polls++;
+  const poll = async (batch: Batch): Promise<void> => {
     let settled = new Set<string>();
     try {
-      settled = new Set((await activities.pollRevisions({ target, waiting: polled })).settled);
+      const polled = batch.scope.run(() => activities.pollRevisions({ target, waiting: batch.polled }));
+      settled = new Set((await polled).settled);
     } catch {
+      // Another batch goes on with what a canceled one polled.
+      if (!batches.includes(batch)) return;
       await sleep(PAUSE_AFTER_FAILURE_MS);
     }
-    polls--;
-    for (const revision of polled) {
-      known.delete(waitingKey(revision));
-      if (!settled.has(waitingKey(revision))) add(revision);
+    if (!batches.includes(batch)) return;
+    batches.splice(batches.indexOf(batch), 1);
+    for (const revision of batch.polled) known.delete(waitingKey(revision));
+    batch.polled.filter((revision) => !settled.has(waitingKey(revision))).forEach(add);
+  };
+  /** Takes smaller batches along, so that there are never many. */
+  const pollArrived = (): void => {
+    let polled = arrived.splice(0, POLLED_TOGETHER_MAX);
+    for (let last = batches.at(-1); last !== undefined; last = batches.at(-1)) {
+      const together = last.polled.length + polled.length;
+      if (last.polled.length > 2 * polled.length || together > POLLED_TOGETHER_MAX) break;
+      batches.pop();
+      last.scope.cancel();
+      polled = [...last.polled, ...polled];
     }
+    const batch = { polled, scope: new CancellationScope() };
+    batches.push(batch);
+    void poll(batch);
   };
   waiting.forEach(add);
   setHandler(
@@ -75,17 +99,20 @@ export async function revisionPoller({ target, waiting = [] }: RevisionPollerInp
     },
     { description: 'Report to a workflow when the status of a revision changes' },
   );
-  await sleep(GATHER_MS);
   while (known.size > 0) {
+    await condition(() => arrived.length > 0 || batches.length === 0);
+    if (arrived.length === 0) continue;
+    await sleep(Math.min(Math.max(known.size * GATHER_EACH_MS, GATHER_LEAST_MS), GATHER_MOST_MS));
+    while (arrived.length > 0) pollArrived();
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     if (continueAsNewSuggested || historyLength > EVENTS_MAX) {
       await continueAsNew<typeof revisionPoller>({ target, waiting: [...known.values()] });
     }
-    if (arrived.length > 0) {
-      void poll(arrived.slice(0, POLLED_TOGETHER_MAX));
-      arrived = arrived.slice(POLLED_TOGETHER_MAX);
-    }
-    await condition(() => arrived.length > 0 || polls === 0);
-    if (arrived.length > 0 && arrived.length < POLLED_TOGETHER_MAX) await sleep(GATHER_MS);
   }
+}
+
+/** What one activity polls. */
+interface Batch {
+  readonly polled: readonly WaitingRevision[];
+  readonly scope: CancellationScope;
 }

@@ -4,6 +4,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
 import { Connections } from '../../../src/activities/connections.ts';
+import { RequestRates } from '../../../src/activities/deployment/requestRates.ts';
 import { revisionPollerActivities } from '../../../src/activities/deployment/revisionPoller.ts';
 import { pausesUntil } from '../../../src/activities/polling.ts';
 import { UNREADABLE, type WaitingRevision, waitingKey } from '../../../src/messages/revisionPoller.ts';
@@ -118,7 +119,12 @@ function poller(failures: Error[] = [], shuttingDown = new AbortController().sig
   const environment = new MockActivityEnvironment({ startToCloseTimeoutMs: 600_000 }, { client });
   const connections = new Connections();
   onTestFinished(() => connections.close());
-  const activities = revisionPollerActivities(connections, pausesUntil(shuttingDown), shuttingDown);
+  const activities = revisionPollerActivities(
+    connections,
+    new RequestRates(),
+    pausesUntil(shuttingDown),
+    shuttingDown,
+  );
   const poll = async (url: string, revisions: readonly WaitingRevision[]) => {
     const polled: unknown = await environment.run(activities.pollRevisions, {
       target: targetOn(url),

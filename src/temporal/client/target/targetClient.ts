@@ -32,9 +32,9 @@ import {
 import { type TargetWorkflow, WORKFLOW_TYPES } from '../../../messages/workflowTypes.ts';
 import { ask, ASK_TIMEOUT_MS, refusal } from '../ask.ts';
 import { TEMPORAL_ANSWERS_WITHIN_MS, type TemporalConnection } from '../connection.ts';
-import { refuseStuck } from '../stuckTask.ts';
+import { findStuckTask, refuseStuck } from '../stuckTask.ts';
 import { isOutOfTime, isTemporalSilent, isWorkerSilent, temporalError } from '../temporalError.ts';
-import { noWorker, requireWorker } from '../workerPresence.ts';
+import { lastPoll, noWorker, requireWorker } from '../workerPresence.ts';
 
 /** How a rollback was taken. `signal`: no worker answered, so it waits for one, safe with Temporal. */
 export interface RollbackTaken extends Omit<RollbackAnswer, 'onHold'> {
@@ -50,14 +50,16 @@ export interface HoldTaken {
   readonly via: 'update' | 'signal';
 }
 
-/** How long a worker may take to take a release, in milliseconds. */
-const SUBMIT_TIMEOUT_MS = 15_000;
+/** How long a worker may take to take a release, in milliseconds. If it is only busy, it is asked again. */
+const SUBMIT_TIMEOUT_MS = 10_000;
+const SUBMIT_AGAIN_MS = 5_000;
+const LONGEST_SUBMIT_MS = 180_000;
 /** How long a worker may take to answer a question, in milliseconds. */
 const QUERY_TIMEOUT_MS = 10_000;
 
 /**
  * Sends a request for a release to its target, which is started where it is new: one Update-with-Start, waiting until
- * it is accepted. Where no answer comes the submission is withdrawn: a worker that wakes up later does not start it.
+ * it is accepted. If no worker takes it, the submission is withdrawn: a worker that wakes up later does not start it.
  *
  * The submission's id, that of the update, is new each time: the same one would be answered with the old answer. What
  * asks for the same thing is told by the request key.
@@ -70,31 +72,58 @@ export async function submitRelease(
   request: ReleaseRequest,
 ): Promise<ReleaseAnswer> {
   const submission = randomUUID();
-  const { client, settings } = temporal;
+  const { settings } = temporal;
   await requireWorker(temporal);
-  const target = new WithStartWorkflowOperation<TargetWorkflow>(
-    WORKFLOW_TYPES.target,
-    targetStart(request.target, request.recordStore, settings.taskQueue),
-  );
+  const from = Date.now();
   try {
-    return await client.withDeadline(Date.now() + SUBMIT_TIMEOUT_MS, async () => {
-      const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
-        startWorkflowOperation: target,
-        waitForStage: WorkflowUpdateStage.ACCEPTED,
-        updateId: submission,
-        args: [request],
-      });
-      return update.result();
-    });
+    return await submitWhilePolled(temporal, request, submission);
   } catch (error) {
     const silent = error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isWorkerSilent(error);
+    const waitedS = Math.round((Date.now() - from) / 1_000);
     const failed = silent
-      ? noWorker(settings, `no worker took the release within ${SUBMIT_TIMEOUT_MS / 1_000} s`, error)
+      ? noWorker(settings, `no worker took the release within ${waitedS} s`, error)
       : (refusal(error) ?? temporalError(error, settings));
     if (!silent && !isTemporalSilent(error)) throw failed;
     const delivered = await withdrawSubmission(temporal, request, submission);
     if (silent) await refuseStuck(temporal, targetWorkflowId(request.target));
     throw withdrawn(failed, delivered);
+  }
+}
+
+/**
+ * Asks until a worker takes the release: again under the same id, for as long as workers poll and the target is not
+ * stuck. Temporal takes the same id for the same submission.
+ */
+async function submitWhilePolled(
+  temporal: TemporalConnection,
+  request: ReleaseRequest,
+  updateId: string,
+): Promise<ReleaseAnswer> {
+  const { client, settings } = temporal;
+  const { target, recordStore } = request;
+  const giveUpAt = Date.now() + LONGEST_SUBMIT_MS;
+  let polledAt: number | undefined;
+  for (let waitMs = SUBMIT_TIMEOUT_MS; ; waitMs = SUBMIT_AGAIN_MS) {
+    try {
+      return await client.withDeadline(Date.now() + waitMs, async () => {
+        const update = await client.workflow.startUpdateWithStart(submitReleaseUpdate, {
+          startWorkflowOperation: new WithStartWorkflowOperation<TargetWorkflow>(
+            WORKFLOW_TYPES.target,
+            targetStart(target, recordStore, settings.taskQueue),
+          ),
+          waitForStage: WorkflowUpdateStage.ACCEPTED,
+          updateId,
+          args: [request],
+        });
+        return update.result();
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) || Date.now() > giveUpAt) throw error;
+      const newestPoll = await lastPoll(temporal).catch(() => 0);
+      const isPolled = polledAt === undefined || newestPoll > polledAt;
+      if (!isPolled || (await findStuckTask(temporal, targetWorkflowId(target))) !== undefined) throw error;
+      polledAt = newestPoll;
+    }
   }
 }
 

@@ -1,0 +1,38 @@
+import type { ServiceError } from '../../clients/serviceError.ts';
+
+/** Between two requests to one control plane: 200 a second in all, however many wait there. */
+const APART_MS = 5;
+/** A process that was busy sends what it has missed at once, up to this time. */
+const CATCH_UP_MS = 100;
+/** How long a control plane that cannot answer is left alone, if it does not say. */
+const REST_MS = 2_000;
+const LONGEST_REST_MS = 300_000;
+
+/** When this process may ask each control plane for the status of a revision. */
+export class RequestRates {
+  readonly #free = new Map<string, number>();
+
+  /**
+   * Reserves the next request to a control plane.
+   *
+   * @returns when it may be sent, in milliseconds since 1970.
+   */
+  reserve(controlPlane: string): number {
+    const at = Math.max(this.#free.get(controlPlane) ?? 0, Date.now() - CATCH_UP_MS);
+    this.#free.set(controlPlane, at + APART_MS);
+    return at;
+  }
+
+  /** Leaves a control plane alone that asks for it, or that cannot be reached. An error of one revision is no reason. */
+  rest(controlPlane: string, { code, retryAfterMs }: ServiceError): void {
+    if (retryAfterMs === undefined && !UNAVAILABLE.has(code)) return;
+    const until = Date.now() + Math.min(retryAfterMs ?? REST_MS, LONGEST_REST_MS);
+    this.#free.set(controlPlane, Math.max(this.#free.get(controlPlane) ?? 0, until));
+  }
+}
+
+const UNAVAILABLE: ReadonlySet<string> = new Set([
+  'SLIPWAY_UNREACHABLE',
+  'SLIPWAY_NO_ANSWER',
+  'SLIPWAY_RATE_LIMITED',
+]);

@@ -1,0 +1,260 @@
+import type { Deployment } from '@slipway/contract/controlPlane/deployment';
+import { LIST_IDS_MAX } from '@slipway/contract/limits';
+
+import type { ControlPlaneClient } from '../../clients/controlPlane.ts';
+import { ServiceError } from '../../clients/serviceError.ts';
+import { LONGEST_CALL_MS } from '../../domain/stepTable.ts';
+import { UNREADABLE } from '../../messages/revisionPoller.ts';
+import { isRetryable } from '../activityFailure.ts';
+import type { RequestRates } from './requestRates.ts';
+
+/** What is asked of a control plane. Not every one lists its deployments. */
+export type WatchedClient = Pick<ControlPlaneClient, 'getRevision'> &
+  Partial<Pick<ControlPlaneClient, 'listDeployments'>>;
+
+/** A revision that is watched. */
+export interface WatchedRevision {
+  readonly deploymentId: string;
+  readonly revisionId: string;
+  /** When it began to be waited for, in milliseconds since 1970: the longer ago, the less often it is looked at. */
+  readonly since: number;
+}
+
+/** Told at each look: the status, or {@link UNREADABLE}. */
+type OnStatus = (status: string) => void;
+
+/** Between two looks at one revision: a tenth of the time that it has been waited for, within these bounds. */
+const SHARE_OF_AGE = 0.1;
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 15_000;
+/** The longest where lists are read, too: they show which revision is active, but not that one has failed. */
+const LONGEST_PAUSE_LISTED_MS = 50_000;
+/** Lists are read from this many revisions on. Fewer take less than half of the requests that may be sent. */
+const LISTED_FROM = 200;
+const LIST_EVERY_MS = 12_000;
+/** Requests under way at once. */
+const UNDER_WAY_MAX = 128;
+/** How long a revision that nobody watches keeps its turn: its activity ends, and the next one goes on with it. */
+const KEPT_MS = 15_000;
+
+interface Watched extends WatchedRevision {
+  readonly listeners: Set<OnStatus>;
+  /** When the next look is due, in milliseconds since 1970. */
+  due: number;
+  /** Since when nobody watches it. */
+  leftAt: number;
+  status?: string;
+  /** What the list said of its deployment last. */
+  row?: string;
+  isAskedFor: boolean;
+}
+
+/**
+ * Looks at the revisions of one control plane for everything in this process that waits there with one key. The longest
+ * overdue comes first. It asks in its turn only: a release that looks for itself waits for one request at most.
+ */
+export class RevisionWatcher {
+  readonly #client: WatchedClient;
+  readonly #controlPlane: string;
+  readonly #rates: RequestRates;
+  readonly #watched = new Map<string, Watched>();
+  /** Those that are not being looked at, in the order of their looks. */
+  #queue: Watched[] = [];
+  /** Those whose deployments have changed. */
+  readonly #urgent = new Set<Watched>();
+  /** Those that each list of this round is still to be read for. */
+  #lists: (readonly Watched[])[] = [];
+  #nextRound = 0;
+  /** `undefined`: not known until the first list has been asked for. */
+  #offersLists: boolean | undefined;
+  #wasList = false;
+  #underWay = 0;
+  #isRunning = false;
+  #wake: () => void = () => undefined;
+
+  constructor(client: WatchedClient, controlPlane: string, rates: RequestRates) {
+    this.#client = client;
+    this.#controlPlane = controlPlane;
+    this.#rates = rates;
+    if (client.listDeployments === undefined) this.#offersLists = false;
+  }
+
+  /**
+   * Watches a revision. What was seen last is told at once.
+   *
+   * @returns what ends it; `isDone`: nobody else goes on with it.
+   */
+  watch(revision: WatchedRevision, onStatus: OnStatus): (isDone: boolean) => void {
+    const key = `${revision.deploymentId} ${revision.revisionId}`;
+    let watched = this.#watched.get(key);
+    if (watched === undefined) {
+      watched = { ...revision, listeners: new Set(), due: Date.now(), leftAt: 0, isAskedFor: false };
+      this.#watched.set(key, watched);
+      this.#enqueue(watched);
+    }
+    const { listeners, status } = watched;
+    listeners.add(onStatus);
+    if (status !== undefined) queueMicrotask(() => listeners.has(onStatus) && onStatus(status));
+    if (!this.#isRunning) void this.#run();
+    return (isDone) => {
+      listeners.delete(onStatus);
+      if (listeners.size > 0) return;
+      watched.leftAt = Date.now();
+      if (isDone) this.#forget(watched);
+    };
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#watched.size > 0) {
+      this.#beginRound();
+      const dueInMs = this.#lists.length + this.#urgent.size > 0 ? 0 : this.#dueInMs();
+      if (dueInMs > 0 || this.#underWay >= UNDER_WAY_MAX) {
+        await this.#sleep(dueInMs > 0 ? dueInMs : Infinity);
+        continue;
+      }
+      const waitMs = this.#rates.reserve(this.#controlPlane) - Date.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs).unref());
+      this.#send();
+    }
+    this.#isRunning = false;
+  }
+
+  #dueInMs(): number {
+    return (this.#queue[0]?.due ?? Infinity) - Date.now();
+  }
+
+  /** Sends the next request. Lists and looks take turns. */
+  #send(): void {
+    const isLookDue = this.#urgent.size > 0 || this.#dueInMs() <= 0;
+    this.#wasList = this.#lists.length > 0 && !(this.#wasList && isLookDue);
+    const listed = this.#wasList ? this.#lists.shift() : undefined;
+    const watched = listed === undefined ? this.#takeNext() : undefined;
+    this.#underWay++;
+    const answered = listed === undefined ? watched && this.#look(watched) : this.#list(listed);
+    void Promise.resolve(answered).finally(() => {
+      this.#underWay--;
+      this.#wake();
+    });
+  }
+
+  #takeNext(): Watched | undefined {
+    const [urgent] = this.#urgent;
+    const next = urgent ?? this.#queue[0];
+    if (next !== undefined) this.#dequeue(next);
+    return next;
+  }
+
+  async #look(watched: Watched): Promise<void> {
+    const { deploymentId, revisionId, listeners } = watched;
+    if (listeners.size === 0 && Date.now() - watched.leftAt > KEPT_MS) {
+      this.#forget(watched);
+      return;
+    }
+    const from = Date.now();
+    watched.due = from + this.#pauseAfter(from - watched.since);
+    const options = { timeoutMs: LONGEST_CALL_MS };
+    watched.isAskedFor = true;
+    try {
+      watched.status = (await this.#client.getRevision(deploymentId, revisionId, options)).status;
+    } catch (error) {
+      if (error instanceof ServiceError && isRetryable(error.code)) {
+        this.#rates.rest(this.#controlPlane, error);
+        watched.due = Date.now() + SHORTEST_PAUSE_MS;
+      } else {
+        watched.status = UNREADABLE;
+      }
+    }
+    watched.isAskedFor = false;
+    if (this.#watched.get(`${deploymentId} ${revisionId}`) !== watched) return;
+    this.#enqueue(watched);
+    if (watched.status !== undefined) for (const onStatus of listeners) onStatus(watched.status);
+  }
+
+  #pauseAfter(ageMs: number): number {
+    const longest = this.#readsLists() ? LONGEST_PAUSE_LISTED_MS : LONGEST_PAUSE_MS;
+    return Math.min(Math.max(ageMs * SHARE_OF_AGE, SHORTEST_PAUSE_MS), longest);
+  }
+
+  #readsLists(): boolean {
+    return this.#offersLists === true && this.#watched.size >= LISTED_FROM;
+  }
+
+  /** Plans the lists of all deployments, from time to time. The first alone finds out whether there are lists. */
+  #beginRound(): void {
+    const isWanted = this.#offersLists !== false && this.#watched.size >= LISTED_FROM;
+    if (!isWanted || Date.now() < this.#nextRound) return;
+    this.#nextRound = Date.now() + LIST_EVERY_MS;
+    const all = [...this.#watched.values()];
+    this.#lists = [];
+    for (let from = 0; from < all.length; from += LIST_IDS_MAX) {
+      this.#lists.push(all.slice(from, from + LIST_IDS_MAX));
+      if (this.#offersLists === undefined) return;
+    }
+  }
+
+  /** Reads a list of deployments. It says which has changed; only a look at the revision tells its status. */
+  async #list(listed: readonly Watched[]): Promise<void> {
+    const ids = [...new Set(listed.map(({ deploymentId }) => deploymentId))];
+    const query = { deployment_ids: ids, limit: LIST_IDS_MAX };
+    try {
+      const answer = await this.#client.listDeployments?.(query, { timeoutMs: LONGEST_CALL_MS });
+      const deployments = new Map(answer?.resources.map((deployment) => [deployment.id, deployment]));
+      if (this.#offersLists === undefined) this.#nextRound = 0;
+      // A control plane that does not know the filter lists whatever it has.
+      this.#offersLists = [...deployments.keys()].every((id) => ids.includes(id));
+      for (const watched of listed) {
+        const deployment = deployments.get(watched.deploymentId);
+        if (deployment !== undefined) this.#compare(watched, deployment);
+      }
+    } catch (error) {
+      const mayAnswerLater =
+        error instanceof ServiceError && isRetryable(error.code) && error.code !== 'SLIPWAY_BAD_ANSWER';
+      if (mayAnswerLater) this.#rates.rest(this.#controlPlane, error);
+      else this.#offersLists = false;
+    }
+    if (!this.#offersLists) this.#lists = [];
+  }
+
+  /** Looks at a revision before all others if its deployment has changed. */
+  #compare(watched: Watched, deployment: Deployment): void {
+    const { active_revision_id: active, latest_revision_id: latest, updated_at: updatedAt } = deployment;
+    const row = `${active ?? ''} ${latest ?? ''} ${updatedAt}`;
+    const isNews = watched.row === undefined ? active === watched.revisionId : row !== watched.row;
+    // One that is being looked at is compared with the next list.
+    if (watched.isAskedFor) return;
+    watched.row = row;
+    if (isNews) this.#urgent.add(watched);
+  }
+
+  #forget(watched: Watched): void {
+    this.#watched.delete(`${watched.deploymentId} ${watched.revisionId}`);
+    this.#dequeue(watched);
+    this.#wake();
+  }
+
+  #dequeue(watched: Watched): void {
+    this.#urgent.delete(watched);
+    const at = this.#queue.indexOf(watched);
+    if (at !== -1) this.#queue.splice(at, 1);
+  }
+
+  #enqueue(watched: Watched): void {
+    const later = this.#queue.findLastIndex(({ due }) => due <= watched.due);
+    this.#queue.splice(later + 1, 0, watched);
+    this.#wake();
+  }
+
+  /** Sleeps until something has changed; no longer than to the next round of lists. */
+  async #sleep(milliseconds: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const longest = this.#readsLists() ? this.#nextRound - Date.now() : LONGEST_PAUSE_MS;
+      const timer = setTimeout(resolve, Math.min(milliseconds, longest));
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
