@@ -26,7 +26,7 @@ import { chooseTargetSpec } from '../target/targetAccess.ts';
 import { notifyOf, releaseRequest } from './releaseRequest.ts';
 
 /** What is released, where, and how it is followed. */
-export interface ReleaseOrder {
+interface ReleaseOrder {
   readonly config: Pick<LoadedConfig, 'config' | 'folder'>;
   /** May be left out where the file has only one. */
   readonly target: string | undefined;
@@ -45,7 +45,7 @@ export interface ReleaseOrder {
 }
 
 /** How a release ended, as far as it was waited for. */
-export interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
+interface ReleaseEnd extends Omit<FollowedToEnd, 'ending'> {
   readonly answer: ReleaseAnswer;
   readonly ending: FollowedToEnd['ending'];
 }
